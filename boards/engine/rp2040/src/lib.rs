@@ -1,1 +1,19 @@
+//! The RP2040 in software: both Cortex-M0+ cores, the bus and one file per peripheral, named as in the
+//! RP2040 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
+pub mod bus;
+pub mod chip;
+pub mod cpu;
+pub mod memory;
+pub mod peripherals;
+pub mod pins;
+pub mod sys;
+pub mod time;
+pub mod trace;
+pub mod world;
+pub mod xip_cache;
+
+
+pub use sys::Sys;
+pub use time::Ps;
+pub use world::World;

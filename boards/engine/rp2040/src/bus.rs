@@ -1,0 +1,400 @@
+//! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
+
+use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
+use crate::peripherals::{
+    Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
+    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm::Psm, pwm::Pwm, resets, resets::Resets,
+    rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman, timer::Timer,
+    uart::Uart, usb::Usb, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl, xosc::Xosc,
+};
+use crate::sys::{EventId, Sys};
+use crate::trace::{Record, kind};
+use crate::world::World;
+use crate::xip_cache::LINE_BYTES_LOG2;
+
+/// The access has no target: the core takes a HardFault, the DMA channel stops with a bus error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusFault;
+
+/// Who masters an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Master {
+    Core(usize),
+    Dma,
+}
+
+/// Extra cycles of an APB read and write over a zero-wait-state access (datasheet 2.1.3: the bridge adds two cycles to a
+/// read and three to a write, of which the first is the access itself).
+const APB_READ_WAITS: u32 = 2;
+const APB_WRITE_WAITS: u32 = 3;
+
+/// Everything on the bus but the memories.
+pub struct Bus {
+    pub sys: Sys,
+    pub world: Box<dyn World>,
+    /// Wait states of the last access.
+    pub waits: u32,
+    pub sio: Sio,
+    pub xip_ctrl: XipCtrl,
+    pub ssi: Ssi,
+    pub blocks: Blocks,
+}
+
+/// The register blocks that RESETS can hold and that need nothing but [`Sys`].
+pub struct Blocks {
+    pub sysinfo: Sysinfo,
+    pub syscfg: Syscfg,
+    pub clocks: Clocks,
+    pub resets: Resets,
+    pub psm: Psm,
+    pub io_bank0: IoBank0,
+    pub io_qspi: IoQspi,
+    pub pads_bank0: PadsBank0,
+    pub pads_qspi: PadsQspi,
+    pub xosc: Xosc,
+    pub pll: [Pll; 2],
+    pub busctrl: Busctrl,
+    pub uart: [Uart; 2],
+    pub spi: [Spi; 2],
+    pub i2c: [I2c; 2],
+    pub adc: Adc,
+    pub pwm: Pwm,
+    pub timer: Timer,
+    pub watchdog: Watchdog,
+    pub rtc: Rtc,
+    pub rosc: Rosc,
+    pub vreg_and_chip_reset: VregAndChipReset,
+    pub tbman: Tbman,
+    pub dma: Dma,
+    pub usb: Usb,
+    pub pio: [Pio; 2],
+}
+
+fn lane(value: u32, address: u32, size: u32) -> u32 {
+    match size {
+        1 => (value >> ((address & 3) * 8)) & 0xff,
+        2 => (value >> ((address & 2) * 8)) & 0xffff,
+        _ => value,
+    }
+}
+
+fn replicate(value: u32, size: u32) -> u32 {
+    match size {
+        1 => (value & 0xff) * 0x0101_0101,
+        2 => (value & 0xffff) * 0x0001_0001,
+        _ => value,
+    }
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self {
+            sysinfo: Sysinfo::default(),
+            syscfg: Syscfg::default(),
+            clocks: Clocks::default(),
+            resets: Resets::default(),
+            psm: Psm::default(),
+            io_bank0: IoBank0::default(),
+            io_qspi: IoQspi::default(),
+            pads_bank0: PadsBank0::default(),
+            pads_qspi: PadsQspi::default(),
+            xosc: Xosc::default(),
+            pll: [Pll::new(0), Pll::new(1)],
+            busctrl: Busctrl::default(),
+            uart: [Uart::new(0), Uart::new(1)],
+            spi: [Spi::new(0), Spi::new(1)],
+            i2c: [I2c::new(0), I2c::new(1)],
+            adc: Adc::default(),
+            pwm: Pwm::default(),
+            timer: Timer::default(),
+            watchdog: Watchdog::default(),
+            rtc: Rtc::default(),
+            rosc: Rosc::default(),
+            vreg_and_chip_reset: VregAndChipReset::default(),
+            tbman: Tbman::default(),
+            dma: Dma::default(),
+            usb: Usb::default(),
+            pio: [Pio::new(0), Pio::new(1)],
+        }
+    }
+}
+
+impl Blocks {
+    /// The APB or AHB-Lite register block at `address` and the RESETS bit that holds it (0: none does).
+    fn at(&mut self, address: u32) -> Option<(&mut dyn Peripheral, u32)> {
+        use resets::bit;
+        let [pll_sys, pll_usb] = &mut self.pll;
+        let [uart0, uart1] = &mut self.uart;
+        let [spi0, spi1] = &mut self.spi;
+        let [i2c0, i2c1] = &mut self.i2c;
+        let [pio0, pio1] = &mut self.pio;
+        Some(match address & 0xffff_c000 {
+            0x4000_0000 => (&mut self.sysinfo, bit::SYSINFO),
+            0x4000_4000 => (&mut self.syscfg, bit::SYSCFG),
+            0x4000_8000 => (&mut self.clocks, 0),
+            0x4000_c000 => (&mut self.resets, 0),
+            0x4001_0000 => (&mut self.psm, 0),
+            0x4001_4000 => (&mut self.io_bank0, bit::IO_BANK0),
+            0x4001_8000 => (&mut self.io_qspi, bit::IO_QSPI),
+            0x4001_c000 => (&mut self.pads_bank0, bit::PADS_BANK0),
+            0x4002_0000 => (&mut self.pads_qspi, bit::PADS_QSPI),
+            0x4002_4000 => (&mut self.xosc, 0),
+            0x4002_8000 => (pll_sys, bit::PLL_SYS),
+            0x4002_c000 => (pll_usb, bit::PLL_USB),
+            0x4003_0000 => (&mut self.busctrl, bit::BUSCTRL),
+            0x4003_4000 => (uart0, bit::UART0),
+            0x4003_8000 => (uart1, bit::UART1),
+            0x4003_c000 => (spi0, bit::SPI0),
+            0x4004_0000 => (spi1, bit::SPI1),
+            0x4004_4000 => (i2c0, bit::I2C0),
+            0x4004_8000 => (i2c1, bit::I2C1),
+            0x4004_c000 => (&mut self.adc, bit::ADC),
+            0x4005_0000 => (&mut self.pwm, bit::PWM),
+            0x4005_4000 => (&mut self.timer, bit::TIMER),
+            0x4005_8000 => (&mut self.watchdog, 0),
+            0x4005_c000 => (&mut self.rtc, bit::RTC),
+            0x4006_0000 => (&mut self.rosc, 0),
+            0x4006_4000 => (&mut self.vreg_and_chip_reset, 0),
+            0x4006_c000 => (&mut self.tbman, bit::TBMAN),
+            0x5000_0000 => (&mut self.dma, bit::DMA),
+            0x5011_0000 => (&mut self.usb, bit::USBCTRL),
+            0x5020_0000 => (pio0, bit::PIO0),
+            0x5030_0000 => (pio1, bit::PIO1),
+            _ => return None,
+        })
+    }
+}
+
+impl Bus {
+    pub fn new(sys: Sys, world: Box<dyn World>) -> Self {
+        Self {
+            sys,
+            world,
+            waits: 0,
+            sio: Sio::default(),
+            xip_ctrl: XipCtrl::default(),
+            ssi: Ssi::default(),
+            blocks: Blocks::default(),
+        }
+    }
+
+    /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
+    pub fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.waits = 0;
+        let value = match address >> 28 {
+            0 if (address as usize) < ROM_SIZE => return Ok(lane(mem.rom_u32(address as usize & !3), address, size)),
+            1 => return self.read_xip(mem, master, address, size),
+            2 => {
+                let offset = address.wrapping_sub(RAM_BASE) as usize;
+                let offset = if offset < RAM_SIZE { offset } else { Memory::bank_offset(address).ok_or(BusFault)? };
+                return Ok(lane(mem.ram_u32(offset & !3), address, size));
+            }
+            4 | 5 => self.read_peripheral(address)?,
+            0xd => match master {
+                // SIO is only reachable through a core's own IO port.
+                Master::Core(core) if address & 0x0fff_fe00 == 0 => self.sio.read(&mut self.sys, core, address & 0x1fc),
+                _ => return Err(BusFault),
+            },
+            _ => return Err(BusFault),
+        };
+        self.trace_register(master, address, value, false);
+        Ok(lane(value, address, size))
+    }
+
+    /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
+    pub fn write(&mut self, mem: &mut Memory, master: Master, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        self.waits = 0;
+        match address >> 28 {
+            // ROM ignores writes: its AHB slave answers with an error.
+            0 => return Err(BusFault),
+            1 => return self.write_xip(mem, address, value, size),
+            2 => {
+                let offset = address.wrapping_sub(RAM_BASE) as usize;
+                let offset = if offset < RAM_SIZE { offset } else { Memory::bank_offset(address).ok_or(BusFault)? };
+                match size {
+                    1 => mem.set_ram_u8(offset, value as u8),
+                    2 => mem.set_ram_u16(offset, value as u16),
+                    _ => mem.set_ram_u32(offset, value),
+                }
+                return Ok(());
+            }
+            4 | 5 => self.write_peripheral(mem, address, value, size)?,
+            0xd => match master {
+                Master::Core(core) if address & 0x0fff_fe00 == 0 => {
+                    self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
+                }
+                _ => return Err(BusFault),
+            },
+            _ => return Err(BusFault),
+        }
+        self.trace_register(master, address, value, true);
+        self.settle(mem);
+        Ok(())
+    }
+
+    fn read_peripheral(&mut self, address: u32) -> Result<u32, BusFault> {
+        if address < 0x5000_0000 {
+            self.waits = APB_READ_WAITS;
+        }
+        if address & 0xffff_f000 == 0x5010_0000 {
+            return Ok(self.blocks.usb.dpram_read(address & 0xffc));
+        }
+        if address & 0xffff_f000 == 0x5040_0000 {
+            return Ok(self.xip_ctrl.stream_read(&mut self.sys));
+        }
+        match self.blocks.at(address) {
+            Some((_, reset)) if self.sys.held_in_reset & reset != 0 => Ok(0),
+            Some((block, _)) => Ok(block.read(&mut self.sys, address & 0xffc)),
+            None => Err(BusFault),
+        }
+    }
+
+    fn write_peripheral(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        if address < 0x5000_0000 {
+            self.waits = APB_WRITE_WAITS;
+        }
+        if address & 0xffff_f000 == 0x5010_0000 {
+            self.blocks.usb.dpram_write(&mut self.sys, address & 0xfff, value, size);
+            return Ok(());
+        }
+        let alias = match (address >> 12) & 3 {
+            0 => Alias::Normal,
+            1 => Alias::Xor,
+            2 => Alias::Set,
+            _ => Alias::Clear,
+        };
+        let write = Write { bits: replicate(value, size), alias };
+        match self.blocks.at(address) {
+            Some((_, reset)) if self.sys.held_in_reset & reset != 0 => {}
+            Some((block, _)) => block.write(&mut self.sys, address & 0xffc, write),
+            None => return Err(BusFault),
+        }
+        if self.blocks.io_qspi.ss_dirty {
+            self.blocks.io_qspi.ss_dirty = false;
+            let level = self.blocks.io_qspi.ss_override();
+            self.ssi.set_ss_override(&mut self.sys, mem, level);
+        }
+        Ok(())
+    }
+
+    fn read_xip(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        let value = match address >> 24 {
+            0x10 | 0x11 => {
+                let offset = address & 0x00ff_ffff;
+                self.waits = mem.xip.access(offset >> LINE_BYTES_LOG2);
+                mem.flash_u32(offset as usize)
+            }
+            0x12 | 0x13 => {
+                self.waits = mem.xip.uncached_cycles;
+                mem.flash_u32((address & 0x00ff_ffff) as usize)
+            }
+            0x14 => self.xip_ctrl.read(&mut self.sys, mem, address & 0xffc),
+            0x15 if address & 0x00ff_c000 == 0 => self.xip_ctrl.sram_read(mem, address & 0x3ffc),
+            0x18 => self.ssi.read(&mut self.sys, mem, address & 0xffc),
+            _ => return Err(BusFault),
+        };
+        if address >> 24 >= 0x14 {
+            self.trace_register(master, address, value, false);
+        }
+        Ok(lane(value, address, size))
+    }
+
+    fn write_xip(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        let alias = match (address >> 12) & 3 {
+            0 => Alias::Normal,
+            1 => Alias::Xor,
+            2 => Alias::Set,
+            _ => Alias::Clear,
+        };
+        let write = Write { bits: replicate(value, size), alias };
+        match address >> 24 {
+            // Writing through the cache only invalidates the line: flash is programmed through the SSI.
+            0x10 => mem.xip.invalidate((address & 0x00ff_ffff) >> LINE_BYTES_LOG2),
+            0x11..=0x13 => {}
+            0x14 => self.xip_ctrl.write(&mut self.sys, mem, address & 0xffc, write),
+            0x15 if address & 0x00ff_c000 == 0 => self.xip_ctrl.sram_write(mem, address & 0x3fff, value, size),
+            0x18 => self.ssi.write(&mut self.sys, mem, address & 0xffc, write),
+            _ => return Err(BusFault),
+        }
+        self.settle(mem);
+        Ok(())
+    }
+
+    fn trace_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
+        if self.sys.trace.wants(kind::REGISTERS)
+            && let Master::Core(core) = master
+        {
+            let at = self.sys.now();
+            self.sys.trace.push(at, Record::Register { core: core as u8, write, address, value });
+        }
+    }
+
+    /// Carries the consequences of an access or event to the other blocks, until nothing changes any more.
+    pub fn settle(&mut self, mem: &mut Memory) {
+        if self.sys.entering_reset != 0 {
+            self.enter_reset(mem);
+        }
+        // A change may cause another (a pin that loops back); the bound keeps a ring oscillator from hanging the host.
+        for _ in 0..8 {
+            if self.sys.pins.input_dirty {
+                self.sys.pins.input_dirty = false;
+                self.blocks.io_bank0.input_changed(&mut self.sys);
+                for pio in &mut self.blocks.pio {
+                    pio.input_changed(&mut self.sys);
+                }
+                self.blocks.pwm.input_changed(&mut self.sys);
+            } else if self.sys.pins.world_dirty {
+                self.sys.pins.world_dirty = false;
+                self.world.pins_changed(&mut self.sys);
+            } else {
+                break;
+            }
+        }
+        if self.sys.dreq_rose != 0 {
+            self.blocks.dma.requests_changed(&mut self.sys);
+        }
+    }
+
+    fn enter_reset(&mut self, mem: &mut Memory) {
+        let entering = std::mem::take(&mut self.sys.entering_reset);
+        for (address, reset) in resets::BLOCKS {
+            if entering & reset != 0 {
+                if let Some((block, _)) = self.blocks.at(address) {
+                    block.reset(&mut self.sys);
+                }
+            }
+        }
+        if entering & resets::bit::IO_QSPI != 0 {
+            self.ssi.set_ss_override(&mut self.sys, mem, None);
+        }
+    }
+
+    /// Handles one due event.
+    pub fn event(&mut self, mem: &mut Memory, id: EventId) {
+        let sys = &mut self.sys;
+        let world = self.world.as_mut();
+        match id {
+            EventId::Timer => self.blocks.timer.event(sys),
+            EventId::Watchdog => self.blocks.watchdog.event(sys),
+            EventId::Rtc => self.blocks.rtc.event(sys),
+            EventId::Xosc => self.blocks.xosc.event(sys),
+            EventId::Ssi => self.ssi.event(sys, mem),
+            EventId::Spi0 => self.blocks.spi[0].event(sys, world),
+            EventId::Spi1 => self.blocks.spi[1].event(sys, world),
+            EventId::Uart0 => self.blocks.uart[0].event(sys, world),
+            EventId::Uart1 => self.blocks.uart[1].event(sys, world),
+            EventId::I2c0 => self.blocks.i2c[0].event(sys),
+            EventId::I2c1 => self.blocks.i2c[1].event(sys),
+            EventId::Adc => self.blocks.adc.event(sys),
+            EventId::Pwm => self.blocks.pwm.event(sys),
+            EventId::Pio0 => self.blocks.pio[0].event(sys),
+            EventId::Pio1 => self.blocks.pio[1].event(sys),
+            EventId::Dma => Dma::service(self, mem),
+            EventId::Usb => self.blocks.usb.event(sys),
+            EventId::SysTick0 | EventId::SysTick1 => {}
+            EventId::World0 => world.event(sys, &mut self.blocks.usb, 0),
+            EventId::World1 => world.event(sys, &mut self.blocks.usb, 1),
+        }
+        self.settle(mem);
+    }
+}

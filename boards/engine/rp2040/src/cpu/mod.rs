@@ -1,0 +1,3 @@
+//! The Cortex-M0+ core: decoder, instructions, exceptions, and the registers on its private peripheral bus.
+
+pub mod decode;

@@ -1,0 +1,213 @@
+//! ROM, SRAM and the flash array, with the predecoded instructions of each.
+
+use crate::cpu::decode::Op;
+use crate::xip_cache::XipCache;
+
+pub const ROM_SIZE: usize = 16 * 1024;
+pub const RAM_SIZE: usize = 264 * 1024;
+pub const RAM_BASE: u32 = 0x2000_0000;
+pub const XIP_BASE: u32 = 0x1000_0000;
+
+/// First predecoded slot of each region. Every region ends with one slot that is never decoded, so that execution
+/// which runs off its end is noticed.
+pub const ROM_OPS: usize = 0;
+pub const RAM_OPS: usize = ROM_OPS + ROM_SIZE / 2 + 1;
+/// One slot for instructions that are fetched from anywhere else (XIP aliases, SRAM banks, USB RAM).
+pub const SCRATCH_OP: usize = RAM_OPS + RAM_SIZE / 2 + 1;
+pub const FLASH_OPS: usize = SCRATCH_OP + 1;
+
+/// RAM is watched for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
+const CODE_GRANULE_BITS: usize = 5;
+
+pub struct Memory {
+    rom: Vec<u8>,
+    ram: Vec<u8>,
+    flash: Vec<u8>,
+    /// Predecoded instructions; slot 0 of a region is its first halfword.
+    pub(crate) ops: Vec<Op>,
+    /// Granules of RAM that hold predecoded instructions.
+    code: Vec<bool>,
+    pub xip: XipCache,
+    /// Counts programs and erases of the flash array, so that a caller can tell whether it changed.
+    pub flash_generation: u64,
+}
+
+impl Memory {
+    /// `rom` is at most 16 KiB; `flash_size` in bytes is a power of two of at most 16 MiB. Flash starts erased.
+    pub fn new(rom: &[u8], flash_size: usize) -> Self {
+        let mut full_rom = vec![0; ROM_SIZE];
+        let len = rom.len().min(ROM_SIZE);
+        full_rom[..len].copy_from_slice(&rom[..len]);
+        let flash_size = flash_size.clamp(64 * 1024, 16 << 20).next_power_of_two();
+        Self {
+            rom: full_rom,
+            ram: vec![0; RAM_SIZE],
+            flash: vec![0xff; flash_size],
+            ops: vec![Op::default(); FLASH_OPS + flash_size / 2 + 1],
+            code: vec![false; (RAM_SIZE >> CODE_GRANULE_BITS) + 1],
+            xip: XipCache::default(),
+            flash_generation: 0,
+        }
+    }
+
+    pub fn rom(&self) -> &[u8] {
+        &self.rom
+    }
+
+    pub fn flash(&self) -> &[u8] {
+        &self.flash
+    }
+
+    pub fn flash_size(&self) -> usize {
+        self.flash.len()
+    }
+
+    pub fn ram(&self) -> &[u8] {
+        &self.ram
+    }
+
+    /// Power-on: SRAM holds nothing a program may rely on; here zeros, so that runs repeat.
+    pub fn clear_ram(&mut self) {
+        self.ram.fill(0);
+        self.ops[RAM_OPS..SCRATCH_OP].fill(Op::default());
+        self.code.fill(false);
+    }
+
+    /// Replaces part of the flash array (a chip's program or erase, or a preloaded image). Addresses wrap at its size.
+    pub fn flash_write(&mut self, offset: usize, data: &[u8]) {
+        let mask = self.flash.len() - 1;
+        for (i, &byte) in data.iter().enumerate() {
+            let at = (offset + i) & mask;
+            self.flash[at] = byte;
+            self.forget_flash(at);
+        }
+        self.flash_generation += 1;
+    }
+
+    /// Programs: bits can only go from 1 to 0.
+    pub fn flash_program(&mut self, offset: usize, data: &[u8]) {
+        let mask = self.flash.len() - 1;
+        for (i, &byte) in data.iter().enumerate() {
+            let at = (offset + i) & mask;
+            self.flash[at] &= byte;
+            self.forget_flash(at);
+        }
+        self.flash_generation += 1;
+    }
+
+    pub fn flash_erase(&mut self, offset: usize, len: usize) {
+        let len = len.min(self.flash.len());
+        let start = (offset & (self.flash.len() - 1)).min(self.flash.len() - len);
+        self.flash[start..start + len].fill(0xff);
+        for at in (start..start + len).step_by(2) {
+            self.forget_flash(at);
+        }
+        self.flash_generation += 1;
+    }
+
+    fn forget_flash(&mut self, at: usize) {
+        let slot = FLASH_OPS + at / 2;
+        self.ops[slot] = Op::default();
+        // A 32-bit instruction is predecoded in its first halfword's slot.
+        if at >= 2 {
+            self.ops[slot - 1] = Op::default();
+        }
+    }
+
+    #[inline]
+    pub fn rom_u32(&self, offset: usize) -> u32 {
+        u32::from_le_bytes(self.rom[offset..offset + 4].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn rom_u16(&self, offset: usize) -> u16 {
+        u16::from_le_bytes(self.rom[offset..offset + 2].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn rom_u8(&self, offset: usize) -> u8 {
+        self.rom[offset]
+    }
+
+    /// Flash reads wrap at the array's size, as the chip ignores higher address bits.
+    #[inline]
+    pub fn flash_u32(&self, offset: usize) -> u32 {
+        let at = offset & (self.flash.len() - 4);
+        u32::from_le_bytes(self.flash[at..at + 4].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn flash_u16(&self, offset: usize) -> u16 {
+        let at = offset & (self.flash.len() - 2);
+        u16::from_le_bytes(self.flash[at..at + 2].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn flash_u8(&self, offset: usize) -> u8 {
+        self.flash[offset & (self.flash.len() - 1)]
+    }
+
+    #[inline]
+    pub fn ram_u32(&self, offset: usize) -> u32 {
+        u32::from_le_bytes(self.ram[offset..offset + 4].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn ram_u16(&self, offset: usize) -> u16 {
+        u16::from_le_bytes(self.ram[offset..offset + 2].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn ram_u8(&self, offset: usize) -> u8 {
+        self.ram[offset]
+    }
+
+    #[inline]
+    pub fn set_ram_u32(&mut self, offset: usize, value: u32) {
+        self.ram[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+        if self.code[offset >> CODE_GRANULE_BITS] {
+            self.forget_ram(offset);
+        }
+    }
+
+    #[inline]
+    pub fn set_ram_u16(&mut self, offset: usize, value: u16) {
+        self.ram[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
+        if self.code[offset >> CODE_GRANULE_BITS] {
+            self.forget_ram(offset);
+        }
+    }
+
+    #[inline]
+    pub fn set_ram_u8(&mut self, offset: usize, value: u8) {
+        self.ram[offset] = value;
+        if self.code[offset >> CODE_GRANULE_BITS] {
+            self.forget_ram(offset);
+        }
+    }
+
+    #[cold]
+    fn forget_ram(&mut self, offset: usize) {
+        let slot = RAM_OPS + offset / 2;
+        // The word's two halfwords, and a 32-bit instruction that begins just before.
+        let first = slot.saturating_sub(1).max(RAM_OPS);
+        let last = (slot + 1).min(SCRATCH_OP - 2);
+        self.ops[first..=last].fill(Op::default());
+    }
+
+    /// Notes that the instruction at `offset` of RAM is predecoded.
+    pub(crate) fn mark_code(&mut self, offset: usize) {
+        self.code[offset >> CODE_GRANULE_BITS] = true;
+        self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
+    }
+
+    /// Offset into SRAM of an address in the non-striped bank windows at 0x2100_0000 (datasheet 2.6.2).
+    pub fn bank_offset(address: u32) -> Option<usize> {
+        let offset = (address.wrapping_sub(0x2100_0000)) as usize;
+        if offset >= 0x4_0000 {
+            return None;
+        }
+        let (bank, within) = (offset >> 16, offset & 0xffff);
+        Some(((within >> 2) << 4) | (bank << 2) | (within & 3))
+    }
+}

@@ -1,0 +1,335 @@
+//! SIO, the single-cycle IO block: per-core identity, GPIO, inter-core FIFOs, spinlocks, divider, interpolators
+//! (datasheet 2.3.1).
+
+use crate::pins::{PIN_MASK, function};
+use crate::sys::{Sys, irq};
+use std::collections::VecDeque;
+
+const FIFO_DEPTH: usize = 8;
+/// Cycles from operand write to result (datasheet 2.3.1.5).
+const DIVIDER_CYCLES: u64 = 8;
+
+#[derive(Debug, Default)]
+struct Divider {
+    dividend: u32,
+    divisor: u32,
+    quotient: u32,
+    remainder: u32,
+    dirty: bool,
+    ready_at: u64,
+}
+
+impl Divider {
+    fn compute(&mut self, sys: &Sys, signed: bool) {
+        self.dirty = true;
+        self.ready_at = sys.cycle + DIVIDER_CYCLES;
+        let (p, q) = (self.dividend, self.divisor);
+        // Division by zero: quotient all ones (unsigned), -1 or 1 opposite to the dividend's sign (signed), remainder the dividend.
+        (self.quotient, self.remainder) = match (signed, q) {
+            (false, 0) => (u32::MAX, p),
+            (true, 0) => (if (p as i32) < 0 { 1 } else { u32::MAX }, p),
+            (false, _) => (p / q, p % q),
+            (true, _) => {
+                let (p, q) = (p as i32, q as i32);
+                (p.wrapping_div(q) as u32, p.wrapping_rem(q) as u32)
+            }
+        };
+    }
+}
+
+/// One interpolator (datasheet 2.3.1.6). `index` 0 can blend, 1 can clamp.
+#[derive(Debug, Default)]
+struct Interpolator {
+    accum: [u32; 2],
+    base: [u32; 3],
+    ctrl: [u32; 2],
+}
+
+mod ctrl {
+    pub const SIGNED: u32 = 1 << 15;
+    pub const CROSS_INPUT: u32 = 1 << 16;
+    pub const CROSS_RESULT: u32 = 1 << 17;
+    pub const ADD_RAW: u32 = 1 << 18;
+    pub const BLEND: u32 = 1 << 21;
+    pub const CLAMP: u32 = 1 << 22;
+    pub const OVERF: u32 = 7 << 23;
+}
+
+struct InterpolatorResult {
+    lane: [u32; 3],
+    /// Lane values after shift, mask and sign extension, before the base is added.
+    shifted: [u32; 2],
+    overflow: [bool; 2],
+}
+
+impl Interpolator {
+    fn evaluate(&self, index: usize) -> InterpolatorResult {
+        let blend = index == 0 && self.ctrl[0] & ctrl::BLEND != 0;
+        let clamp = index == 1 && self.ctrl[0] & ctrl::CLAMP != 0;
+        let mut masked = [0u32; 2];
+        let mut input = [0u32; 2];
+        let mut overflow = [false; 2];
+        for lane in 0..2 {
+            let c = self.ctrl[lane];
+            input[lane] = if c & ctrl::CROSS_INPUT != 0 { self.accum[1 - lane] } else { self.accum[lane] };
+            let shift = c & 31;
+            let (lsb, msb) = ((c >> 5) & 31, (c >> 10) & 31);
+            let mask = if msb >= lsb { ((1u64 << (msb + 1)) - 1) as u32 & !((1u64 << lsb) - 1) as u32 } else { 0 };
+            let shifted = input[lane] >> shift;
+            overflow[lane] = shifted & !((1u64 << (msb + 1)) - 1) as u32 != 0;
+            let mut value = shifted & mask;
+            if c & ctrl::SIGNED != 0 && msb < 31 && value & (1 << msb) != 0 {
+                value |= !((1u32 << (msb + 1)) - 1);
+            }
+            masked[lane] = value;
+        }
+        let addend = |lane: usize| if self.ctrl[lane] & ctrl::ADD_RAW != 0 { input[lane] } else { masked[lane] };
+        let forced = |lane: usize| ((self.ctrl[lane] >> 19) & 3) << 28;
+        let mut lane = [0u32; 3];
+        lane[0] = addend(0).wrapping_add(self.base[0]);
+        lane[1] = addend(1).wrapping_add(self.base[1]);
+        lane[2] = masked[0].wrapping_add(masked[1]).wrapping_add(self.base[2]);
+        if clamp {
+            let value = masked[0];
+            let (low, high) = (self.base[0], self.base[1]);
+            let below_or_above = if self.ctrl[0] & ctrl::SIGNED != 0 {
+                ((value as i32) < low as i32, (value as i32) > high as i32)
+            } else {
+                (value < low, value > high)
+            };
+            lane[0] = match below_or_above {
+                (true, _) => low,
+                (_, true) => high,
+                _ => value,
+            };
+        }
+        if blend {
+            let alpha = i64::from(masked[1] & 0xff);
+            let (a, b) = if self.ctrl[1] & ctrl::SIGNED != 0 {
+                (i64::from(self.base[0] as i32), i64::from(self.base[1] as i32))
+            } else {
+                (i64::from(self.base[0]), i64::from(self.base[1]))
+            };
+            lane[1] = (a + ((alpha * (b - a)) >> 8)) as u32;
+            lane[0] = alpha as u32;
+            lane[2] = masked[0].wrapping_add(self.base[2]);
+        }
+        lane[0] |= forced(0);
+        lane[1] |= forced(1);
+        InterpolatorResult { lane, shifted: masked, overflow }
+    }
+
+    fn pop(&mut self, index: usize) {
+        let r = self.evaluate(index).lane;
+        let source = |lane: usize| if self.ctrl[lane] & ctrl::CROSS_RESULT != 0 { r[1 - lane] } else { r[lane] };
+        self.accum = [source(0), source(1)];
+    }
+
+    fn read(&mut self, index: usize, register: u32) -> u32 {
+        match register {
+            0x00 => self.accum[0],
+            0x04 => self.accum[1],
+            0x08 => self.base[0],
+            0x0c => self.base[1],
+            0x10 => self.base[2],
+            0x14 | 0x18 | 0x1c => {
+                let value = self.evaluate(index).lane[((register - 0x14) / 4) as usize];
+                self.pop(index);
+                value
+            }
+            0x20 | 0x24 | 0x28 => self.evaluate(index).lane[((register - 0x20) / 4) as usize],
+            0x2c => {
+                let overflow = self.evaluate(index).overflow;
+                let flags = (u32::from(overflow[0]) << 23) | (u32::from(overflow[1]) << 24);
+                (self.ctrl[0] & !ctrl::OVERF) | flags | (u32::from(flags != 0) << 25)
+            }
+            0x30 => self.ctrl[1],
+            0x34 => self.evaluate(index).shifted[0],
+            0x38 => self.evaluate(index).shifted[1],
+            _ => 0,
+        }
+    }
+
+    fn write(&mut self, index: usize, register: u32, value: u32) {
+        match register {
+            0x00 => self.accum[0] = value,
+            0x04 => self.accum[1] = value,
+            0x08 => self.base[0] = value,
+            0x0c => self.base[1] = value,
+            0x10 => self.base[2] = value,
+            0x2c => {
+                let mode = if index == 0 { ctrl::BLEND } else { ctrl::CLAMP };
+                self.ctrl[0] = value & (0x001f_ffff | mode);
+            }
+            0x30 => self.ctrl[1] = value & 0x001f_ffff,
+            0x34 => self.accum[0] = self.accum[0].wrapping_add(value & 0x00ff_ffff),
+            0x38 => self.accum[1] = self.accum[1].wrapping_add(value & 0x00ff_ffff),
+            // BASE_1AND0: each half is sign-extended when its lane is signed (lane 1's flag for both in blend mode).
+            0x3c => {
+                let blend = index == 0 && self.ctrl[0] & ctrl::BLEND != 0;
+                for lane in 0..2 {
+                    let half = (value >> (16 * lane)) & 0xffff;
+                    let signed = self.ctrl[if blend { 1 } else { lane }] & ctrl::SIGNED != 0;
+                    self.base[lane] = if signed { half as u16 as i16 as u32 } else { half };
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct PerCore {
+    divider: Divider,
+    interpolators: [Interpolator; 2],
+    /// Words on their way to this core.
+    inbox: VecDeque<u32>,
+    read_on_empty: bool,
+    write_on_full: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Sio {
+    cores: [PerCore; 2],
+    spinlocks: u32,
+    gpio_out: u32,
+    gpio_oe: u32,
+    gpio_hi_out: u32,
+    gpio_hi_oe: u32,
+}
+
+impl Sio {
+    pub fn reset(&mut self, sys: &mut Sys) {
+        *self = Self::default();
+        self.drive(sys);
+    }
+
+    fn drive(&mut self, sys: &mut Sys) {
+        sys.pins.function_out[function::SIO] = self.gpio_out;
+        sys.pins.function_oe[function::SIO] = self.gpio_oe;
+        sys.pins.refresh();
+    }
+
+    fn update_irq(&self, sys: &mut Sys) {
+        for (core, line) in [(0, irq::SIO_PROC0), (1, irq::SIO_PROC1)] {
+            let c = &self.cores[core];
+            sys.set_irq(line, !c.inbox.is_empty() || c.read_on_empty || c.write_on_full);
+        }
+    }
+
+    pub fn read(&mut self, sys: &mut Sys, core: usize, offset: u32) -> u32 {
+        match offset {
+            0x000 => core as u32,
+            0x004 => sys.pins.input(),
+            // GPIO_HI_IN: the QSPI pads idle with SS high and SD pulled up.
+            0x008 => 0x3e,
+            0x010 => self.gpio_out,
+            0x020 => self.gpio_oe,
+            0x030 => self.gpio_hi_out,
+            0x040 => self.gpio_hi_oe,
+            0x050 => {
+                let me = &self.cores[core];
+                u32::from(!me.inbox.is_empty())
+                    | (u32::from(self.cores[1 - core].inbox.len() < FIFO_DEPTH) << 1)
+                    | (u32::from(me.write_on_full) << 2)
+                    | (u32::from(me.read_on_empty) << 3)
+            }
+            0x058 => {
+                let word = self.cores[core].inbox.pop_front();
+                if word.is_none() {
+                    self.cores[core].read_on_empty = true;
+                }
+                self.update_irq(sys);
+                word.unwrap_or(0)
+            }
+            0x05c => self.spinlocks,
+            0x060 | 0x068 => self.cores[core].divider.dividend,
+            0x064 | 0x06c => self.cores[core].divider.divisor,
+            0x070 => {
+                self.cores[core].divider.dirty = false;
+                self.cores[core].divider.quotient
+            }
+            0x074 => self.cores[core].divider.remainder,
+            0x078 => {
+                let d = &self.cores[core].divider;
+                u32::from(sys.cycle >= d.ready_at) | (u32::from(d.dirty) << 1)
+            }
+            0x080..0x100 => {
+                let index = usize::from(offset >= 0x0c0);
+                self.cores[core].interpolators[index].read(index, offset & 0x3f)
+            }
+            0x100..0x180 => {
+                let bit = 1 << ((offset - 0x100) / 4);
+                if self.spinlocks & bit == 0 {
+                    self.spinlocks |= bit;
+                    bit
+                } else {
+                    0
+                }
+            }
+            _ => 0,
+        }
+    }
+
+    pub fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
+        match offset {
+            0x010..=0x01c => {
+                self.gpio_out = alias(offset, self.gpio_out, value) & PIN_MASK;
+                self.drive(sys);
+            }
+            0x020..=0x02c => {
+                self.gpio_oe = alias(offset, self.gpio_oe, value) & PIN_MASK;
+                self.drive(sys);
+            }
+            0x030..=0x03c => self.gpio_hi_out = alias(offset, self.gpio_hi_out, value) & 0x3f,
+            0x040..=0x04c => self.gpio_hi_oe = alias(offset, self.gpio_hi_oe, value) & 0x3f,
+            0x050 => {
+                self.cores[core].read_on_empty = false;
+                self.cores[core].write_on_full = false;
+                self.update_irq(sys);
+            }
+            0x054 => {
+                if self.cores[1 - core].inbox.len() < FIFO_DEPTH {
+                    self.cores[1 - core].inbox.push_back(value);
+                } else {
+                    self.cores[core].write_on_full = true;
+                }
+                self.update_irq(sys);
+            }
+            0x060 | 0x064 | 0x068 | 0x06c => {
+                let d = &mut self.cores[core].divider;
+                if offset & 4 == 0 {
+                    d.dividend = value;
+                } else {
+                    d.divisor = value;
+                }
+                d.compute(sys, offset >= 0x068);
+            }
+            0x070 | 0x074 => {
+                let d = &mut self.cores[core].divider;
+                if offset == 0x070 {
+                    d.quotient = value;
+                } else {
+                    d.remainder = value;
+                }
+                d.dirty = true;
+            }
+            0x080..0x100 => {
+                let index = usize::from(offset >= 0x0c0);
+                self.cores[core].interpolators[index].write(index, offset & 0x3f, value);
+            }
+            0x100..0x180 => self.spinlocks &= !(1 << ((offset - 0x100) / 4)),
+            _ => {}
+        }
+    }
+}
+
+/// OUT, OUT_SET, OUT_CLR, OUT_XOR and their likes follow one another.
+fn alias(offset: u32, old: u32, value: u32) -> u32 {
+    match offset & 0xc {
+        0x0 => value,
+        0x4 => old | value,
+        0x8 => old & !value,
+        _ => old ^ value,
+    }
+}

@@ -1,0 +1,31 @@
+//! TIMER.
+
+use super::{Peripheral, Write, unmodelled};
+use crate::sys::Sys;
+
+#[derive(Debug, Default)]
+pub struct Timer {}
+
+impl Timer {
+    /// This block's event is due.
+    pub fn event(&mut self, _sys: &mut Sys) {}
+}
+
+impl Peripheral for Timer {
+    fn name(&self) -> &'static str {
+        "TIMER"
+    }
+
+    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        unmodelled(sys, self.name(), offset, None);
+        0
+    }
+
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        unmodelled(sys, self.name(), offset, Some(write.bits));
+    }
+
+    fn reset(&mut self, _sys: &mut Sys) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,26 @@
+//! VREG_AND_CHIP_RESET.
+
+use super::{Peripheral, Write, unmodelled};
+use crate::sys::Sys;
+
+#[derive(Debug, Default)]
+pub struct VregAndChipReset {}
+
+impl Peripheral for VregAndChipReset {
+    fn name(&self) -> &'static str {
+        "VREG_AND_CHIP_RESET"
+    }
+
+    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        unmodelled(sys, self.name(), offset, None);
+        0
+    }
+
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        unmodelled(sys, self.name(), offset, Some(write.bits));
+    }
+
+    fn reset(&mut self, _sys: &mut Sys) {
+        *self = Self::default();
+    }
+}

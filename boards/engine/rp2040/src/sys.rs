@@ -1,0 +1,300 @@
+//! What every peripheral shares: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
+
+use crate::pins::Pins;
+use crate::time::{NEVER, Ps, SysClock};
+use crate::trace::Trace;
+
+/// Who has something to do at a simulated time. One pending time each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum EventId {
+    Timer,
+    Watchdog,
+    Rtc,
+    Xosc,
+    Ssi,
+    Spi0,
+    Spi1,
+    Uart0,
+    Uart1,
+    I2c0,
+    I2c1,
+    Adc,
+    Pwm,
+    Pio0,
+    Pio1,
+    Dma,
+    Usb,
+    SysTick0,
+    SysTick1,
+    World0,
+    World1,
+}
+
+impl EventId {
+    pub const COUNT: usize = EventId::World1 as usize + 1;
+    pub const ALL: [EventId; Self::COUNT] = {
+        use EventId::*;
+        [
+            Timer, Watchdog, Rtc, Xosc, Ssi, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1, Dma, Usb, SysTick0,
+            SysTick1, World0, World1,
+        ]
+    };
+}
+
+/// Interrupt lines of the NVIC (datasheet 2.3.2).
+pub mod irq {
+    pub const TIMER_0: u32 = 0;
+    pub const PWM_WRAP: u32 = 4;
+    pub const USBCTRL: u32 = 5;
+    pub const XIP: u32 = 6;
+    pub const PIO0_0: u32 = 7;
+    pub const PIO1_0: u32 = 9;
+    pub const DMA_0: u32 = 11;
+    pub const DMA_1: u32 = 12;
+    pub const IO_BANK0: u32 = 13;
+    pub const IO_QSPI: u32 = 14;
+    pub const SIO_PROC0: u32 = 15;
+    pub const SIO_PROC1: u32 = 16;
+    pub const CLOCKS: u32 = 17;
+    pub const SPI0: u32 = 18;
+    pub const SPI1: u32 = 19;
+    pub const UART0: u32 = 20;
+    pub const UART1: u32 = 21;
+    pub const ADC_FIFO: u32 = 22;
+    pub const I2C0: u32 = 23;
+    pub const I2C1: u32 = 24;
+    pub const RTC: u32 = 25;
+}
+
+/// DREQ numbers of the DMA (datasheet 2.5.3.1).
+pub mod dreq {
+    pub const PIO0_TX0: u32 = 0;
+    pub const PIO0_RX0: u32 = 4;
+    pub const PIO1_TX0: u32 = 8;
+    pub const PIO1_RX0: u32 = 12;
+    pub const SPI0_TX: u32 = 16;
+    pub const SPI0_RX: u32 = 17;
+    pub const SPI1_TX: u32 = 18;
+    pub const SPI1_RX: u32 = 19;
+    pub const UART0_TX: u32 = 20;
+    pub const UART0_RX: u32 = 21;
+    pub const UART1_TX: u32 = 22;
+    pub const UART1_RX: u32 = 23;
+    pub const PWM_WRAP0: u32 = 24;
+    pub const I2C0_TX: u32 = 32;
+    pub const I2C0_RX: u32 = 33;
+    pub const I2C1_TX: u32 = 34;
+    pub const I2C1_RX: u32 = 35;
+    pub const ADC: u32 = 36;
+    pub const XIP_STREAM: u32 = 37;
+    pub const XIP_SSITX: u32 = 38;
+    pub const XIP_SSIRX: u32 = 39;
+}
+
+/// Frequencies in Hz of the clocks that CLOCKS generates from the programmed sources (0: stopped).
+#[derive(Clone, Debug, Default)]
+pub struct Frequencies {
+    pub xosc_hz: u64,
+    pub rosc_hz: u64,
+    pub pll_sys_hz: u64,
+    pub pll_usb_hz: u64,
+    pub clk_ref_hz: u64,
+    pub clk_sys_hz: u64,
+    pub clk_peri_hz: u64,
+    pub clk_usb_hz: u64,
+    pub clk_adc_hz: u64,
+    pub clk_rtc_hz: u64,
+    /// Rate of the watchdog's tick (clk_ref / CYCLES), which drives TIMER, the watchdog and SysTick's external reference.
+    pub tick_hz: u64,
+}
+
+/// Why the chip must be reset, requested by a peripheral and carried out between two instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetRequest {
+    /// SYSRESETREQ of either core, or PSM's force-off of the processors by the watchdog.
+    Processor { core: usize },
+    /// WATCHDOG: timer ran out (`timer`) or CTRL.TRIGGER.
+    Watchdog { timer: bool },
+    /// PSM FRCE_OFF of core 1 (`held`) and its release.
+    Core1 { held: bool },
+}
+
+/// The guest did something that the model does not cover; the run ends with this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmodelled {
+    /// For instance `SSI.DMACR write 0x00000003`.
+    pub what: String,
+    /// Address of the instruction, if a core did it.
+    pub pc: u32,
+}
+
+pub struct Sys {
+    /// Cycle of clk_sys at which the current bus access or event happens.
+    pub cycle: u64,
+    event_now: Option<Ps>,
+    pub clock: SysClock,
+    pub freq: Frequencies,
+    due: [Ps; EventId::COUNT],
+    next_due: Ps,
+    irq_level: u32,
+    /// Lines that rose since the cores last looked.
+    pub irq_rose: u32,
+    dreq: u64,
+    /// DREQ lines that rose since the DMA last looked.
+    pub dreq_rose: u64,
+    pub pins: Pins,
+    pub reset_request: Option<ResetRequest>,
+    pub unmodelled: Option<Unmodelled>,
+    pub trace: Trace,
+    /// Set when a core must leave its inner loop to look at events, interrupts or resets.
+    pub attention: bool,
+    /// SEV was executed or an event reached both cores.
+    pub event_signal: bool,
+    /// Bits of RESETS.RESET: a set bit holds that peripheral in reset.
+    pub held_in_reset: u32,
+    /// Peripherals that entered reset by the current access; the bus resets their models.
+    pub entering_reset: u32,
+}
+
+impl Sys {
+    pub fn new(hz: u64) -> Self {
+        Self {
+            cycle: 0,
+            event_now: None,
+            clock: SysClock::new(hz),
+            freq: Frequencies::default(),
+            due: [NEVER; EventId::COUNT],
+            next_due: NEVER,
+            irq_level: 0,
+            irq_rose: 0,
+            dreq: 0,
+            dreq_rose: 0,
+            pins: Pins::default(),
+            reset_request: None,
+            unmodelled: None,
+            trace: Trace::default(),
+            attention: false,
+            event_signal: false,
+            held_in_reset: 0,
+            entering_reset: 0,
+        }
+    }
+
+    /// Simulated time of the current bus access, or the due time of the event being handled.
+    pub fn now(&self) -> Ps {
+        match self.event_now {
+            Some(ps) => ps,
+            None => self.clock.ps_at(self.cycle),
+        }
+    }
+
+    /// Schedules (or moves) `id`; [`NEVER`] cancels it.
+    pub fn schedule(&mut self, id: EventId, at: Ps) {
+        let old = self.due[id as usize];
+        self.due[id as usize] = at;
+        if at < self.next_due {
+            self.next_due = at;
+            self.attention = true;
+        } else if old == self.next_due {
+            self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+        }
+    }
+
+    pub fn cancel(&mut self, id: EventId) {
+        self.schedule(id, NEVER);
+    }
+
+    pub fn due(&self, id: EventId) -> Ps {
+        self.due[id as usize]
+    }
+
+    pub fn next_due(&self) -> Ps {
+        self.next_due
+    }
+
+    /// Takes the next event that is due at or before `until`. Events of the same time come in the order of [`EventId`].
+    pub fn take_event(&mut self, until: Ps) -> Option<EventId> {
+        if self.next_due > until {
+            self.event_now = None;
+            return None;
+        }
+        let index = self.due.iter().position(|&due| due == self.next_due)?;
+        self.event_now = Some(self.next_due);
+        self.due[index] = NEVER;
+        self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+        Some(EventId::ALL[index])
+    }
+
+    pub fn irq_level(&self) -> u32 {
+        self.irq_level
+    }
+
+    /// Drives interrupt line `line` of the NVICs.
+    pub fn set_irq(&mut self, line: u32, high: bool) {
+        let bit = 1 << line;
+        if high {
+            if self.irq_level & bit == 0 {
+                self.irq_level |= bit;
+                self.irq_rose |= bit;
+                self.attention = true;
+            }
+        } else {
+            self.irq_level &= !bit;
+        }
+    }
+
+    pub fn dreq_level(&self) -> u64 {
+        self.dreq
+    }
+
+    /// Drives data request line `line` of the DMA.
+    pub fn set_dreq(&mut self, line: u32, high: bool) {
+        let bit = 1u64 << line;
+        if high {
+            if self.dreq & bit == 0 {
+                self.dreq |= bit;
+                self.dreq_rose |= bit;
+            }
+        } else {
+            self.dreq &= !bit;
+        }
+    }
+
+    /// Asks for a chip or core reset before the next instruction.
+    pub fn request_reset(&mut self, request: ResetRequest) {
+        self.reset_request = Some(request);
+        self.attention = true;
+    }
+
+    /// Ends the run loudly: `what` names the register and the access.
+    pub fn unmodelled(&mut self, what: String) {
+        if self.unmodelled.is_none() {
+            self.unmodelled = Some(Unmodelled { what, pc: 0 });
+            self.attention = true;
+        }
+    }
+
+    /// Changes clk_sys from the current cycle on. All events keep their times.
+    pub fn set_clk_sys_hz(&mut self, hz: u64) {
+        self.freq.clk_sys_hz = hz;
+        if hz != 0 && hz != self.clock.hz() {
+            self.clock.set_hz(self.cycle, hz);
+            self.attention = true;
+        }
+    }
+
+    /// All lines low and no event but the world's: the state after a chip reset. Time goes on.
+    pub fn reset_lines(&mut self) {
+        for id in EventId::ALL {
+            if !matches!(id, EventId::World0 | EventId::World1) {
+                self.cancel(id);
+            }
+        }
+        self.irq_level = 0;
+        self.irq_rose = 0;
+        self.dreq = 0;
+        self.dreq_rose = 0;
+        self.event_signal = false;
+    }
+}
