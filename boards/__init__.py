@@ -1,0 +1,43 @@
+"""Boards: definitions, the one interface, and real, emulated and hosted implementations of it."""
+
+from boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity, Where
+from boards.console import ASK_FOR_RESULT, Console, parse_result
+from boards.definition import BoardDefinition, board_definition, builtin_definitions, load_definitions
+from boards.errors import (
+    BadDefinition,
+    BoardError,
+    BoardUnavailable,
+    ConsoleLost,
+    DeadlineExceeded,
+    DeployFailed,
+    FlashFailed,
+    UnknownBoard,
+    WrongRuntime,
+)
+from boards.timing import Deadline
+
+__all__ = [
+    "ASK_FOR_RESULT",
+    "BadDefinition",
+    "Board",
+    "BoardDefinition",
+    "BoardError",
+    "BoardUnavailable",
+    "Console",
+    "ConsoleLost",
+    "Deadline",
+    "DeadlineExceeded",
+    "DeployFailed",
+    "Deployment",
+    "FlashFailed",
+    "Progress",
+    "RunOutput",
+    "RuntimeIdentity",
+    "UnknownBoard",
+    "Where",
+    "WrongRuntime",
+    "board_definition",
+    "builtin_definitions",
+    "load_definitions",
+    "parse_result",
+]

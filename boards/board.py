@@ -1,0 +1,122 @@
+"""The one interface of real, emulated and hosted boards."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from boards.definition import BoardDefinition
+from boards.timing import Deadline
+
+Where = Literal["silicon", "emulated", "hosted"]
+
+Progress = Callable[[str], None]
+"""Called with every console line of a run, as it comes."""
+
+
+@dataclass(frozen=True)
+class RuntimeIdentity:
+    """What answers on the board.
+
+    `family` is the name the runtime gives itself (`micropython`, `circuitpython`); `version` as in `1.26.0` or
+    `9.1.4`; `board_id` is MicroPython's or CircuitPython's id of the board, empty where the runtime does not tell;
+    `machine` is the runtime's own description.
+    """
+
+    family: str
+    version: str
+    board_id: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What to put on the board: contents by POSIX path relative to its root, and the image's family.
+
+    `family` is `micropython`, `wiznet`, `circuitpython`, `hosted` or `native`. The script among the files (`main.py`
+    or `code.py`) starts by itself after a reset.
+    """
+
+    files: Mapping[str, bytes]
+    family: str
+
+    def __post_init__(self) -> None:
+        for name in self.files:
+            path = PurePosixPath(name)
+            if not name or path.is_absolute() or ".." in path.parts or "\\" in name:
+                raise ValueError(f"deployment: {name!r} is not a path below the board's root")
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """What one run gave.
+
+    `result`: the client's result line, None where none came. `console`: what the board printed in this run.
+    `sessions`: the server's records, where the board brings its own server (the simulated LAN); empty where it used
+    the real one. `sim`: the simulator's figures (simulated and host time, counters), None on anything real.
+    """
+
+    result: dict[str, Any] | None
+    console: list[str]
+    sessions: list[Any] = field(default_factory=list)
+    sim: dict[str, Any] | None = None
+
+
+class Board(ABC):
+    """A board that can be flashed, given a client, and run.
+
+    Every method that waits takes a Deadline and raises DeadlineExceeded at its end; all faults are BoardErrors.
+    Use as a context manager: leaving it closes ports, ends processes and removes temporary files, whatever happened.
+    """
+
+    definition: BoardDefinition
+    where: Where
+    name: str
+
+    @abstractmethod
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        """Program a checked UF2 image and start it. Raises FlashFailed."""
+
+    @abstractmethod
+    def wait_console(self, deadline: Deadline) -> None:
+        """Return once the runtime's console answers."""
+
+    @abstractmethod
+    def identify(self, deadline: Deadline) -> RuntimeIdentity:
+        """Ask the runtime what it is."""
+
+    @abstractmethod
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        """Put the files on the board, without running them. Raises DeployFailed."""
+
+    @abstractmethod
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        """Reset the board into the deployed client and collect its result line.
+
+        A client that reports an error is no fault of the board: its line is the `result`. Raises ConsoleLost when the
+        console went away before a result came.
+        """
+
+    @abstractmethod
+    def reset(self, deadline: Deadline) -> None:
+        """Restart the board; what was deployed starts over."""
+
+    @abstractmethod
+    def console_tail(self, n: int = 20) -> list[str]:
+        """The last `n` lines that the board printed, for a failure's report."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the board. May be called twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,70 @@
+"""What a board prints: lines, and the client's one result line among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+RESULT_PREFIX = "PORTBENCH "
+
+ASK_FOR_RESULT = "import json; print('PORTBENCH', json.dumps(RESULT))"
+"""MicroPython statement that prints the result line again after main.py has ended (`mpremote resume exec`)."""
+
+
+def parse_result(line: str) -> dict[str, Any] | None:
+    """The result in a console line, or None where the line holds none or a damaged one.
+
+    Text before the prefix is allowed: CircuitPython's title-bar escape sequences and prompts end without a newline.
+    """
+    _, found, text = line.partition(RESULT_PREFIX)
+    if not found:
+        return None
+    try:
+        result, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return result if isinstance(result, dict) else None
+
+
+class Console:
+    """Collects console bytes of one board, split into lines however they arrive, and finds the result line.
+
+    `on_line` is called with every complete line.
+    """
+
+    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
+        self.lines: list[str] = []
+        self.result: dict[str, Any] | None = None
+        self._on_line = on_line
+        self._pending = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes as they came; a line ends at `\\n`, and `\\r` before it does not count."""
+        *whole, self._pending = (self._pending + data).split(b"\n")
+        for raw in whole:
+            self._line(raw)
+
+    def end(self) -> None:
+        """Nothing more will come: take an unfinished line as it is."""
+        if self._pending:
+            raw, self._pending = self._pending, b""
+            self._line(raw)
+
+    def forget_result(self) -> None:
+        """Before a new run: an earlier run's result line is not this one's."""
+        self.result = None
+
+    def tail(self, n: int) -> list[str]:
+        """The last `n` lines, an unfinished one included."""
+        unfinished = [self._pending.decode("utf-8", "replace")] if self._pending else []
+        return (self.lines + unfinished)[-n:] if n > 0 else []
+
+    def _line(self, raw: bytes) -> None:
+        line = raw.rstrip(b"\r").decode("utf-8", "replace")
+        self.lines.append(line)
+        result = parse_result(line)
+        if result is not None:
+            self.result = result
+        if self._on_line:
+            self._on_line(line)

@@ -1,0 +1,146 @@
+"""Ping-pong client for CircuitPython on a W5500-EVB-Pico, with Adafruit's adafruit_wiznet5k.
+
+Runs as code.py beside portbench_config.json. Prints one line, PORTBENCH {...}, once a console is there to read it.
+"""
+
+import json
+import os
+import sys
+import time
+import traceback
+from array import array
+
+import board
+import busio
+import digitalio
+import supervisor
+from adafruit_wiznet5k.adafruit_wiznet5k import WIZNET5K
+
+MAC = (0x02, 0x08, 0xDC, 0x55, 0x00, 0x01)  # locally administered: the chip has none of its own
+RESULT = {}
+BOOTED_NS = time.monotonic_ns()
+
+
+def elapsed_us():
+    return (time.monotonic_ns() - BOOTED_NS) // 1000
+
+
+def check_deadline(config):
+    if elapsed_us() > config["ready_timeout_s"] * 1_000_000:
+        raise OSError("not ready within %s s" % config["ready_timeout_s"])
+
+
+def make_nic(config):
+    RESULT["stage"] = "nic"
+    rstn = digitalio.DigitalInOut(board.GP20)
+    rstn.switch_to_output(False)
+    time.sleep(0.001)  # T_RC, the shortest reset pulse, is 500 us (W5500 datasheet, section 5.5.1)
+    rstn.value = True
+    spi = busio.SPI(board.GP18, MOSI=board.GP19, MISO=board.GP16)
+    speed = {} if config["spi_hz"] is None else {"spi_baudrate": config["spi_hz"]}
+    eth = WIZNET5K(spi, digitalio.DigitalInOut(board.GP17), is_dhcp=False, mac=MAC, **speed)
+    RESULT["spi_hz_actual"] = getattr(spi, "frequency", None)
+    return eth
+
+
+def socket_maker(eth):
+    try:
+        from adafruit_wiznet5k.adafruit_wiznet5k_socketpool import SocketPool
+
+        return SocketPool(eth).socket
+    except ImportError:  # releases before 7.0.0 (April 2024)
+        import adafruit_wiznet5k.adafruit_wiznet5k_socket as socket
+
+        socket.set_interface(eth)
+        return socket.socket
+
+
+def get_ready(config):
+    eth = make_nic(config)
+    make_socket = socket_maker(eth)
+    RESULT["stage"] = "link"
+    while not eth.link_status:  # PHYCFGR bit 0
+        check_deadline(config)
+        time.sleep(0.005)
+    RESULT["link_us"] = elapsed_us()
+    RESULT["stage"] = "address"
+    if config["address_mode"] == "dhcp":
+        while True:
+            try:
+                eth.set_dhcp()
+                break
+            except RuntimeError:  # the driver gave up waiting for a lease
+                check_deadline(config)
+    else:
+        eth.ifconfig = tuple(eth.unpretty_ip(part) for part in config["static"])
+    RESULT["address"] = eth.pretty_ip(eth.ip_address)
+    RESULT["stage"] = "connect"
+    RESULT["connect_attempts"] = 0
+    while True:
+        check_deadline(config)
+        sock = make_socket()
+        RESULT["connect_attempts"] += 1
+        try:
+            sock.connect((config["server"], config["port"]))
+            RESULT["ready_us"] = elapsed_us()
+            return sock
+        except (OSError, RuntimeError) as error:  # the driver tells refused, unreachable and timed out by text alone
+            RESULT["last_connect_error"] = repr(error)
+            sock.close()
+        time.sleep(0.005)
+
+
+def finish(sock, answer, expected):
+    """Read the rest of an answer that was split over TCP segments."""
+    expected = str(expected).encode()
+    while answer != expected:
+        if not expected.startswith(answer):
+            raise ValueError("expected %s, got %s" % (expected, answer))
+        more = sock.recv(16)
+        if not more:
+            raise OSError("the server closed the connection")
+        answer += more
+
+
+def ping_pong(sock, messages):
+    RESULT["stage"] = "run"
+    round_trip_us = array("I", bytes(4 * messages))
+    monotonic_ns = time.monotonic_ns
+    value = 1
+    started = monotonic_ns()
+    for i in range(messages):
+        sent = monotonic_ns()
+        sock.send(str(value).encode())
+        answer = sock.recv(16)
+        if not answer or int(answer) != value + 1:
+            finish(sock, answer, value + 1)
+        round_trip_us[i] = (monotonic_ns() - sent) // 1000
+        value += 2
+    RESULT["total_us"] = (monotonic_ns() - started) // 1000
+    sock.close()
+    RESULT["messages"] = messages
+    RESULT["round_trip_us"] = list(round_trip_us)
+    del RESULT["stage"]
+
+
+def main():
+    config = {"ready_timeout_s": 0}
+    RESULT["runtime"] = sys.implementation.name
+    RESULT["version"] = ".".join(str(part) for part in sys.implementation.version[:3])
+    RESULT["machine"] = os.uname().machine
+    try:
+        with open("portbench_config.json") as file:
+            config = json.load(file)
+        RESULT["address_mode"] = config["address_mode"]
+        RESULT["spi_hz_asked"] = config["spi_hz"]
+        ping_pong(get_ready(config), config["messages"])
+    except Exception as error:
+        traceback.print_exception(error)
+        RESULT["error"] = repr(error).replace(",)", ")")
+    done_us = elapsed_us()
+    while not supervisor.runtime.serial_connected and elapsed_us() - done_us < config["ready_timeout_s"] * 1_000_000:
+        time.sleep(0.005)
+    print("PORTBENCH", json.dumps(RESULT))
+
+
+main()

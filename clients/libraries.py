@@ -1,0 +1,111 @@
+"""CircuitPython libraries for the board's lib/ folder: pinned wheels, checked by hash, kept in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from clients.errors import DeploymentError
+
+PINS = Path(__file__).with_name("circuitpython_libraries.toml")
+
+
+@dataclass(frozen=True)
+class Library:
+    """One pinned wheel; `modules` are the packages (folders) or modules (`.py` files) that go to lib/."""
+
+    name: str
+    version: str
+    majors: tuple[int, ...]
+    modules: tuple[str, ...]
+    sha256: str
+
+    @property
+    def wheel(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
+
+
+def pinned_libraries(major: int, path: Path = PINS) -> list[Library]:
+    """What CircuitPython `major` needs. Raises DeploymentError for a major that nothing is pinned for."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
+    every = [
+        Library(e["name"], e["version"], tuple(e["majors"]), tuple(e["modules"]), e["sha256"].lower()) for e in entries
+    ]
+    wanted = [library for library in every if major in library.majors]
+    if not wanted:
+        known = ", ".join(str(m) for m in sorted({m for library in every for m in library.majors}))
+        raise DeploymentError(f"CircuitPython {major}: {path.name} pins libraries for {known} only; add {major} to it")
+    return wanted
+
+
+def library_files(major: int, timeout_s: float, cache: Path | None = None) -> dict[str, bytes]:
+    """Contents of every library file for CircuitPython `major`, by path on the board (`lib/...`).
+
+    Wheels come from the cache, else from pip within `timeout_s`. Raises DeploymentError.
+    """
+    cache = cache or user_cache_path("portbench") / "circuitpython"
+    files: dict[str, bytes] = {}
+    for library in pinned_libraries(major):
+        files |= _modules(library, _wheel_bytes(library, cache, timeout_s))
+    return files
+
+
+def _wheel_bytes(library: Library, cache: Path, timeout_s: float) -> bytes:
+    path = cache / library.wheel
+    if path.is_file():
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() == library.sha256:
+            return content
+    content = _download(library, timeout_s)
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=cache, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
+    return content
+
+
+def _download(library: Library, timeout_s: float) -> bytes:
+    """The wheel, by pip: it checks the hash and knows the user's index settings."""
+    wanted = f"{library.name}=={library.version}"
+    with tempfile.TemporaryDirectory(prefix="portbench-pip-") as folder:
+        requirements = Path(folder, "requirements.txt")
+        requirements.write_text(f"{wanted} --hash=sha256:{library.sha256}\n", encoding="utf-8")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+        command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--retries=1", "--dest", folder]
+        try:
+            done = subprocess.run(
+                [*command, "-r", str(requirements)], capture_output=True, text=True, timeout=timeout_s, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise DeploymentError(f"{wanted}: pip still downloading after {timeout_s:g} s; run once online") from None
+        wheel = Path(folder, library.wheel)
+        if done.returncode != 0 or not wheel.is_file():
+            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip gave no wheel"]
+            raise DeploymentError(
+                f"{wanted}: needed in the board's lib/, not in the cache, and pip could not download it: {said[0]}"
+            )
+        return wheel.read_bytes()
+
+
+def _modules(library: Library, wheel: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(BytesIO(wheel)) as archive:
+        files = {
+            f"lib/{name}": archive.read(name)
+            for name in archive.namelist()
+            if name in library.modules or (name.split("/")[0] in library.modules and name.endswith(".py"))
+        }
+    found = {name.split("/")[1] for name in files}
+    missing = [module for module in library.modules if module not in found]
+    if missing:
+        raise DeploymentError(f"{library.wheel}: has no {', '.join(missing)}; correct modules in {PINS.name}")
+    return files

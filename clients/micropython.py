@@ -1,0 +1,157 @@
+"""Ping-pong client for MicroPython on a W5500-EVB-Pico: official builds (lwIP) and WIZnet's (hardwired TCP/IP).
+
+Runs as main.py beside portbench_config.json. Prints one line, PORTBENCH {...}, and keeps the same in RESULT.
+"""
+
+import json
+import socket
+import sys
+import time
+from array import array
+
+import network
+from machine import SPI, Pin
+
+try:
+    import lwip  # noqa: F401  only builds whose TCP/IP is lwIP have socket time-outs and a use for the INTn pin
+
+    LWIP = True
+except ImportError:
+    LWIP = False
+
+# ioLibrary's SOCKERR_SOCKCLOSED and SOCKERR_TIMEOUT (hardwired), then what lwIP answers while nobody is reachable yet:
+# ECONNABORTED, ECONNRESET, ENOTCONN, ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH
+RETRY = (4, 13, 103, 104, 107, 110, 111, 113)
+RESULT = {}
+BOOTED_MS = time.ticks_ms()
+BOOTED_US = time.ticks_us()
+
+
+def elapsed_us():
+    return time.ticks_diff(time.ticks_us(), BOOTED_US)
+
+
+def remaining_ms(config):
+    left = int(config["ready_timeout_s"] * 1000) - time.ticks_diff(time.ticks_ms(), BOOTED_MS)
+    if left <= 0:
+        raise OSError("not ready within %s s" % config["ready_timeout_s"])
+    return left
+
+
+def make_nic(config):
+    RESULT["intn"] = LWIP and config["intn"]
+    if RESULT["intn"] and config["spi_hz"] is None:
+        try:
+            return network.WIZNET5K()  # the board's defaults: 20 MHz, INTn
+        except TypeError:
+            pass  # a build without defaults for this board wants its pins spelled out
+    spi = SPI(0, config["spi_hz"] or 20_000_000, mosi=Pin(19), miso=Pin(16), sck=Pin(18))
+    if RESULT["intn"]:
+        try:
+            return network.WIZNET5K(spi, Pin(17), Pin(20), Pin(21))
+        except TypeError:
+            RESULT["intn"] = False  # a build from before INTn was supported
+    return network.WIZNET5K(spi, Pin(17), Pin(20))
+
+
+def spi_hz_actual():
+    text = str(SPI(0))  # no arguments: shows the bus as it is
+    return int(text[text.index("baudrate=") + 9 :].split(",")[0])
+
+
+def get_ready(config):
+    RESULT["stage"] = "nic"
+    nic = make_nic(config)
+    nic.active(True)
+    RESULT["stage"] = "link"
+    while hasattr(nic, "status") and not nic.status():  # PHYCFGR bit 0
+        remaining_ms(config)
+        time.sleep_ms(5)
+    RESULT["link_us"] = elapsed_us()
+    RESULT["stage"] = "address"
+    while True:
+        try:
+            nic.ifconfig("dhcp" if config["address_mode"] == "dhcp" else tuple(config["static"]))
+            break
+        except OSError:  # the driver gave up waiting for a lease, after 10 s (lwIP) or 12 s (hardwired)
+            remaining_ms(config)
+    while not nic.isconnected():
+        remaining_ms(config)
+        time.sleep_ms(5)
+    RESULT["address"] = nic.ifconfig()[0]
+    RESULT["spi_hz_actual"] = spi_hz_actual()
+    RESULT["stage"] = "connect"
+    RESULT["connect_attempts"] = 0
+    while True:
+        left = remaining_ms(config)
+        sock = socket.socket()
+        RESULT["connect_attempts"] += 1
+        try:
+            if LWIP:
+                sock.settimeout(left / 1000)
+            sock.connect((config["server"], config["port"]))
+            if LWIP:
+                sock.settimeout(None)
+            RESULT["ready_us"] = elapsed_us()
+            return sock
+        except OSError as error:
+            sock.close()
+            if error.args[0] not in RETRY:
+                raise
+            RESULT["last_connect_error"] = error.args[0]
+        time.sleep_ms(5)
+
+
+def finish(sock, answer, expected):
+    """Read the rest of an answer that was split over TCP segments."""
+    expected = str(expected).encode()
+    while answer != expected:
+        if not expected.startswith(answer):
+            raise ValueError("expected %s, got %s" % (expected, answer))
+        more = sock.recv(16)
+        if not more:
+            raise OSError("the server closed the connection")
+        answer += more
+
+
+def ping_pong(sock, messages):
+    RESULT["stage"] = "run"
+    round_trip_us = array("I", bytes(4 * messages))
+    ticks_us, ticks_diff = time.ticks_us, time.ticks_diff
+    value = 1
+    started_ms = time.ticks_ms()
+    started = ticks_us()
+    for i in range(messages):
+        sent = ticks_us()
+        sock.send(str(value))
+        answer = sock.recv(16)
+        if not answer or int(answer) != value + 1:
+            finish(sock, answer, value + 1)
+        round_trip_us[i] = ticks_diff(ticks_us(), sent)
+        value += 2
+    total_us = ticks_diff(ticks_us(), started)
+    total_ms = time.ticks_diff(time.ticks_ms(), started_ms)
+    sock.close()
+    RESULT["messages"] = messages
+    RESULT["total_us"] = total_us if total_ms < 500_000 else total_ms * 1000  # ticks_us wraps at 2**30
+    RESULT["round_trip_us"] = list(round_trip_us)
+    del RESULT["stage"]
+
+
+def main():
+    RESULT["runtime"] = sys.implementation.name
+    RESULT["version"] = ".".join(str(part) for part in sys.implementation.version[:3])
+    RESULT["machine"] = getattr(sys.implementation, "_machine", "")
+    try:
+        with open("portbench_config.json") as file:
+            config = json.load(file)
+        RESULT["address_mode"] = config["address_mode"]
+        RESULT["spi_hz_asked"] = config["spi_hz"]
+        ping_pong(get_ready(config), config["messages"])
+    except Exception as error:
+        sys.print_exception(error)
+        RESULT["error"] = repr(error).replace(",)", ")")
+    print("PORTBENCH", json.dumps(RESULT))
+
+
+main()
