@@ -1,0 +1,1 @@
+"""Firmware images: the catalogue, obtaining and checking images, and the UF2 format."""

@@ -1,0 +1,89 @@
+"""Downloading one file with `pooch`, bounded in time, size and tries."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pooch  # type: ignore[import-untyped]
+import requests
+
+from firmware.uf2 import MAX_FILE_BYTES
+
+Progress = Callable[[str, int, int], None]
+"""Called with file name, bytes so far and bytes in all (0: not known)."""
+
+LIMIT_S: Final = 180.0
+_TRIES: Final = 3
+_SOCKET_LIMIT_S: Final = 15.0
+_CHUNK_BYTES: Final = 1 << 14
+
+pooch.get_logger().setLevel(logging.WARNING)
+
+
+class DownloadError(Exception):
+    """The file could not be had; one clause that says why."""
+
+
+class _Abort(Exception):
+    """Ends the download at once: `pooch` tries again on any other error."""
+
+
+class _Meter:
+    """What `pooch` takes for a progress bar; also keeps the limits."""
+
+    def __init__(self, file: str, deadline: float, limit_s: float, progress: Progress | None) -> None:
+        self.total = 0
+        self._done = 0
+        self._file = file
+        self._deadline = deadline
+        self._limit_s = limit_s
+        self._progress = progress
+
+    def update(self, count: int) -> None:
+        self._done += count
+        if time.monotonic() > self._deadline:
+            raise _Abort(f"not finished within {self._limit_s:g} s")
+        if self._done > MAX_FILE_BYTES + _CHUNK_BYTES:
+            raise _Abort(f"more than {MAX_FILE_BYTES} bytes")
+        if self._progress is not None:
+            self._progress(self._file, min(self._done, self.total) if self.total else self._done, self.total)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        pass
+
+
+def download(url: str, folder: Path, file: str, *, progress: Progress | None = None, limit_s: float = LIMIT_S) -> Path:
+    """Fetches `url` as `folder`/`file` and returns that path; raises `DownloadError`.
+
+    Nothing is there under that name until the last byte has come.
+    """
+    deadline = time.monotonic() + limit_s
+
+    def fetch(source: str, output: Any, caller: Any) -> None:
+        meter = _Meter(file, deadline, limit_s, progress)
+        meter.update(0)
+        try:
+            pooch.HTTPDownloader(progressbar=meter, chunk_size=_CHUNK_BYTES, timeout=_SOCKET_LIMIT_S)(
+                source, output, caller
+            )
+        except requests.exceptions.HTTPError as error:
+            if error.response is not None and 400 <= error.response.status_code < 500:
+                raise _Abort(f"the server answers {error.response.status_code} {error.response.reason}") from error
+            raise
+
+    files = pooch.create(path=folder, base_url="", registry={file: None}, urls={file: url}, retry_if_failed=_TRIES - 1)
+    try:
+        return Path(files.fetch(file, downloader=fetch))
+    except _Abort as error:
+        raise DownloadError(str(error)) from error
+    except requests.exceptions.RequestException as error:
+        raise DownloadError(f"{_TRIES} tries failed, the last with {type(error).__name__}") from error
+    except (OSError, ValueError) as error:
+        raise DownloadError(f"it cannot be stored in {folder} ({error})") from error

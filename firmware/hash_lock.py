@@ -1,0 +1,98 @@
+"""The lock file: sha256 of images whose hash the catalogue does not know, kept from the first time they were seen.
+
+Two places hold hashes. `catalogue.toml` is committed and holds those that the project vouches for. The lock file is
+this user's own, outside the project, so that a fresh or read-only clone works and no run changes the work tree; it
+lies with the user's state, not in the cache, so that emptying the cache does not lose what was seen. To pin a hash for
+everybody, copy it from the lock file into the catalogue.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import filelock
+
+LOCK_NAME: Final = "firmware.lock"
+_WAIT_S: Final = 10.0
+_VERSION: Final = 1
+
+
+class HashLockError(Exception):
+    """The lock file cannot be used: one line with file, what is wrong and fix."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the lock file holds of one image."""
+
+    sha256: str
+    first_seen_utc: str
+    source: str
+
+
+class HashLock:
+    """The lock file at `path`; safe against other processes and never half-written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def see(self, file: str, sha256: str, source: str) -> Seen:
+        """What is locked for the image `file`; records `sha256` if nothing is. `source` says where it came from."""
+        if seen := self._read().get(file):
+            return seen
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with filelock.FileLock(f"{self.path}.guard", timeout=_WAIT_S):
+                images = self._read()
+                if file not in images:
+                    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+                    images[file] = Seen(sha256, now, source)
+                    self._write(images)
+                return images[file]
+        except filelock.Timeout as error:
+            raise HashLockError(
+                f"{self.path}: another process has held it for {_WAIT_S:g} s; end that process"
+            ) from error
+        except OSError as error:
+            raise HashLockError(f"{self.path}: cannot be written ({error.strerror}); make it writable") from error
+
+    def _read(self) -> dict[str, Seen]:
+        try:
+            document = json.loads(self.path.read_text(encoding="utf-8"))
+            if document["version"] != _VERSION:
+                raise HashLockError(
+                    f"{self.path}: version is {document['version']!r}, not {_VERSION}; use the portbench that wrote it"
+                    " or delete the file"
+                )
+            images = {file: Seen(**fields) for file, fields in document["images"].items()}
+            if not all(isinstance(value, str) for seen in images.values() for value in vars(seen).values()):
+                raise TypeError
+            return images
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise HashLockError(f"{self.path}: cannot be read ({error.strerror}); make it readable") from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise HashLockError(
+                f"{self.path}: is damaged; delete it, the hashes are then taken anew at the next run"
+            ) from error
+
+    def _write(self, images: dict[str, Seen]) -> None:
+        document = {"version": _VERSION, "images": {file: vars(seen) for file, seen in sorted(images.items())}}
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump(document, stream, indent=2)
+                stream.write("\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,132 @@
+"""What an image says about itself, and entries for images that are in no catalogue.
+
+Sources: the banner strings of MicroPython (`py/mpconfig.h`, MICROPY_BANNER_NAME_AND_VERSION and
+MICROPY_BANNER_MACHINE) and CircuitPython (`shared/runtime/pyexec.c`), and the Pico SDK's `binary_info`
+(`src/common/pico_binary_info/include/pico/binary_info/structure.h`).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from firmware import uf2
+from firmware.catalogue import DEFAULT_ROWS, CatalogueError, Family, FirmwareEntry
+
+NATIVE_PROGRAM: Final = "portbench-native"
+"""`binary_info` program name of the native client."""
+
+_CIRCUITPYTHON = re.compile(rb"CircuitPython (\d[\w.+\-]*) on \d{4}-\d\d-\d\d(?:; ([ -~]+))?")
+_MICROPYTHON = re.compile(rb"MicroPython v?(\d[\w.+\-]*) on \d{4}-\d\d-\d\d")
+_MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
+# Only ports that use the chip's own TCP/IP (ioLibrary sockets) print this; lwIP builds do not have it.
+_HARDWIRED = b"WIZNET5K_PROVIDED_STACK"
+
+_MARKER_START = struct.pack("<I", 0x7188EBF2)
+_MARKER_END = 0xE71AA390
+_SEARCHED_BYTES = 0x400  # the SDK asks for the marker in the first 256 bytes after boot2
+_TAG_RASPBERRY_PI = int.from_bytes(b"RP", "little")
+_TYPE_ID_AND_STRING = 6
+_IDS = {
+    0x02031C86: "program_name",
+    0x11A9BC3A: "program_version",
+    0x9DA22254: "build_date",
+    0x1856239A: "program_url",
+    0xB63CFFBB: "pico_board",
+    0x5360B3AB: "sdk_version",
+}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What was found in an image; None where it says nothing."""
+
+    family: Family | None
+    version: str | None
+    machine: str | None
+    program: dict[str, str]
+    """Strings of `binary_info`: program_name, program_version, build_date, program_url, pico_board, sdk_version."""
+
+
+def identify(image: uf2.Uf2Image) -> Identity:
+    """Looks for banners and `binary_info` in the content of `image`."""
+    ranges = image.ranges()
+    program: dict[str, str] = {}
+    for content in ranges.values():
+        program |= _binary_info(content[:_SEARCHED_BYTES], ranges)
+    # A separator keeps a string from running from one range into the next.
+    content = b"\0\0".join(ranges.values())
+    if found := _CIRCUITPYTHON.search(content):
+        with_machine = next((match for match in _CIRCUITPYTHON.finditer(content) if match[2]), found)
+        return Identity(Family.CIRCUITPYTHON, found[1].decode(), _text(with_machine[2]), program)
+    if found := _MICROPYTHON.search(content):
+        family = Family.WIZNET if _HARDWIRED in content else Family.MICROPYTHON
+        machine = _MACHINE.search(content)
+        return Identity(family, found[1].decode(), _text(machine[1]) if machine else None, program)
+    family_by_name = Family.NATIVE if program.get("program_name") == NATIVE_PROGRAM else None
+    return Identity(family_by_name, program.get("program_version"), program.get("pico_board"), program)
+
+
+def entry_for_file(
+    path: Path, *, family: Family | str | None = None, board: str = "W5500_EVB_PICO", version: str | None = None
+) -> FirmwareEntry:
+    """Wraps the image in `path` as an entry with its family's usual rows; its id is the file's name.
+
+    `family` and `version` are guessed from the image where they are not given. Raises `uf2.Uf2Error` for a bad image
+    and `CatalogueError` where the family cannot be guessed.
+    """
+    image = uf2.read(path)
+    identity = identify(image)
+    known = [name for name in Family if name is not Family.HOSTED]
+    if family is not None and family not in known:
+        raise CatalogueError(f"{path}: family is {str(family)!r}; use one of: {', '.join(known)}")
+    chosen = identity.family if family is None else Family(family)
+    if chosen is None:
+        raise CatalogueError(f"{path}: has no known banner; name its family, one of: {', '.join(known)}")
+    return FirmwareEntry(
+        id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",
+        family=chosen,
+        board=board,
+        rows=DEFAULT_ROWS[chosen],
+        version=version or identity.version or "unknown",
+        file=path.name,
+        path=path,
+    )
+
+
+def _text(raw: bytes | None) -> str | None:
+    return raw.decode("ascii") if raw else None
+
+
+def _binary_info(head: bytes, ranges: dict[int, bytes]) -> dict[str, str]:
+    """Strings of the `binary_info` whose header is in `head`; whatever points outside the image is left out."""
+    at = head.find(_MARKER_START)
+    if at < 0 or at + 20 > len(head):
+        return {}
+    start, end, _mapping, marker_end = struct.unpack_from("<4I", head, at + 4)
+    if marker_end != _MARKER_END or not start <= end <= start + 0x10000:
+        return {}
+    strings: dict[str, str] = {}
+    for slot in range(start, end, 4):
+        pointer = _at(ranges, slot, 4)
+        entry = _at(ranges, int.from_bytes(pointer, "little"), 12) if pointer else b""
+        if not entry:
+            continue
+        kind, tag, identifier, value = struct.unpack("<HHII", entry)
+        name = _IDS.get(identifier)
+        if kind == _TYPE_ID_AND_STRING and tag == _TAG_RASPBERRY_PI and name:
+            text = _at(ranges, value, 256, short=True).partition(b"\0")[0]
+            strings[name] = text.decode("utf-8", "replace")
+    return strings
+
+
+def _at(ranges: dict[int, bytes], address: int, size: int, *, short: bool = False) -> bytes:
+    """`size` bytes at `address`; fewer at the end of a range if `short`, else none."""
+    for base, content in ranges.items():
+        if base <= address < base + len(content):
+            piece = content[address - base : address - base + size]
+            return piece if short or len(piece) == size else b""
+    return b""

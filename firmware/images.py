@@ -1,0 +1,217 @@
+"""Obtaining images: from the folder in PORTBENCH_FIRMWARE_DIR, the user's cache or a download, checked by hash."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import shlex
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+from firmware import uf2
+from firmware.catalogue import CATALOGUE_PATH, Family, FirmwareEntry
+from firmware.download import DownloadError, Progress, download
+from firmware.hash_lock import LOCK_NAME, HashLock
+from firmware.network import Reachability
+
+FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
+OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"
+
+
+class ImageError(Exception):
+    """An image cannot be used: one line with file, value and fix."""
+
+
+class ImageUnavailable(ImageError):
+    """The image is nowhere to be had. `command` is the one line that would provide it, `reason` why it is missing."""
+
+    def __init__(self, runtime: str, reason: str, command: str) -> None:
+        self.reason = reason
+        self.command = command
+        super().__init__(f"{runtime}: {reason}; provide it: {command}")
+
+
+class HashMismatch(ImageError):
+    """The image is not the one that is known under its name. Both hashes are in the text."""
+
+    def __init__(self, file: str, actual: str, expected: str, known_from: str, fix: str) -> None:
+        self.actual = actual
+        self.expected = expected
+        super().__init__(f"{file}: sha256 is {actual}, not {expected} ({known_from}); {fix}")
+
+
+class FolderError(ImageError):
+    """PORTBENCH_FIRMWARE_DIR names something that is no readable folder."""
+
+
+class Source(StrEnum):
+    """Where an image came from."""
+
+    FOLDER = "folder"
+    CACHE = "cache"
+    DOWNLOAD = "download"
+    BUNDLED = "bundled"
+    FILE = "file"
+    PACKAGE = "package"
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that is here and has been checked. `path` and `sha256` are None for a hosted port."""
+
+    entry: FirmwareEntry
+    version: str
+    source: Source
+    path: Path | None = None
+    sha256: str | None = None
+
+
+class ImageStore:
+    """Obtains the images of `entries`; one store per run, so that the network is asked once.
+
+    `folder` None: PORTBENCH_FIRMWARE_DIR, if set. `cache` and `state` None: the user's folders. `offline` None:
+    PORTBENCH_OFFLINE, if set to anything but 0. Raises `FolderError` for a folder that cannot be used.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[FirmwareEntry] = (),
+        *,
+        folder: Path | None = None,
+        cache: Path | None = None,
+        state: Path | None = None,
+        offline: bool | None = None,
+        progress: Progress | None = None,
+        reachability: Reachability | None = None,
+        bundle: Path = CATALOGUE_PATH.parent,
+    ) -> None:
+        if folder is None and os.environ.get(FOLDER_VARIABLE):
+            folder = Path(os.environ[FOLDER_VARIABLE])
+        if folder is not None:
+            check_folder(folder)
+        if offline is None:
+            offline = os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0")
+        self.folder = folder
+        self.cache = cache or platformdirs.user_cache_path("portbench", appauthor=False) / "firmware"
+        self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
+        self._offline = offline
+        self._progress = progress
+        self._bundle = bundle
+        self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
+
+    def obtain(self, entry: FirmwareEntry) -> Image:
+        """The image of `entry`, checked.
+
+        Raises `ImageUnavailable` where it cannot be had, `HashMismatch` where it is another one than expected,
+        `uf2.Uf2Error` where it is no image for the chip, `HashLockError` where its hash cannot be recorded.
+        """
+        if entry.family is Family.HOSTED:
+            return Image(entry, package_version(entry), Source.PACKAGE)
+        if entry.path is not None:
+            return self._unlocked(entry, entry.path, Source.FILE)
+        if entry.bundled is not None:
+            path = self._bundle / entry.bundled
+            if not path.is_file():
+                raise ImageUnavailable(entry.id, f"{path} is not built", entry.provide or f"build {path}")
+            return self._unlocked(entry, path, Source.BUNDLED)
+        if self.folder is not None and (self.folder / _file(entry)).exists():
+            return self._checked(entry, self.folder / _file(entry), Source.FOLDER)
+        if (self.cache / _file(entry)).exists():
+            return self._checked(entry, self.cache / _file(entry), Source.CACHE)
+        return self._download(entry)
+
+    def _unlocked(self, entry: FirmwareEntry, path: Path, source: Source) -> Image:
+        """Images of our own and those given by path: they change with every build, so no hash is remembered."""
+        data = uf2.read_bytes(path)
+        uf2.parse(data, str(path))
+        return Image(entry, _version(entry), source, path, hashlib.sha256(data).hexdigest())
+
+    def _checked(self, entry: FirmwareEntry, path: Path, source: Source, shown: str | None = None) -> Image:
+        """`shown` is the name that messages use."""
+        shown = shown or str(path)
+        data = uf2.read_bytes(path)
+        actual = hashlib.sha256(data).hexdigest()
+        if entry.sha256 is not None:
+            self._compare(actual, entry.sha256, data, shown, f"the catalogue's for {entry.id}", "get the file again")
+            uf2.parse(data, shown)
+        else:
+            # Checked before it is locked: an error page must not become the hash to insist on.
+            uf2.parse(data, shown)
+            seen = self._lock.see(_file(entry), actual, source)
+            known_from = f"first seen {seen.first_seen_utc} in {seen.source}"
+            fix = f"get the file again, or remove its entry from {self._lock.path} if the new one is right"
+            self._compare(actual, seen.sha256, data, shown, known_from, fix)
+        return Image(entry, _version(entry), source, path, actual)
+
+    @staticmethod
+    def _compare(actual: str, expected: str, data: bytes, shown: str, known_from: str, fix: str) -> None:
+        if actual == expected:
+            return
+        try:
+            uf2.parse(data, "it")
+        except uf2.Uf2Error as error:
+            known_from += f"; also {str(error).rpartition(';')[0]}"
+        raise HashMismatch(shown, actual, expected, known_from, fix)
+
+    def _download(self, entry: FirmwareEntry) -> Image:
+        file, url = _file(entry), entry.url
+        where = f"in {self.folder}" if self.folder else f"in {FOLDER_VARIABLE} (not set)"
+        missing = f"{file} is neither {where} nor in {self.cache}"
+        target = (self.folder or self.cache) / file
+        if url is None:
+            raise ImageUnavailable(entry.id, missing, f"copy it to {target}")
+        command = f"curl -fL --create-dirs -o {shlex.quote(str(target))} {shlex.quote(url)}"
+        if self._offline:
+            raise ImageUnavailable(entry.id, f"{missing}, and {OFFLINE_VARIABLE} forbids the download", command)
+        if fault := self._reachability.fault(url):
+            raise ImageUnavailable(entry.id, f"{missing}, and {fault}", command)
+        try:
+            self.cache.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.cache, prefix="incoming-") as incoming:
+                fresh = download(url, Path(incoming), file, progress=self._progress)
+                image = self._checked(entry, fresh, Source.DOWNLOAD, shown=url)
+                final = self.cache / file
+                fresh.replace(final)
+        except DownloadError as error:
+            raise ImageUnavailable(entry.id, f"{missing}, and {url} failed: {error}", command) from error
+        except OSError as error:
+            raise ImageError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
+        return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256)
+
+
+def check_folder(folder: Path) -> None:
+    """Raises `FolderError` unless `folder` is a readable folder."""
+    try:
+        next(folder.iterdir(), None)
+    except FileNotFoundError as error:
+        raise FolderError(f"{FOLDER_VARIABLE}={folder}: there is no such folder; create it or unset it") from error
+    except NotADirectoryError as error:
+        raise FolderError(f"{FOLDER_VARIABLE}={folder}: is not a folder; name the folder that holds images") from error
+    except OSError as error:
+        raise FolderError(f"{FOLDER_VARIABLE}={folder}: cannot be read ({error.strerror}); make it readable") from error
+
+
+def package_version(entry: FirmwareEntry) -> str:
+    """Version of the hosted port `entry` as installed; raises `ImageUnavailable`."""
+    package = entry.package or entry.id
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise ImageUnavailable(entry.id, f"package {package} is not installed", f"pip install {package}") from error
+
+
+def _file(entry: FirmwareEntry) -> str:
+    if entry.file is None:
+        raise ImageError(f"{entry.id}: has no file name; add the key 'file' to its entry")
+    return entry.file
+
+
+def _version(entry: FirmwareEntry) -> str:
+    return entry.version or "unknown"

@@ -1,0 +1,68 @@
+"""UF2 family ids and the chips they stand for.
+
+Source: `utils/uf2families.json` of the UF2 specification's repository (microsoft/uf2) and, for the Raspberry Pi chips,
+`boot_uf2_headers/include/boot/uf2.h` of the Pico SDK.
+"""
+
+from typing import Final
+
+RP2040: Final = 0xE48BFF56
+
+CHIPS: Final[dict[int, str]] = {
+    0x00FF6919: "STM32L4",
+    0x04240BDF: "STM32L5",
+    0x11DE784A: "BL702 (M0SENSE)",
+    0x16573617: "ATmega32",
+    0x1851780A: "SAML21",
+    0x1B57745F: "nRF52",
+    0x1C5F21B0: "ESP32",
+    0x1E1F432D: "STM32L1",
+    0x202E3A91: "STM32L0",
+    0x21460FF0: "STM32WL",
+    0x2ABC77EC: "LPC55",
+    0x2B88D29C: "ESP32-C2",
+    0x300F5633: "STM32G0",
+    0x31D228C6: "GD32F350",
+    0x332726F6: "ESP32-H2",
+    0x3D308E94: "ESP32-P4",
+    0x4B684D71: "BL618 (MaixPlay-U4)",
+    0x4C71240A: "STM32G4",
+    0x4F6ACE52: "CSK4",
+    0x4FB2D5BD: "i.MX RT10xx",
+    0x53B80F00: "STM32F7",
+    0x540DDF62: "ESP32-C6",
+    0x55114460: "SAMD51",
+    0x57755A57: "STM32F4",
+    0x5A18069B: "Cypress FX2",
+    0x5D1A0A2E: "STM32F2",
+    0x5EE21072: "STM32F1",
+    0x621E937A: "nRF52833",
+    0x647824B6: "STM32F0",
+    0x68ED2B88: "SAMD21",
+    0x6B846188: "STM32F3",
+    0x6D0922FA: "STM32F407",
+    0x6DB66082: "STM32H7",
+    0x6E7348A8: "CSK6",
+    0x70D16653: "STM32WB",
+    0x7EAB61ED: "ESP8266",
+    0x7F83E793: "KL32L2",
+    0x8FB060FE: "STM32F407VG",
+    0x9517422F: "RZ/A1LU",
+    0x9AF03E33: "GD32VF103",
+    0xADA52840: "nRF52840",
+    0xBFDD4EEE: "ESP32-S2",
+    0xC47E5767: "ESP32-S3",
+    0xD42BA06C: "ESP32-C3",
+    0xE48BFF55: "CYW43 (Wi-Fi firmware)",
+    RP2040: "RP2040",
+    0xE48BFF57: "RP2350 (absolute)",
+    0xE48BFF58: "RP2350 (data)",
+    0xE48BFF59: "RP2350 (Arm secure)",
+    0xE48BFF5A: "RP2350 (RISC-V)",
+    0xE48BFF5B: "RP2350 (Arm non-secure)",
+}
+
+
+def chip_name(family_id: int) -> str:
+    """Name of the chip that `family_id` stands for, or the bare id when it is in no public list."""
+    return CHIPS.get(family_id, f"unknown family 0x{family_id:08X}")

@@ -1,0 +1,105 @@
+"""The catalogue that is shipped is whole; a bad one gives one line naming file, entry, value and fix."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware import catalogue
+from firmware.catalogue import CatalogueError, Family
+
+TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
+WHERE = Path("some.toml")
+
+
+def test_shipped_catalogue() -> None:
+    entries = {entry.id: entry for entry in catalogue.load()}
+    assert entries.keys() >= {
+        "micropython-1.20.0",
+        "micropython-1.26.0",
+        "micropython-1.28.0",
+        "wiznet-1.0.5",
+        "wiznet-2.0.0",
+        "wiznet-hardwired",
+        "circuitpython-8.2.6",
+        "circuitpython-9.1.4",
+        "portbench-native",
+        "micropython-unix",
+        "circuitpython-blinka",
+    }
+    as_published, tuned = entries["micropython-1.20.0"].rows
+    assert (as_published.name, as_published.spi_hz, as_published.intn) == ("as-published", 2_000_000, False)
+    assert (tuned.name, tuned.spi_hz, tuned.intn) == ("tuned", None, True)
+    assert as_published.published is not None and as_published.published.total_s == (258.9, 259.0, 258.8)
+    assert [row.spi_hz for row in entries["wiznet-hardwired"].rows] == [2_000_000, 20_000_000]
+    for entry in entries.values():
+        if entry.family not in (Family.HOSTED, Family.NATIVE):
+            assert entry.url is not None and entry.file is not None and entry.url.endswith("/" + entry.file)
+
+
+def test_unknown_runtime_names_the_nearest() -> None:
+    with pytest.raises(CatalogueError, match=r"catalogue\.toml: unknown runtime 'wiznet-hard'.*wiznet-hardwired"):
+        catalogue.load().get("wiznet-hard")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("spi_hz = 2_000_000", 'spi_hz = "2"', ["micropython-1.20.0", "rows[1].spi_hz", "'2'", "integer"]),
+        ("spi_hz = 2_000_000", "spi_hz = -2", ["rows[1].spi_hz is -2", "greater than 0"]),
+        ("intn = false", "intn = 0", ["rows[1].intn is 0", "boolean"]),
+        ("intn = false", "intm = false", ["rows[1].intm is False", "unknown"]),
+        ('family = "wiznet"', 'family = "wiz"', ["wiznet-1.0.5", "'wiz'", "circuitpython"]),
+        ('family = "wiznet"', "family = [1]", ["wiznet-1.0.5", "[1]"]),
+        ('board = "', 'bord = "', ["micropython-1.20.0", "'bord'", "'W5500_EVB_PICO'", "board"]),
+        ('version = "1.20.0"\n', "", ["micropython-1.20.0", "'version' is missing"]),
+        ('id = "micropython-1.26.0"', 'id = "micropython-1.20.0"', ["used twice"]),
+        ('id = "micropython-1.26.0"', 'id = "Micro Python"', ["id is 'Micro Python'"]),
+        ('sha256 = "9', 'sha256 = "X', ["micropython-1.26.0", "sha256 is 'X6"]),
+        ("[[image]]", "[[image", ["some.toml: is not TOML", "line"]),
+        ("[[image]]", "images = 1\n[[image]]", ["unknown key 'images'"]),
+        ('file = "W', 'file = "../W', ["file is '../W", "plain"]),
+        ('url = "https://', 'url = "file:///', ["url is 'file:///"]),
+        ("total_s = [258.9", "total_s = [0.0", ["rows[1].published.total_s[1] is 0.0"]),
+        ('name = "tuned"', 'name = "as-published"', ["row 'as-published' is there twice"]),
+        ("spi_hz = 20_000_000", "intn = true", ["wiznet-1.0.5", "intn is set"]),
+        ('\n[[image.rows]]\nname = "hosted"\n', "rows = []\n", ["micropython-unix", "rows is []"]),
+    ],
+)
+def test_bad_catalogue_gives_one_line(old: str, new: str, parts: list[str]) -> None:
+    assert old in TEXT
+    with pytest.raises(CatalogueError) as caught:
+        catalogue.parse(TEXT.replace(old, new, 1), WHERE)
+    text = str(caught.value)
+    assert text.startswith("some.toml: ") and "\n" not in text and ";" in text
+    for part in parts:
+        assert part in text
+
+
+@pytest.mark.parametrize("text", ["", "image = []", "image = 3", "image = [1]"])
+def test_catalogue_without_entries(text: str) -> None:
+    with pytest.raises(CatalogueError, match=r"no \[\[image\]\] entry"):
+        catalogue.parse(text, WHERE)
+
+
+def test_unreadable_catalogue(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match=r"absent\.toml: cannot be read"):
+        catalogue.load(tmp_path / "absent.toml")
+    (tmp_path / "latin.toml").write_bytes(b"\xe9")
+    with pytest.raises(CatalogueError, match="byte 0 is not UTF-8"):
+        catalogue.load(tmp_path / "latin.toml")
+
+
+def test_control_characters_in_keys_stay_on_one_line() -> None:
+    with pytest.raises(CatalogueError) as caught:
+        catalogue.parse(TEXT.replace("intn = false", '"in\\nn" = false', 1), WHERE)
+    assert "\n" not in str(caught.value) and r"rows[1].in\nn" in str(caught.value)
+
+
+@given(st.integers(0, len(TEXT) - 1), st.integers(0, 60), st.text(max_size=8))
+def test_mutated_catalogue_is_read_or_refused_in_one_line(at: int, cut: int, insert: str) -> None:
+    try:
+        catalogue.parse(TEXT[:at] + insert + TEXT[at + cut :], WHERE)
+    except CatalogueError as error:
+        assert str(error).startswith("some.toml: ") and "\n" not in str(error)

@@ -1,0 +1,323 @@
+"""Images come from folder, cache or download in that order; tampered or missing ones give one line each."""
+
+import dataclasses
+import hashlib
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firmware import uf2
+from firmware.catalogue import DEFAULT_ROWS, Family, FirmwareEntry
+from firmware.hash_lock import HashLockError
+from firmware.identify import entry_for_file
+from firmware.images import FolderError, HashMismatch, ImageError, ImageStore, ImageUnavailable, Source
+from firmware.network import Reachability
+
+IMAGE = uf2.build(b"first light")
+OTHER = uf2.build(b"second thoughts")
+SHA256 = hashlib.sha256(IMAGE).hexdigest()
+FILE = "some-board.uf2"
+
+
+class Site(http.server.ThreadingHTTPServer):
+    """Serves `pages`: per path the answers in turn (status, body, bytes left out at the end), the last one for ever."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, list[tuple[int, bytes, int]]] = {}
+        self.requests: list[str] = []
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    def url(self, file: str = FILE) -> str:
+        return f"http://127.0.0.1:{self.server_port}/{file}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Site
+
+    def do_HEAD(self) -> None:
+        self.server.requests.append(f"HEAD {self.path}")
+        self.send_response(200)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.server.requests.append(f"GET {self.path}")
+        answers = self.server.pages.get(self.path[1:], [(404, b"nothing here", 0)])
+        status, body, cut = answers.pop(0) if len(answers) > 1 else answers[0]
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) - cut])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    with Site() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join(5)
+
+
+@pytest.fixture(autouse=True)
+def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
+    monkeypatch.delenv("PORTBENCH_OFFLINE", raising=False)
+
+
+def entry(url: str = "http://127.0.0.1:9/some-board.uf2", sha256: str | None = None) -> FirmwareEntry:
+    return FirmwareEntry(
+        id="some-1.0",
+        family=Family.MICROPYTHON,
+        board="W5500_EVB_PICO",
+        rows=DEFAULT_ROWS[Family.MICROPYTHON],
+        version="1.0",
+        file=FILE,
+        url=url,
+        sha256=sha256,
+    )
+
+
+def store(tmp_path: Path, **options: object) -> ImageStore:
+    settings: dict[str, object] = {"cache": tmp_path / "cache", "state": tmp_path / "state"} | options
+    return ImageStore(**settings)  # type: ignore[arg-type]
+
+
+def put(folder: Path, content: bytes) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / FILE).write_bytes(content)
+    return folder
+
+
+def test_folder_comes_before_cache(tmp_path: Path) -> None:
+    folder = put(tmp_path / "folder", IMAGE)
+    put(tmp_path / "cache", OTHER)
+    image = store(tmp_path, folder=folder).obtain(entry(sha256=SHA256))
+    assert (image.source, image.path, image.sha256) == (Source.FOLDER, folder / FILE, SHA256)
+
+
+def test_folder_is_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(put(tmp_path / "folder", IMAGE)))
+    assert store(tmp_path).obtain(entry()).source is Source.FOLDER
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("absent", "there is no such folder; create it"), ("a-file", "is not a folder")]
+)
+def test_bad_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, part: str) -> None:
+    (tmp_path / "a-file").touch()
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path / name))
+    with pytest.raises(FolderError, match=f"PORTBENCH_FIRMWARE_DIR=.*{name}: {part}"):
+        store(tmp_path)
+
+
+def test_unreadable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(FolderError, match=r"cannot be read \(Permission denied\); make it readable"):
+        store(tmp_path, folder=tmp_path)
+
+
+def test_download_goes_to_the_cache_and_is_used_again(tmp_path: Path, site: Site) -> None:
+    site.pages[FILE] = [(200, IMAGE, 0)]
+    seen: list[tuple[str, int, int]] = []
+    first = store(tmp_path, progress=lambda *step: seen.append(step)).obtain(entry(site.url(), SHA256))
+    assert (first.source, first.path) == (Source.DOWNLOAD, tmp_path / "cache" / FILE)
+    assert seen[-1] == (FILE, len(IMAGE), len(IMAGE))
+    assert first.path is not None and first.path.read_bytes() == IMAGE
+    again = store(tmp_path).obtain(entry(site.url(), SHA256))
+    assert again.source is Source.CACHE
+    assert site.requests.count(f"GET /{FILE}") == 1
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [FILE]
+
+
+def test_broken_download_is_tried_again(tmp_path: Path, site: Site) -> None:
+    site.pages[FILE] = [(503, b"busy", 0), (200, IMAGE, 100), (200, IMAGE, 0)]
+    assert store(tmp_path).obtain(entry(site.url(), SHA256)).sha256 == SHA256
+
+
+def test_tries_are_bounded_and_leave_nothing_behind(tmp_path: Path, site: Site) -> None:
+    site.pages[FILE] = [(200, IMAGE, 100)]
+    with pytest.raises(ImageUnavailable, match="3 tries failed"):
+        store(tmp_path).obtain(entry(site.url(), SHA256))
+    assert site.requests.count(f"GET /{FILE}") == 3
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_refusal_by_the_server_is_final(tmp_path: Path, site: Site) -> None:
+    with pytest.raises(ImageUnavailable, match="the server answers 404") as caught:
+        store(tmp_path).obtain(entry(site.url()))
+    assert site.requests.count(f"GET /{FILE}") == 1
+    assert caught.value.command == f"curl -fL --create-dirs -o {tmp_path / 'cache' / FILE} {site.url()}"
+    assert str(caught.value).endswith(f"; provide it: {caught.value.command}")
+
+
+def test_error_page_is_neither_kept_nor_locked(tmp_path: Path, site: Site) -> None:
+    site.pages[FILE] = [(200, b"<html>sign in first</html>", 0)]
+    with pytest.raises(uf2.Uf2Error) as caught:
+        store(tmp_path).obtain(entry(site.url()))
+    assert caught.value.fault is uf2.Fault.NOT_UF2 and site.url() in str(caught.value)
+    assert list((tmp_path / "cache").iterdir()) == []
+    assert not (tmp_path / "state").exists()
+
+
+def test_download_that_is_tampered_with_is_not_kept(tmp_path: Path, site: Site) -> None:
+    site.pages[FILE] = [(200, OTHER, 0)]
+    with pytest.raises(HashMismatch, match=SHA256):
+        store(tmp_path).obtain(entry(site.url(), SHA256))
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_known_hash_that_differs_shows_both(tmp_path: Path) -> None:
+    folder = put(tmp_path / "folder", OTHER)
+    with pytest.raises(HashMismatch) as caught:
+        store(tmp_path, folder=folder).obtain(entry(sha256=SHA256))
+    text = str(caught.value)
+    assert SHA256 in text and hashlib.sha256(OTHER).hexdigest() in text and str(folder / FILE) in text
+    assert "some-1.0" in text and "\n" not in text
+
+
+def test_mismatch_says_when_the_image_is_also_truncated(tmp_path: Path) -> None:
+    folder = put(tmp_path / "folder", IMAGE[:-1])
+    with pytest.raises(HashMismatch, match="block 0: the file ends after 511 of 512 bytes"):
+        store(tmp_path, folder=folder).obtain(entry(sha256=SHA256))
+
+
+def test_unknown_hash_is_locked_at_first_sight(tmp_path: Path) -> None:
+    folder = put(tmp_path / "folder", IMAGE)
+    assert store(tmp_path, folder=folder).obtain(entry()).sha256 == SHA256
+    locked = json.loads((tmp_path / "state" / "firmware.lock").read_text())
+    assert locked["images"][FILE]["sha256"] == SHA256 and locked["images"][FILE]["source"] == "folder"
+    put(folder, OTHER)
+    with pytest.raises(HashMismatch, match=f"not {SHA256} .first seen .* in folder.*; get the file again, or remove"):
+        store(tmp_path, folder=folder).obtain(entry())
+
+
+def test_stores_at_the_same_time_lock_one_hash(tmp_path: Path) -> None:
+    folders = [put(tmp_path / f"folder{number}", uf2.build(bytes([number]))) for number in range(8)]
+    outcomes: list[str] = []
+
+    def obtain(folder: Path) -> None:
+        try:
+            outcomes.append(str(store(tmp_path, folder=folder).obtain(entry()).sha256))
+        except HashMismatch as error:
+            outcomes.append(error.expected)
+
+    threads = [threading.Thread(target=obtain, args=(folder,)) for folder in folders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(outcomes) == 8 and len(set(outcomes)) == 1
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 1, "images": {"a": {"sha256": 3}}}', '{"version": 2}'])
+def test_damaged_lock_file_gives_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "firmware.lock").write_text(content)
+    with pytest.raises(HashLockError, match=r"firmware\.lock: .*; .*delete") as caught:
+        store(tmp_path, folder=put(tmp_path / "folder", IMAGE)).obtain(entry())
+    assert "\n" not in str(caught.value)
+
+
+def test_offline_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
+    reachability = Reachability([], ask=lambda origin: pytest.fail(f"asked {origin}"))
+    with pytest.raises(ImageUnavailable, match="PORTBENCH_OFFLINE forbids"):
+        store(tmp_path, reachability=reachability).obtain(entry())
+
+
+def test_no_internet_is_noticed_once_for_all_images(tmp_path: Path) -> None:
+    asked: list[str] = []
+    hang = threading.Event()
+
+    def ask(origin: str) -> None:
+        asked.append(origin)
+        hang.wait(20)
+
+    entries = [
+        dataclasses.replace(entry(f"https://host{number}.invalid/{FILE}"), id=f"some-{number}") for number in range(5)
+    ]
+    urls = [each.url for each in entries if each.url]
+    reachability = Reachability(urls, limit_s=0.3, ask=ask)
+    images = store(tmp_path, reachability=reachability, folder=tmp_path)
+    reasons = []
+    for each in [*entries, *entries]:
+        with pytest.raises(ImageUnavailable) as caught:
+            images.obtain(each)
+        reasons.append(caught.value.reason)
+        assert str(tmp_path / FILE) in caught.value.command
+    hang.set()
+    assert sorted(asked) == [f"https://host{number}.invalid" for number in range(5)]
+    assert all("no answer within 0.3 s" in reason for reason in reasons)
+    assert "no internet" in reasons[-1]
+
+
+def test_one_host_down_is_not_no_internet(site: Site) -> None:
+    urls = [site.url(), "http://127.0.0.1:9/x"]
+    reachability = Reachability(urls)
+    assert reachability.fault(urls[0]) is None
+    assert reachability.fault(urls[1]) == "127.0.0.1:9 cannot be reached (no connection)"
+    assert site.requests == ["HEAD /"]
+
+
+def test_bundled_image(tmp_path: Path) -> None:
+    native = FirmwareEntry(
+        id="native",
+        family=Family.NATIVE,
+        board="W5500_EVB_PICO",
+        rows=DEFAULT_ROWS[Family.NATIVE],
+        version="1",
+        file=FILE,
+        bundled=f"folder/{FILE}",
+        provide="make native",
+    )
+    with pytest.raises(ImageUnavailable, match=r"is not built; provide it: make native"):
+        store(tmp_path, bundle=tmp_path).obtain(native)
+    put(tmp_path / "folder", IMAGE)
+    image = store(tmp_path, bundle=tmp_path).obtain(native)
+    assert (image.source, image.sha256) == (Source.BUNDLED, SHA256)
+
+
+def test_explicit_file_is_checked_but_not_locked(tmp_path: Path) -> None:
+    path = put(tmp_path / "folder", IMAGE) / FILE
+    mine = entry_for_file(path, family=Family.WIZNET)
+    assert store(tmp_path).obtain(mine).source is Source.FILE
+    path.write_bytes(OTHER)
+    assert store(tmp_path).obtain(mine).sha256 == hashlib.sha256(OTHER).hexdigest()
+    path.write_bytes(OTHER[:-1])
+    with pytest.raises(uf2.Uf2Error):
+        store(tmp_path).obtain(mine)
+
+
+def test_hosted_port_takes_its_version_from_the_package(tmp_path: Path) -> None:
+    hosted = FirmwareEntry(
+        id="hosted", family=Family.HOSTED, board="host", rows=DEFAULT_ROWS[Family.HOSTED], package="pooch"
+    )
+    image = store(tmp_path).obtain(hosted)
+    assert image.version.count(".") == 2 and image.path is None
+    with pytest.raises(ImageUnavailable, match="package no-such-thing is not installed; provide it: pip install"):
+        store(tmp_path).obtain(dataclasses.replace(hosted, package="no-such-thing"))
+
+
+def test_cache_that_cannot_be_written(tmp_path: Path, site: Site) -> None:
+    site.pages[FILE] = [(200, IMAGE, 0)]
+    (tmp_path / "cache").touch()
+    with pytest.raises(ImageError, match=r"cache: cannot be written .*; make it writable"):
+        store(tmp_path).obtain(entry(site.url()))

@@ -1,0 +1,221 @@
+"""Every fault of a UF2 image has its own code and one line; what is valid survives a round trip."""
+
+import hashlib
+import struct
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware import uf2
+from firmware.uf2 import Fault, Uf2Error
+
+FLASH = uf2.FLASH_BASE
+SAMD51, ESP32S2, RP2350 = 0x55114460, 0xBFDD4EEE, 0xE48BFF59
+SMALL = bytes(range(256)) * 5
+
+
+def patched(data: bytes, block: int, offset: int, value: int | bytes) -> bytes:
+    at = block * 512 + offset
+    raw = value if isinstance(value, bytes) else struct.pack("<I", value)
+    return data[:at] + raw + data[at + len(raw) :]
+
+
+def every_block(data: bytes, offset: int, value: int) -> bytes:
+    for block in range(len(data) // 512):
+        data = patched(data, block, offset, value)
+    return data
+
+
+def without(data: bytes, block: int) -> bytes:
+    return data[: block * 512] + data[(block + 1) * 512 :]
+
+
+GOOD = uf2.build(SMALL)
+
+FAULTS: list[tuple[Fault, bytes, int | None, str]] = [
+    (Fault.EMPTY, b"", None, "empty"),
+    (Fault.NOT_UF2, b"<!DOCTYPE html>" + GOOD, None, "3c 21 44 4f"),
+    (Fault.TRUNCATED, GOOD[:-100], 4, "412 of 512"),
+    (Fault.TRUNCATED, GOOD[:3], 0, "3 of 512"),
+    (Fault.TRUNCATED, GOOD[: 512 + 100], 1, "100 of 512"),
+    (Fault.TRAILING, GOOD + b"\0" * 17, 5, "17 bytes"),
+    (Fault.TRAILING, GOOD + b"\0" * 1024, 5, "1024 bytes"),
+    (Fault.MAGIC, patched(GOOD, 2, 0, 1), 2, "0x00000001"),
+    (Fault.MAGIC, patched(GOOD, 2, 4, 2), 2, "second magic"),
+    (Fault.MAGIC, patched(GOOD, 0, 508, 3), 0, "final magic"),
+    (Fault.FILE_CONTAINER, patched(GOOD, 1, 8, 0x3000), 1, "0x00003000"),
+    (Fault.NO_FAMILY, patched(GOOD, 1, 8, 0), 1, "family"),
+    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=SAMD51), 0, "SAMD51"),
+    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=ESP32S2), 0, "ESP32-S2"),
+    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=RP2350), 0, "RP2350"),
+    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=0x12345678), 0, "0x12345678"),
+    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 477), 3, "477"),
+    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 0), 3, "0 bytes"),
+    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 128), 3, "128"),
+    (Fault.ALIGNMENT, patched(GOOD, 4, 12, FLASH + 0x401), 4, "0x10000401"),
+    (Fault.TARGET_RANGE, patched(GOOD, 4, 12, FLASH + (2 << 20)), 4, "0x10200000"),
+    (Fault.TARGET_RANGE, patched(GOOD, 0, 12, 0), 0, "0x00000000"),
+    (Fault.TARGET_RANGE, patched(GOOD, 0, 12, 0xFFFFFF00), 0, "0xffffff00"),
+    (Fault.MIXED_TARGETS, patched(GOOD, 4, 12, 0x20000000), 4, "0x20000000"),
+    (Fault.BLOCK_NUMBER, patched(GOOD, 4, 20, 5), 4, "5 of 5"),
+    (Fault.BLOCK_NUMBER, every_block(GOOD, 24, 0), 0, "0 of 0"),
+    (Fault.BLOCK_COUNT, patched(GOOD, 3, 24, 6), 3, "6 blocks"),
+    (Fault.DUPLICATE, patched(GOOD, 4, 20, 2), 4, "number 2"),
+    (Fault.OVERLAP, patched(GOOD, 4, 12, FLASH), 4, "0x10000000"),
+    (Fault.MISSING, without(GOOD, 2), None, "1 of 5"),
+    (Fault.MISSING, every_block(GOOD, 24, 0xFFFFFFFF), None, "the first one is number 5"),
+    (Fault.NO_CONTENT, every_block(GOOD, 8, 0x2001), None, "main flash"),
+    (Fault.EXTENSION, patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, b"\xff\1\2\3"), 1, "255 bytes"),
+    (Fault.EXTENSION, patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, b"\3\1\2\3"), 1, "0x030201"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "data", "block", "part"), FAULTS, ids=[f"{fault}-{n}" for n, (fault, *_) in enumerate(FAULTS)]
+)
+def test_fault_has_its_code_and_one_line(fault: Fault, data: bytes, block: int | None, part: str) -> None:
+    with pytest.raises(Uf2Error) as caught:
+        uf2.parse(data, "some.uf2")
+    text = str(caught.value)
+    assert caught.value.fault is fault, text
+    assert caught.value.block == block
+    assert text.startswith("some.uf2: ") and part in text and "; " in text and "\n" not in text
+
+
+def test_md5_of_a_region_in_the_image_is_checked() -> None:
+    def with_md5(digest: bytes) -> bytes:
+        region = struct.pack("<II", FLASH + 256, 512) + digest
+        return patched(patched(GOOD, 0, 8, 0x6000), 0, 32 + 476 - 24, region)
+
+    right = hashlib.md5(SMALL[256:768]).digest()
+    assert uf2.parse(with_md5(right)).blocks[0].md5 == (FLASH + 256, 512, right)
+    with pytest.raises(Uf2Error) as caught:
+        uf2.parse(with_md5(bytes(16)))
+    assert caught.value.fault is Fault.MD5 and right.hex() in str(caught.value)
+
+
+def test_extension_tags_are_read() -> None:
+    tags = b"\x09\xbc\xc7\x9f1.2.3\0\0\0" + b"\x04\x01\x00\x00" + bytes(4)
+    image = uf2.parse(patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, tags))
+    assert image.tags == {0x9FC7BC: b"1.2.3", 1: b""}
+
+
+def test_blocks_that_the_chip_ignores_are_skipped() -> None:
+    image = uf2.parse(uf2.build(b"\1" * 600, family_id=RP2350) + patched(GOOD, 2, 8, 0x2001))
+    assert image.skipped_blocks == 4
+    assert image.flash_bytes() == {FLASH: SMALL[:512], FLASH + 768: SMALL[768:]}
+
+
+def test_ram_image_is_read_and_programs_no_flash() -> None:
+    image = uf2.parse(uf2.build(SMALL, base=0x20000000))
+    assert image.in_ram and image.ranges() == {0x20000000: SMALL}
+    with pytest.raises(Uf2Error) as caught:
+        image.flash_bytes()
+    assert caught.value.fault is Fault.RAM_IMAGE
+
+
+def test_flash_size_limits_the_target() -> None:
+    data = uf2.build(SMALL, base=FLASH + (2 << 20))
+    assert uf2.parse(data, flash_size_bytes=4 << 20).size == len(SMALL)
+    with pytest.raises(Uf2Error, match="outside the 2048 KiB flash"):
+        uf2.parse(data)
+
+
+def test_unreadable_and_oversized_files(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(Uf2Error) as caught:
+        uf2.read(tmp_path / "absent.uf2")
+    assert caught.value.fault is Fault.UNREADABLE and "absent.uf2" in str(caught.value)
+    with pytest.raises(Uf2Error) as caught:
+        uf2.read(tmp_path)
+    assert caught.value.fault is Fault.UNREADABLE
+    (tmp_path / "big.uf2").write_bytes(GOOD)
+    monkeypatch.setattr(uf2, "MAX_FILE_BYTES", 1000)
+    with pytest.raises(Uf2Error) as caught:
+        uf2.read(tmp_path / "big.uf2")
+    assert caught.value.fault is Fault.TOO_LARGE
+
+
+def test_settings_can_be_added_and_replaced() -> None:
+    image = uf2.parse(GOOD)
+    sector = FLASH + 0x1FF000
+    once = uf2.parse(uf2.with_data(image, sector, b"port=5000"))
+    twice = uf2.parse(uf2.with_data(once, sector + 5, b"6000"))
+    assert twice.flash_bytes() == {FLASH: SMALL, sector: b"port=6000".ljust(256, b"\xff")}
+    across = uf2.parse(uf2.with_data(image, FLASH + 250, b"x" * 12))
+    assert across.flash_bytes() == {FLASH: SMALL[:250] + b"x" * 12 + SMALL[262:]}
+
+
+def test_merge_joins_images_and_refuses_overlap() -> None:
+    first, second = uf2.parse(GOOD), uf2.parse(uf2.build(b"tail", base=FLASH + 0x8000))
+    assert uf2.parse(uf2.merge(first, second)).flash_bytes() == first.flash_bytes() | second.flash_bytes()
+    with pytest.raises(Uf2Error) as caught:
+        uf2.merge(first, first)
+    assert caught.value.fault is Fault.OVERLAP
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda: uf2.build(b""), Fault.EMPTY),
+        (lambda: uf2.build(b"x", base=FLASH + 1), Fault.ALIGNMENT),
+        (lambda: uf2.build(b"x" * 300, base=0xFFFFFF00), Fault.TARGET_RANGE),
+        (lambda: uf2.build_ranges({0: b"x" * 300, 256: b"y"}), Fault.OVERLAP),
+    ],
+)
+def test_writer_refuses_what_the_reader_would(make: Callable[[], bytes], fault: Fault) -> None:
+    with pytest.raises(Uf2Error) as caught:
+        make()
+    assert caught.value.fault is fault
+
+
+pages = st.dictionaries(
+    st.integers(0, (2 << 20) // 256 - 1).map(lambda page: FLASH + page * 256),
+    st.binary(min_size=1, max_size=256),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(pages)
+def test_round_trip(content: dict[int, bytes]) -> None:
+    data = uf2.build_ranges(content)
+    image = uf2.parse(data)
+    read = {block.address: block.payload for block in image.blocks}
+    assert read == {address: page.ljust(256, b"\xff") for address, page in content.items()}
+    assert sum(map(len, image.flash_bytes().values())) == image.size == 256 * len(content)
+    assert uf2.merge(image) == data
+
+
+@given(st.binary(max_size=1500))
+def test_any_bytes_give_an_image_or_one_fault(data: bytes) -> None:
+    expect_image_or_fault(data)
+
+
+@given(st.data())
+def test_mutated_files_give_an_image_or_one_fault(data: st.DataObject) -> None:
+    mutated = bytearray(GOOD)
+    fields = st.sampled_from([0, 4, 8, 12, 16, 20, 24, 28, 32, 288, 484, 508])
+    words = st.one_of(
+        st.integers(0, 0xFFFFFFFF),
+        st.integers(0, 8),
+        st.sampled_from([0x2000, 0x2001, 0x6000, 0xA000, 0xE000, 0x3000, FLASH, 0x20000000, 0xE48BFF59, 256, 476]),
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        block, offset = data.draw(st.integers(0, 4)), data.draw(fields)
+        struct.pack_into("<I", mutated, block * 512 + offset, data.draw(words))
+    cut = data.draw(st.integers(0, len(mutated)))
+    expect_image_or_fault(bytes(mutated))
+    expect_image_or_fault(bytes(mutated[:cut]))
+
+
+def expect_image_or_fault(data: bytes) -> None:
+    try:
+        image = uf2.parse(data, "fuzz")
+    except Uf2Error as error:
+        assert "\n" not in str(error) and str(error).startswith("fuzz")
+        return
+    for address, content in image.ranges().items():
+        assert content and address % 256 == 0
+    assert uf2.parse(uf2.merge(image)).ranges() == image.ranges()
