@@ -1,5 +1,4 @@
-"""MicroPython's unix port on the PC: no board, the operating system's own TCP/IP. The table's upper bound for MicroPython
-that is not limited by a microcontroller."""
+"""MicroPython's unix port on the PC: no board, and the operating system's own TCP/IP."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -48,14 +47,14 @@ def pinned_libraries(major: int, path: Path = PINS) -> list[Library]:
     return wanted
 
 
-def library_files(major: int, timeout_s: float, cache: Path | None = None) -> dict[str, bytes]:
+def library_files(major: int, timeout_s: float, cache: Path | None = None, pins: Path = PINS) -> dict[str, bytes]:
     """Contents of every library file for CircuitPython `major`, by path on the board (`lib/...`).
 
     Wheels come from the cache, else from pip within `timeout_s`. Raises DeploymentError.
     """
     cache = cache or user_cache_path("portbench") / "circuitpython"
     files: dict[str, bytes] = {}
-    for library in pinned_libraries(major):
+    for library in pinned_libraries(major, pins):
         files |= _modules(library, _wheel_bytes(library, cache, timeout_s))
     return files
 
@@ -70,7 +69,7 @@ def _wheel_bytes(library: Library, cache: Path, timeout_s: float) -> bytes:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=cache, delete=False) as file:
         file.write(content)
-    os.replace(file.name, path)
+    Path(file.name).replace(path)
     return content
 
 

