@@ -1,0 +1,265 @@
+//! The whole chip: interleaves both cores, events and resets in one deterministic order.
+
+use crate::bus::Bus;
+use crate::cpu::core::{Core, State};
+use crate::memory::Memory;
+use crate::peripherals::{Peripheral, resets};
+use crate::sys::{ResetRequest, Sys, Unmodelled};
+use crate::time::Ps;
+use crate::trace::{Record, kind};
+use crate::world::World;
+
+/// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
+const ROSC_NOMINAL_HZ: u64 = 6_500_000;
+/// Cycles after which the clock conversion moves its base, to stay in 64-bit arithmetic.
+const REBASE_CYCLES: u64 = 1 << 22;
+
+pub struct ChipConfig<'a> {
+    /// Contents of the 16 KiB mask ROM.
+    pub bootrom: &'a [u8],
+    /// Bytes of QSPI flash, a power of two.
+    pub flash_size: usize,
+    /// Initial contents of flash from its start; the rest is erased.
+    pub flash: &'a [u8],
+    /// BOOTSEL is held while the chip comes out of reset.
+    pub bootsel_pressed: bool,
+}
+
+/// Why [`Chip::run_until`] returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// Simulated time has reached the requested moment.
+    Time,
+    /// The chip was reset at the guest's request (watchdog, SYSRESETREQ); it runs on when called again.
+    Reset { cause: &'static str },
+    /// The guest used something that is not modelled.
+    Unmodelled(Unmodelled),
+}
+
+pub struct Chip {
+    pub cores: [Core; 2],
+    pub mem: Memory,
+    pub bus: Bus,
+    now: Ps,
+    last_rebase: u64,
+    sample_cycles: u64,
+    next_sample: u64,
+}
+
+impl Chip {
+    /// A chip at power-on, with `world` on its pins.
+    pub fn new(config: &ChipConfig, world: Box<dyn World>) -> Self {
+        let mut mem = Memory::new(config.bootrom, config.flash_size);
+        let len = config.flash.len().min(mem.flash_size());
+        mem.flash_write(0, &config.flash[..len]);
+        let mut bus = Bus::new(Sys::new(ROSC_NOMINAL_HZ), world);
+        bus.power_on(&mut mem, config.bootsel_pressed);
+        let mut chip = Self {
+            cores: [Core::new(0), Core::new(1)],
+            mem,
+            bus,
+            now: 0,
+            last_rebase: 0,
+            sample_cycles: 0,
+            next_sample: u64::MAX,
+        };
+        for core in &mut chip.cores {
+            core.reset(&chip.mem);
+        }
+        chip
+    }
+
+    /// Simulated time since power-on.
+    pub fn now(&self) -> Ps {
+        self.now
+    }
+
+    /// Samples the program counters every `cycles` of clk_sys into the trace (0: never). Moves no simulated time.
+    pub fn sample_pc(&mut self, cycles: u64) {
+        self.sample_cycles = cycles;
+        self.next_sample = if cycles == 0 { u64::MAX } else { self.frontier() + cycles };
+    }
+
+    fn frontier(&self) -> u64 {
+        self.cores.iter().filter(|c| c.state == State::Running).map(|c| c.cycles).min().unwrap_or(self.bus.sys.cycle)
+    }
+
+    /// Runs until simulated time `until`, a reset, or a fault of the model.
+    pub fn run_until(&mut self, until: Ps) -> RunEnd {
+        while self.now < until {
+            if let Some(end) = self.attend() {
+                return end;
+            }
+            let Some(index) = self.next_core() else {
+                // Both cores sleep: time jumps to the next event.
+                let due = self.bus.sys.next_due();
+                if due > until {
+                    self.now = until;
+                    self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(until));
+                    break;
+                }
+                self.now = self.now.max(due);
+                self.deliver_events(due);
+                continue;
+            };
+            let cycles = self.cores[index].cycles;
+            let here = self.bus.sys.clock.ps_at(cycles);
+            self.now = self.now.max(here);
+            if self.bus.sys.next_due() <= here {
+                self.deliver_events(here);
+                continue;
+            }
+            if here >= until {
+                break;
+            }
+            self.rebase(cycles);
+            let mut limit = self.bus.sys.clock.cycle_at(self.bus.sys.next_due().min(until)).max(cycles + 1);
+            let other = &self.cores[1 - index];
+            if other.state == State::Running {
+                // Core 0 goes first when both are at the same cycle.
+                limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
+            }
+            if self.next_sample != u64::MAX {
+                self.sample(cycles);
+                limit = limit.min(self.next_sample).max(cycles + 1);
+            }
+            self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
+            self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+            self.bus.sys.cycle = self.cores[index].cycles;
+            if let Some(fault) = &mut self.bus.sys.unmodelled
+                && fault.pc == 0
+            {
+                fault.pc = self.cores[index].pc;
+            }
+        }
+        RunEnd::Time
+    }
+
+    /// The running core that is behind.
+    fn next_core(&self) -> Option<usize> {
+        match (self.cores[0].state, self.cores[1].state) {
+            (State::Running, State::Running) => Some(usize::from(self.cores[1].cycles < self.cores[0].cycles)),
+            (State::Running, _) => Some(0),
+            (_, State::Running) => Some(1),
+            _ => None,
+        }
+    }
+
+    fn rebase(&mut self, cycles: u64) {
+        if cycles - self.last_rebase > REBASE_CYCLES {
+            self.bus.sys.clock.rebase(cycles);
+            self.last_rebase = cycles;
+        }
+    }
+
+    fn sample(&mut self, cycles: u64) {
+        if cycles < self.next_sample {
+            return;
+        }
+        self.next_sample = cycles - cycles % self.sample_cycles + self.sample_cycles;
+        if self.bus.sys.trace.wants(kind::PC) {
+            let at = self.bus.sys.clock.ps_at(cycles);
+            for core in self.cores.iter().filter(|c| c.state == State::Running) {
+                self.bus.sys.trace.push(at, Record::Pc { core: core.index as u8, pc: core.pc });
+            }
+        }
+    }
+
+    fn deliver_events(&mut self, until: Ps) {
+        while let Some(id) = self.bus.sys.take_event(until) {
+            let cycle = self.bus.sys.clock.cycle_at(self.bus.sys.now());
+            self.bus.sys.cycle = self.bus.sys.cycle.max(cycle);
+            match id {
+                crate::sys::EventId::SysTick0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
+                crate::sys::EventId::SysTick1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
+                _ => self.bus.event(&mut self.mem, id),
+            }
+            self.notify_cores(cycle);
+            if self.bus.sys.reset_request.is_some() || self.bus.sys.unmodelled.is_some() {
+                self.bus.sys.end_event();
+                return;
+            }
+        }
+    }
+
+    /// Passes interrupt edges and events on to the cores.
+    fn notify_cores(&mut self, cycle: u64) {
+        let rose = std::mem::take(&mut self.bus.sys.irq_rose);
+        let own = std::mem::take(&mut self.bus.sys.core_irq_rose);
+        let event = std::mem::take(&mut self.bus.sys.event_signal);
+        for core in &mut self.cores {
+            core.observe(rose | own[core.index], event, cycle);
+        }
+    }
+
+    /// Looks at everything that made a core leave its loop.
+    fn attend(&mut self) -> Option<RunEnd> {
+        if !self.bus.sys.attention {
+            return None;
+        }
+        self.bus.sys.attention = false;
+        if let Some(fault) = self.bus.sys.unmodelled.take() {
+            return Some(RunEnd::Unmodelled(fault));
+        }
+        self.notify_cores(self.bus.sys.cycle);
+        let request = self.bus.sys.reset_request.take()?;
+        self.carry_out(request)
+    }
+
+    fn carry_out(&mut self, request: ResetRequest) -> Option<RunEnd> {
+        let cycle = self.bus.sys.cycle;
+        let cause = match request {
+            ResetRequest::Core1 { held: true } => {
+                self.cores[1].state = State::Held;
+                return None;
+            }
+            ResetRequest::Core1 { held: false } => {
+                if self.cores[1].state == State::Held {
+                    self.start_core(1, cycle);
+                }
+                return None;
+            }
+            ResetRequest::Processor { .. } => {
+                self.bus.sio.reset(&mut self.bus.sys);
+                "SYSRESETREQ"
+            }
+            ResetRequest::Watchdog { timer } => {
+                self.bus.watchdog_reset(&mut self.mem, timer);
+                if timer { "WATCHDOG timer" } else { "WATCHDOG trigger" }
+            }
+        };
+        for index in 0..2 {
+            self.start_core(index, cycle);
+        }
+        if self.bus.sys.trace.wants(kind::RESET) {
+            self.bus.sys.trace.push(self.now, Record::Reset { cause });
+        }
+        Some(RunEnd::Reset { cause })
+    }
+
+    fn start_core(&mut self, index: usize, cycle: u64) {
+        self.cores[index].reset(&self.mem);
+        self.cores[index].cycles = self.cores[index].cycles.max(cycle);
+    }
+}
+
+impl Bus {
+    /// Every block as after power-on.
+    fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
+        self.sys.held_in_reset = 0;
+        self.sys.entering_reset = resets::bit::ALL;
+        self.settle(mem);
+        self.blocks.resets.reset(&mut self.sys);
+        self.sio.reset(&mut self.sys);
+        self.ssi.reset(&mut self.sys, mem);
+        self.xip_ctrl.reset(&mut self.sys);
+        let _ = bootsel_pressed;
+        self.sys.entering_reset = 0;
+        self.settle(mem);
+    }
+
+    fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) {
+        let _ = timer;
+        self.settle(mem);
+    }
+}

@@ -8,12 +8,13 @@ pub mod memory;
 pub mod peripherals;
 pub mod pins;
 pub mod sys;
+pub mod ticks;
 pub mod time;
 pub mod trace;
 pub mod world;
 pub mod xip_cache;
 
-
+pub use chip::{Chip, ChipConfig, RunEnd};
 pub use sys::Sys;
 pub use time::Ps;
 pub use world::World;

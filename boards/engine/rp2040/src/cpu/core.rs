@@ -1,0 +1,440 @@
+//! State of one Cortex-M0+ core, its exceptions, and its memory accesses.
+
+use super::ppb::{Ppb, exception, scr};
+use crate::bus::{Bus, Master};
+use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
+use crate::trace::{Record, kind};
+use crate::xip_cache::LINE_BYTES_LOG2;
+
+/// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
+const EXCEPTION_ENTRY_CYCLES: u64 = 15;
+/// Cycles of an exception return: unstacking eight words and refilling the pipeline, as a POP with PC of as many words.
+const EXCEPTION_RETURN_CYCLES: u64 = 11;
+
+/// What a core is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Running,
+    /// In WFI (or sleep-on-exit) until an enabled interrupt is pending, whatever PRIMASK says.
+    Wfi,
+    /// In WFE until an event.
+    Wfe,
+    /// A fault inside HardFault or NMI. Only a reset gets out.
+    LockedUp,
+    /// PSM holds the core in reset.
+    Held,
+}
+
+pub struct Core {
+    pub index: usize,
+    /// R0 to R14; R13 is the stack pointer in use. The last entry is not used: the PC is `pc`.
+    pub regs: [u32; 16],
+    /// The stack pointer that is not in use.
+    other_sp: u32,
+    /// N and Z: the flags of this value, seen as a 64-bit result whose low half decides Z.
+    pub(super) nz: i64,
+    pub(super) c: bool,
+    pub(super) v: bool,
+    pub pc: u32,
+    /// Cycle of clk_sys at which the next instruction starts.
+    pub cycles: u64,
+    /// Number of the exception being handled, 0 in thread mode.
+    pub ipsr: u32,
+    pub primask: bool,
+    /// CONTROL.nPRIV (bit 0) and CONTROL.SPSEL (bit 1).
+    pub control: u32,
+    pub ppb: Ppb,
+    pub event_register: bool,
+    pub state: State,
+    pub instructions: u64,
+    /// XIP cache line of the last instruction fetch: the rest of the line needs no further access.
+    pub(super) fetch_line: u32,
+}
+
+/// Why the inner loop stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Time is up, or something wants attention.
+    Limit,
+    /// The PC left the region that the loop was made for.
+    Region,
+}
+
+impl Core {
+    pub fn new(index: usize) -> Self {
+        Self {
+            index,
+            regs: [0; 16],
+            other_sp: 0,
+            nz: 1,
+            c: false,
+            v: false,
+            pc: 0,
+            cycles: 0,
+            ipsr: 0,
+            primask: false,
+            control: 0,
+            ppb: Ppb::new(index),
+            event_register: false,
+            state: State::Held,
+            instructions: 0,
+            fetch_line: u32::MAX,
+        }
+    }
+
+    /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` go on.
+    pub fn reset(&mut self, mem: &Memory) {
+        let (cycles, instructions) = (self.cycles, self.instructions);
+        *self = Self::new(self.index);
+        self.cycles = cycles;
+        self.instructions = instructions;
+        self.regs[13] = mem.rom_u32(0) & !3;
+        self.regs[14] = u32::MAX;
+        self.pc = mem.rom_u32(4) & !1;
+        self.state = State::Running;
+    }
+
+    pub fn apsr(&self) -> u32 {
+        (u32::from(self.nz < 0) << 31)
+            | (u32::from(self.nz as u32 == 0) << 30)
+            | (u32::from(self.c) << 29)
+            | (u32::from(self.v) << 28)
+    }
+
+    pub fn set_apsr(&mut self, value: u32) {
+        let (n, z) = (value >> 31 != 0, value & (1 << 30) != 0);
+        self.nz = match (n, z) {
+            (false, true) => 0,
+            (false, false) => 1,
+            (true, false) => -1,
+            // Not a state any result has, but MSR can write it.
+            (true, true) => i64::MIN,
+        };
+        self.c = value & (1 << 29) != 0;
+        self.v = value & (1 << 28) != 0;
+    }
+
+    pub fn msp(&self) -> u32 {
+        if self.uses_psp() { self.other_sp } else { self.regs[13] }
+    }
+
+    pub fn psp(&self) -> u32 {
+        if self.uses_psp() { self.regs[13] } else { self.other_sp }
+    }
+
+    fn uses_psp(&self) -> bool {
+        self.control & 2 != 0 && self.ipsr == 0
+    }
+
+    fn set_msp(&mut self, value: u32) {
+        if self.uses_psp() { self.other_sp = value } else { self.regs[13] = value }
+    }
+
+    fn set_psp(&mut self, value: u32) {
+        if self.uses_psp() { self.regs[13] = value } else { self.other_sp = value }
+    }
+
+    pub(super) fn mrs(&self, sysm: u32) -> u32 {
+        match sysm {
+            0..=3 => {
+                let ipsr = if sysm & 1 != 0 { self.ipsr } else { 0 };
+                if sysm == 3 || sysm < 2 { self.apsr() | ipsr } else { self.apsr() }
+            }
+            5 | 7 => self.ipsr,
+            8 => self.msp(),
+            9 => self.psp(),
+            16 => u32::from(self.primask),
+            20 => self.control,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn msr(&mut self, sysm: u32, value: u32) {
+        match sysm {
+            0..=3 => self.set_apsr(value),
+            8 if self.privileged() => self.set_msp(value & !3),
+            9 if self.privileged() => self.set_psp(value & !3),
+            16 if self.privileged() => self.primask = value & 1 != 0,
+            20 if self.privileged() && self.ipsr == 0 => {
+                if (self.control ^ value) & 2 != 0 {
+                    std::mem::swap(&mut self.regs[13], &mut self.other_sp);
+                }
+                self.control = value & 3;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn privileged(&self) -> bool {
+        self.ipsr != 0 || self.control & 1 == 0
+    }
+
+    /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
+    #[inline(always)]
+    pub(super) fn load<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32) -> Result<u32, ()> {
+        let offset = address.wrapping_sub(RAM_BASE) as usize;
+        if offset < RAM_SIZE && address & (SIZE - 1) == 0 {
+            self.cycles += 1;
+            return Ok(match SIZE {
+                1 => u32::from(mem.ram_u8(offset)),
+                2 => u32::from(mem.ram_u16(offset)),
+                _ => mem.ram_u32(offset),
+            });
+        }
+        if address >> 24 == 0x10 && address & (SIZE - 1) == 0 {
+            let offset = address & 0x00ff_ffff;
+            self.cycles += 1 + u64::from(mem.xip.access(offset >> LINE_BYTES_LOG2));
+            return Ok(match SIZE {
+                1 => u32::from(mem.flash_u8(offset as usize)),
+                2 => u32::from(mem.flash_u16(offset as usize)),
+                _ => mem.flash_u32(offset as usize),
+            });
+        }
+        self.load_slow(mem, bus, address, SIZE)
+    }
+
+    #[inline(never)]
+    fn load_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, size: u32) -> Result<u32, ()> {
+        if address & (size - 1) != 0 {
+            return Err(());
+        }
+        if (address as usize) < ROM_SIZE {
+            self.cycles += 1;
+            return Ok(match size {
+                1 => u32::from(mem.rom_u8(address as usize)),
+                2 => u32::from(mem.rom_u16(address as usize)),
+                _ => mem.rom_u32(address as usize),
+            });
+        }
+        bus.sys.cycle = self.cycles;
+        if address >> 28 == 0xe {
+            if !self.privileged() {
+                return Err(());
+            }
+            let word = self.ppb.read(&mut bus.sys, self.cycles, self.ipsr, address & !3);
+            self.cycles += 1;
+            return Ok(match size {
+                1 => (word >> ((address & 3) * 8)) & 0xff,
+                2 => (word >> ((address & 2) * 8)) & 0xffff,
+                _ => word,
+            });
+        }
+        let value = bus.read(mem, Master::Core(self.index), address, size).map_err(|_| ())?;
+        // SIO answers on the single-cycle IO port; everything else is an AHB-Lite access.
+        if address >> 28 != 0xd {
+            self.cycles += 1 + u64::from(bus.waits);
+        }
+        Ok(value)
+    }
+
+    /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
+    #[inline(always)]
+    pub(super) fn store<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32) -> Result<(), ()> {
+        let offset = address.wrapping_sub(RAM_BASE) as usize;
+        if offset < RAM_SIZE && address & (SIZE - 1) == 0 {
+            self.cycles += 1;
+            match SIZE {
+                1 => mem.set_ram_u8(offset, value as u8),
+                2 => mem.set_ram_u16(offset, value as u16),
+                _ => mem.set_ram_u32(offset, value),
+            }
+            return Ok(());
+        }
+        self.store_slow(mem, bus, address, value, SIZE)
+    }
+
+    #[inline(never)]
+    fn store_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32, size: u32) -> Result<(), ()> {
+        if address & (size - 1) != 0 {
+            return Err(());
+        }
+        bus.sys.cycle = self.cycles;
+        if address >> 28 == 0xe {
+            if !self.privileged() {
+                return Err(());
+            }
+            self.cycles += 1;
+            self.ppb.write(&mut bus.sys, self.cycles, address & !3, value);
+            return Ok(());
+        }
+        bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| ())?;
+        if address >> 28 != 0xd {
+            self.cycles += 1 + u64::from(bus.waits);
+        }
+        Ok(())
+    }
+
+    /// Latches rising interrupt lines and wakes the core if one of them, or an event, may.
+    pub fn observe(&mut self, rose: u32, event: bool, now_cycle: u64) {
+        if rose & !self.ppb.pending != 0 && self.ppb.scr & scr::SEVONPEND != 0 {
+            self.event_register = true;
+        }
+        self.ppb.pending |= rose;
+        self.event_register |= event;
+        self.wake(now_cycle);
+    }
+
+    /// Leaves WFI or WFE if what it waits for is there.
+    pub fn wake(&mut self, now_cycle: u64) {
+        let wakes = match self.state {
+            State::Wfi => self.interrupt_could_preempt(),
+            State::Wfe => self.event_register || self.interrupt_could_preempt(),
+            _ => false,
+        };
+        if wakes {
+            if self.state == State::Wfe {
+                self.event_register = false;
+            }
+            self.state = State::Running;
+            self.cycles = self.cycles.max(now_cycle);
+        }
+    }
+
+    /// Whether an exception is pending that would be taken if PRIMASK were clear (ARMv6-M ARM B1.5.19).
+    fn interrupt_could_preempt(&self) -> bool {
+        self.ppb.anything_pending() && self.ppb.most_urgent().is_some_and(|(_, priority)| priority < self.ppb.active_priority())
+    }
+
+    /// Takes the most urgent exception, if one may be taken now.
+    pub fn take_pending_exception(&mut self, mem: &mut Memory, bus: &mut Bus) {
+        if !self.ppb.anything_pending() || self.state != State::Running {
+            return;
+        }
+        let Some((number, priority)) = self.ppb.most_urgent() else { return };
+        let masked = if self.primask { 0 } else { 256 };
+        if priority < self.ppb.active_priority().min(masked) {
+            self.enter_exception(mem, bus, number, self.pc);
+        }
+    }
+
+    /// A fault of the instruction at `pc`, or an escalated exception.
+    pub(super) fn hard_fault(&mut self, mem: &mut Memory, bus: &mut Bus) {
+        if self.ppb.active_priority() <= -1 {
+            self.state = State::LockedUp;
+            return;
+        }
+        self.enter_exception(mem, bus, exception::HARD_FAULT, self.pc);
+    }
+
+    /// SVC: pends SVCall, which is taken at once or, when masked, escalates to HardFault.
+    pub(super) fn supervisor_call(&mut self, mem: &mut Memory, bus: &mut Bus, return_address: u32) {
+        let masked = if self.primask { 0 } else { 256 };
+        if self.ppb.priority(exception::SV_CALL) < self.ppb.active_priority().min(masked) {
+            self.enter_exception(mem, bus, exception::SV_CALL, return_address);
+        } else {
+            self.hard_fault(mem, bus);
+        }
+    }
+
+    fn enter_exception(&mut self, mem: &mut Memory, bus: &mut Bus, number: u32, return_address: u32) {
+        let aligned = self.regs[13] & 4 == 0;
+        let frame = (self.regs[13].wrapping_sub(0x20)) & !4;
+        let xpsr = self.apsr() | self.ipsr | (u32::from(!aligned) << 9) | (1 << 24);
+        let words = [
+            self.regs[0],
+            self.regs[1],
+            self.regs[2],
+            self.regs[3],
+            self.regs[12],
+            self.regs[14],
+            return_address,
+            xpsr,
+        ];
+        let start = self.cycles;
+        let mut fault = false;
+        for (i, word) in words.into_iter().enumerate() {
+            fault |= self.store::<4>(mem, bus, frame.wrapping_add(4 * i as u32), word).is_err();
+        }
+        self.cycles = start;
+        let used_psp = self.uses_psp();
+        let exc_return = match (self.ipsr != 0, used_psp) {
+            (true, _) => 0xffff_fff1,
+            (false, false) => 0xffff_fff9,
+            (false, true) => 0xffff_fffd,
+        };
+        self.regs[13] = frame;
+        if used_psp {
+            std::mem::swap(&mut self.regs[13], &mut self.other_sp);
+        }
+        self.ipsr = number;
+        self.regs[14] = exc_return;
+        self.ppb.active |= 1 << number;
+        if number >= exception::IRQ0 {
+            self.ppb.pending &= !(1 << (number - exception::IRQ0));
+        } else {
+            self.ppb.pending_system &= !(1 << number);
+        }
+        self.event_register = true;
+        match self.load::<4>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
+            // A vector without the Thumb bit faults at its first instruction.
+            Ok(vector) if vector & 1 != 0 => self.pc = vector & !1,
+            _ => fault = true,
+        }
+        self.cycles = start + EXCEPTION_ENTRY_CYCLES;
+        if bus.sys.trace.wants(kind::IRQ) {
+            let at = bus.sys.clock.ps_at(start);
+            bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: true });
+        }
+        if fault {
+            if number == exception::HARD_FAULT || number == exception::NMI || self.ppb.active_priority() <= -1 {
+                self.state = State::LockedUp;
+            } else {
+                self.ppb.pending_system |= 1 << exception::HARD_FAULT;
+                bus.sys.attention = true;
+            }
+        }
+    }
+
+    /// Branch to an EXC_RETURN value in handler mode. `Err`: fault.
+    pub(super) fn exception_return(&mut self, mem: &mut Memory, bus: &mut Bus, exc_return: u32) -> Result<(), ()> {
+        let number = self.ipsr;
+        let (to_thread, from_psp) = match exc_return & 0xf {
+            0x1 => (false, false),
+            0x9 => (true, false),
+            0xd => (true, true),
+            _ => return Err(()),
+        };
+        self.ppb.active &= !(1 << number);
+        // Returning to the wrong mode would leave the nesting inconsistent.
+        if to_thread != (self.ppb.active == 0) {
+            self.ppb.active |= 1 << number;
+            return Err(());
+        }
+        // A level-sensitive line that is still high pends again.
+        if number >= exception::IRQ0 {
+            self.ppb.pending |= bus.sys.irq_level_for_core(self.index) & (1 << (number - exception::IRQ0));
+        }
+        if bus.sys.trace.wants(kind::IRQ) {
+            let at = bus.sys.clock.ps_at(self.cycles);
+            bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: false });
+        }
+        let frame = if from_psp { self.other_sp } else { self.regs[13] };
+        let start = self.cycles;
+        let mut words = [0; 8];
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = self.load::<4>(mem, bus, frame.wrapping_add(4 * i as u32))?;
+        }
+        self.cycles = start + EXCEPTION_RETURN_CYCLES;
+        let [r0, r1, r2, r3, r12, lr, pc, xpsr] = words;
+        self.regs[0..4].copy_from_slice(&[r0, r1, r2, r3]);
+        self.regs[12] = r12;
+        self.regs[14] = lr;
+        let sp = (frame.wrapping_add(0x20)) | (((xpsr >> 9) & 1) << 2);
+        if to_thread {
+            self.control = (self.control & 1) | (u32::from(from_psp) << 1);
+        }
+        if from_psp {
+            self.other_sp = self.regs[13];
+        }
+        self.regs[13] = sp;
+        self.ipsr = if to_thread { 0 } else { xpsr & 0x3f };
+        self.set_apsr(xpsr);
+        self.pc = pc & !1;
+        self.event_register = true;
+        if self.ppb.scr & scr::SLEEPONEXIT != 0 && to_thread && !self.ppb.anything_pending() {
+            self.state = State::Wfi;
+        }
+        bus.sys.attention = true;
+        if xpsr & (1 << 24) == 0 { Err(()) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,612 @@
+//! The instructions: semantics and cycle counts (Cortex-M0+ TRM r0p1, table 3-1).
+//!
+//! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a jump elsewhere.
+
+use super::core::{Core, Exit, State};
+use super::decode::{Kind, Op, decode};
+use crate::bus::{Bus, Master};
+use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
+use crate::xip_cache::LINE_BYTES_LOG2;
+
+/// Where instructions come from; each gets its own copy of the loop.
+mod region {
+    /// ROM and SRAM: no wait states.
+    pub const FAST: u8 = 0;
+    /// Flash through the XIP cache.
+    pub const XIP: u8 = 1;
+    /// Anything else: every fetch goes over the bus.
+    pub const BUS: u8 = 2;
+}
+
+impl Core {
+    /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
+    pub fn run(&mut self, mem: &mut Memory, bus: &mut Bus, limit: u64) {
+        while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
+            let pc = self.pc;
+            let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
+                self.run_region::<{ region::FAST }>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
+            } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 {
+                let size = mem.flash_size() as u32;
+                self.run_region::<{ region::XIP }>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
+            } else if pc < ROM_SIZE as u32 {
+                self.run_region::<{ region::FAST }>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
+            } else {
+                self.run_region::<{ region::BUS }>(mem, bus, limit, pc, 4, SCRATCH_OP)
+            };
+            if exit == Exit::Limit {
+                break;
+            }
+        }
+    }
+
+    /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
+    #[cold]
+    #[inline(never)]
+    fn predecode(&mut self, mem: &mut Memory, bus: &mut Bus, pc: u32) -> Result<Op, ()> {
+        let ram = pc.wrapping_sub(RAM_BASE) as usize;
+        let flash = pc.wrapping_sub(XIP_BASE) as usize;
+        if ram < RAM_SIZE {
+            let next = if ram + 2 < RAM_SIZE { mem.ram_u16(ram + 2) } else { 0 };
+            let op = decode(mem.ram_u16(ram), next);
+            mem.mark_code(ram);
+            mem.ops[RAM_OPS + ram / 2] = op;
+            Ok(op)
+        } else if flash < mem.flash_size() {
+            let op = decode(mem.flash_u16(flash), mem.flash_u16(flash + 2));
+            mem.ops[FLASH_OPS + flash / 2] = op;
+            Ok(op)
+        } else if (pc as usize) < ROM_SIZE {
+            let at = pc as usize;
+            let next = if at + 2 < ROM_SIZE { mem.rom_u16(at + 2) } else { 0 };
+            let op = decode(mem.rom_u16(at), next);
+            mem.ops[ROM_OPS + at / 2] = op;
+            Ok(op)
+        } else {
+            // Device and system space never execute (ARMv6-M ARM B3.1).
+            if pc >> 28 >= 4 && pc >> 28 != 5 {
+                return Err(());
+            }
+            bus.sys.cycle = self.cycles;
+            let hw = bus.read(mem, Master::Core(self.index), pc, 2).map_err(|_| ())?;
+            self.cycles += u64::from(bus.waits);
+            let next = bus.read(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
+            Ok(decode(hw as u16, next as u16))
+        }
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_lines)]
+    fn run_region<const REGION: u8>(&mut self, mem: &mut Memory, bus: &mut Bus, limit: u64, start: u32, size: u32, base: usize) -> Exit {
+        let mut pc = self.pc;
+        let mut line = self.fetch_line;
+        let mut executed: u64 = 0;
+
+        macro_rules! leave {
+            ($exit:expr) => {{
+                self.pc = pc;
+                self.instructions += executed;
+                self.fetch_line = line;
+                return $exit;
+            }};
+        }
+        macro_rules! fault {
+            () => {{
+                self.pc = pc;
+                self.instructions += executed;
+                self.fetch_line = line;
+                self.cycles += 1;
+                self.hard_fault(mem, bus);
+                return Exit::Region;
+            }};
+        }
+        macro_rules! jump {
+            ($target:expr) => {{
+                pc = $target;
+                if REGION == region::BUS || pc.wrapping_sub(start) >= size {
+                    leave!(Exit::Region);
+                }
+                continue;
+            }};
+        }
+        macro_rules! branch_if {
+            ($op:expr, $taken:expr) => {{
+                if $taken {
+                    self.cycles += 2;
+                    jump!(pc.wrapping_add(4).wrapping_add($op.imm));
+                }
+                self.cycles += 1;
+            }};
+        }
+        macro_rules! reg {
+            ($index:expr) => {
+                self.regs[usize::from($index & 15)]
+            };
+        }
+        macro_rules! result {
+            ($op:expr, $value:expr) => {{
+                let value: u32 = $value;
+                reg!($op.a) = value;
+                self.nz = i64::from(value as i32);
+                self.cycles += 1;
+            }};
+        }
+        macro_rules! add_with_carry {
+            ($x:expr, $y:expr, $carry:expr) => {{
+                let (x, y): (u32, u32) = ($x, $y);
+                let (partial, c1) = x.overflowing_add(y);
+                let (sum, c2) = partial.overflowing_add(u32::from($carry));
+                self.c = c1 | c2;
+                self.v = ((x ^ sum) & (y ^ sum)) >> 31 != 0;
+                sum
+            }};
+        }
+        macro_rules! load {
+            ($size:literal, $address:expr) => {
+                match self.load::<$size>(mem, bus, $address) {
+                    Ok(value) => value,
+                    Err(()) => fault!(),
+                }
+            };
+        }
+        macro_rules! store {
+            ($size:literal, $address:expr, $value:expr) => {
+                if self.store::<$size>(mem, bus, $address, $value).is_err() {
+                    fault!();
+                }
+            };
+        }
+        // A slow access may have raised an interrupt, moved an event or asked for a reset.
+        macro_rules! attend {
+            ($next:expr) => {
+                if bus.sys.attention {
+                    pc = pc.wrapping_add($next);
+                    leave!(Exit::Limit);
+                }
+            };
+        }
+        macro_rules! interwork {
+            ($target:expr) => {{
+                let target: u32 = $target;
+                if target >= 0xf000_0000 && self.ipsr != 0 {
+                    self.pc = pc;
+                    self.instructions += executed;
+                    self.fetch_line = line;
+                    if self.exception_return(mem, bus, target).is_err() {
+                        self.hard_fault(mem, bus);
+                    }
+                    return Exit::Region;
+                }
+                if target & 1 == 0 {
+                    // Leaving Thumb state faults at the target.
+                    pc = target;
+                    fault!();
+                }
+                jump!(target & !1);
+            }};
+        }
+
+        loop {
+            if self.cycles >= limit {
+                leave!(Exit::Limit);
+            }
+            if REGION == region::XIP && pc >> LINE_BYTES_LOG2 != line {
+                line = pc >> LINE_BYTES_LOG2;
+                self.cycles += u64::from(mem.xip.access((pc & 0x00ff_ffff) >> LINE_BYTES_LOG2));
+            }
+            let op = if REGION == region::BUS {
+                match self.predecode(mem, bus, pc) {
+                    Ok(op) => op,
+                    Err(()) => fault!(),
+                }
+            } else {
+                mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize]
+            };
+            executed += 1;
+            match op.kind {
+                Kind::Undecoded => {
+                    executed -= 1;
+                    // Running off the end of a region is a jump elsewhere.
+                    if pc.wrapping_sub(start) >= size {
+                        leave!(Exit::Region);
+                    }
+                    if self.predecode(mem, bus, pc).is_err() {
+                        fault!();
+                    }
+                    continue;
+                }
+                Kind::MovsReg => result!(op, reg!(op.c)),
+                Kind::LslImm => {
+                    let x = reg!(op.c);
+                    self.c = x & (1 << (32 - op.imm)) != 0;
+                    result!(op, x << op.imm);
+                }
+                Kind::LsrImm => {
+                    let x = reg!(op.c);
+                    self.c = (x >> (op.imm - 1)) & 1 != 0;
+                    result!(op, (u64::from(x) >> op.imm) as u32);
+                }
+                Kind::AsrImm => {
+                    let x = i64::from(reg!(op.c) as i32);
+                    self.c = (x >> (op.imm - 1)) & 1 != 0;
+                    result!(op, (x >> op.imm) as u32);
+                }
+                Kind::AddReg => result!(op, add_with_carry!(reg!(op.b), reg!(op.c), false)),
+                Kind::SubReg => result!(op, add_with_carry!(reg!(op.b), !reg!(op.c), true)),
+                Kind::AddImm => result!(op, add_with_carry!(reg!(op.b), op.imm, false)),
+                Kind::SubImm => result!(op, add_with_carry!(reg!(op.b), !op.imm, true)),
+                Kind::MovImm => result!(op, op.imm),
+                Kind::CmpImm => {
+                    let value = add_with_carry!(reg!(op.b), !op.imm, true);
+                    self.nz = i64::from(value as i32);
+                    self.cycles += 1;
+                }
+                Kind::And => result!(op, reg!(op.b) & reg!(op.c)),
+                Kind::Eor => result!(op, reg!(op.b) ^ reg!(op.c)),
+                Kind::LslReg => {
+                    let (x, n) = (u64::from(reg!(op.b)), reg!(op.c) & 0xff);
+                    if n != 0 {
+                        self.c = n <= 32 && (x << n) >> 32 & 1 != 0;
+                    }
+                    result!(op, if n < 32 { (x << n) as u32 } else { 0 });
+                }
+                Kind::LsrReg => {
+                    let (x, n) = (u64::from(reg!(op.b)), reg!(op.c) & 0xff);
+                    if n != 0 {
+                        self.c = n <= 32 && (x >> (n - 1)) & 1 != 0;
+                    }
+                    result!(op, if n < 32 { (x >> n) as u32 } else { 0 });
+                }
+                Kind::AsrReg => {
+                    let (x, n) = (i64::from(reg!(op.b) as i32), (reg!(op.c) & 0xff).min(32));
+                    if n != 0 {
+                        self.c = (x >> (n - 1)) & 1 != 0;
+                    }
+                    result!(op, (x >> n) as u32);
+                }
+                Kind::Adc => result!(op, add_with_carry!(reg!(op.b), reg!(op.c), self.c)),
+                Kind::Sbc => result!(op, add_with_carry!(reg!(op.b), !reg!(op.c), self.c)),
+                Kind::RorReg => {
+                    let (x, n) = (reg!(op.b), reg!(op.c) & 0xff);
+                    let value = x.rotate_right(n & 31);
+                    if n != 0 {
+                        self.c = value >> 31 != 0;
+                    }
+                    result!(op, value);
+                }
+                Kind::Tst => {
+                    self.nz = i64::from((reg!(op.b) & reg!(op.c)) as i32);
+                    self.cycles += 1;
+                }
+                Kind::Rsb => result!(op, add_with_carry!(!reg!(op.c), 0, true)),
+                Kind::CmpReg => {
+                    let value = add_with_carry!(reg!(op.b), !reg!(op.c), true);
+                    self.nz = i64::from(value as i32);
+                    self.cycles += 1;
+                }
+                Kind::Cmn => {
+                    let value = add_with_carry!(reg!(op.b), reg!(op.c), false);
+                    self.nz = i64::from(value as i32);
+                    self.cycles += 1;
+                }
+                Kind::Orr => result!(op, reg!(op.b) | reg!(op.c)),
+                Kind::Mul => result!(op, reg!(op.b).wrapping_mul(reg!(op.c))),
+                Kind::Bic => result!(op, reg!(op.b) & !reg!(op.c)),
+                Kind::Mvn => result!(op, !reg!(op.c)),
+                Kind::AddHi => {
+                    let value = reg!(op.b).wrapping_add(reg!(op.c));
+                    reg!(op.a) = if op.a == 13 { value & !3 } else { value };
+                    self.cycles += 1;
+                }
+                Kind::AddFromPc => {
+                    let value = reg!(op.b).wrapping_add(pc.wrapping_add(4));
+                    reg!(op.a) = if op.a == 13 { value & !3 } else { value };
+                    self.cycles += 1;
+                }
+                Kind::AddPc => {
+                    let addend = if op.c == 15 { pc.wrapping_add(4) } else { reg!(op.c) };
+                    self.cycles += 2;
+                    jump!(pc.wrapping_add(4).wrapping_add(addend) & !1);
+                }
+                Kind::MovHi => {
+                    let value = reg!(op.c);
+                    reg!(op.a) = if op.a == 13 { value & !3 } else { value };
+                    self.cycles += 1;
+                }
+                Kind::MovFromPc => {
+                    let value = pc.wrapping_add(4);
+                    reg!(op.a) = if op.a == 13 { value & !3 } else { value };
+                    self.cycles += 1;
+                }
+                Kind::MovPc => {
+                    let target = if op.c == 15 { pc.wrapping_add(4) } else { reg!(op.c) };
+                    self.cycles += 2;
+                    jump!(target & !1);
+                }
+                Kind::Bx => {
+                    self.cycles += 2;
+                    interwork!(reg!(op.c));
+                }
+                Kind::Blx => {
+                    let target = reg!(op.c);
+                    self.regs[14] = pc.wrapping_add(2) | 1;
+                    self.cycles += 2;
+                    if target & 1 == 0 {
+                        pc = target;
+                        fault!();
+                    }
+                    jump!(target & !1);
+                }
+                Kind::LdrLit => {
+                    let address = (pc.wrapping_add(4) & !3).wrapping_add(op.imm);
+                    reg!(op.a) = load!(4, address);
+                    self.cycles += 1;
+                }
+                Kind::StrReg => {
+                    store!(4, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::StrhReg => {
+                    store!(2, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::StrbReg => {
+                    store!(1, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrsbReg => {
+                    reg!(op.a) = load!(1, reg!(op.b).wrapping_add(reg!(op.c))) as u8 as i8 as u32;
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrReg => {
+                    reg!(op.a) = load!(4, reg!(op.b).wrapping_add(reg!(op.c)));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrhReg => {
+                    reg!(op.a) = load!(2, reg!(op.b).wrapping_add(reg!(op.c)));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrbReg => {
+                    reg!(op.a) = load!(1, reg!(op.b).wrapping_add(reg!(op.c)));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrshReg => {
+                    reg!(op.a) = load!(2, reg!(op.b).wrapping_add(reg!(op.c))) as u16 as i16 as u32;
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::StrImm => {
+                    store!(4, reg!(op.b).wrapping_add(op.imm), reg!(op.a));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrImm => {
+                    reg!(op.a) = load!(4, reg!(op.b).wrapping_add(op.imm));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::StrbImm => {
+                    store!(1, reg!(op.b).wrapping_add(op.imm), reg!(op.a));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrbImm => {
+                    reg!(op.a) = load!(1, reg!(op.b).wrapping_add(op.imm));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::StrhImm => {
+                    store!(2, reg!(op.b).wrapping_add(op.imm), reg!(op.a));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::LdrhImm => {
+                    reg!(op.a) = load!(2, reg!(op.b).wrapping_add(op.imm));
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::Adr => {
+                    reg!(op.a) = (pc.wrapping_add(4) & !3).wrapping_add(op.imm);
+                    self.cycles += 1;
+                }
+                Kind::AddSpImm => {
+                    reg!(op.a) = self.regs[13].wrapping_add(op.imm);
+                    self.cycles += 1;
+                }
+                Kind::AddSp => {
+                    self.regs[13] = self.regs[13].wrapping_add(op.imm);
+                    self.cycles += 1;
+                }
+                Kind::SubSp => {
+                    self.regs[13] = self.regs[13].wrapping_sub(op.imm);
+                    self.cycles += 1;
+                }
+                Kind::Sxth => {
+                    reg!(op.a) = reg!(op.c) as u16 as i16 as u32;
+                    self.cycles += 1;
+                }
+                Kind::Sxtb => {
+                    reg!(op.a) = reg!(op.c) as u8 as i8 as u32;
+                    self.cycles += 1;
+                }
+                Kind::Uxth => {
+                    reg!(op.a) = reg!(op.c) & 0xffff;
+                    self.cycles += 1;
+                }
+                Kind::Uxtb => {
+                    reg!(op.a) = reg!(op.c) & 0xff;
+                    self.cycles += 1;
+                }
+                Kind::Push => {
+                    let mut list = op.imm;
+                    let sp = self.regs[13].wrapping_sub(4 * list.count_ones());
+                    let mut at = sp;
+                    while list != 0 {
+                        store!(4, at, reg!(list.trailing_zeros() as u8));
+                        at = at.wrapping_add(4);
+                        list &= list - 1;
+                    }
+                    self.regs[13] = sp;
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::Pop | Kind::PopPc => {
+                    let mut list = op.imm;
+                    let mut at = self.regs[13];
+                    while list != 0 {
+                        let value = load!(4, at);
+                        reg!(list.trailing_zeros() as u8) = value;
+                        at = at.wrapping_add(4);
+                        list &= list - 1;
+                    }
+                    if op.kind == Kind::PopPc {
+                        let target = load!(4, at);
+                        self.regs[13] = at.wrapping_add(4);
+                        self.cycles += 2;
+                        interwork!(target);
+                    }
+                    self.regs[13] = at;
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::Cps => {
+                    if self.privileged() {
+                        self.primask = op.imm != 0;
+                    }
+                    self.cycles += 1;
+                    if !self.primask && self.ppb.anything_pending() {
+                        bus.sys.attention = true;
+                        attend!(2);
+                    }
+                }
+                Kind::Rev => {
+                    reg!(op.a) = reg!(op.c).swap_bytes();
+                    self.cycles += 1;
+                }
+                Kind::Rev16 => {
+                    let x = reg!(op.c);
+                    reg!(op.a) = ((x & 0x00ff_00ff) << 8) | ((x >> 8) & 0x00ff_00ff);
+                    self.cycles += 1;
+                }
+                Kind::Revsh => {
+                    reg!(op.a) = (reg!(op.c) as u16).swap_bytes() as i16 as u32;
+                    self.cycles += 1;
+                }
+                // Without a debugger, BKPT is a fault, like an undefined instruction.
+                Kind::Bkpt | Kind::Undefined => fault!(),
+                Kind::Nop => self.cycles += 1,
+                Kind::Sev => {
+                    bus.sys.event_signal = true;
+                    bus.sys.attention = true;
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::Wfe => {
+                    self.cycles += 2;
+                    if std::mem::take(&mut self.event_register) {
+                        pc = pc.wrapping_add(2);
+                        continue;
+                    }
+                    pc = pc.wrapping_add(2);
+                    self.state = State::Wfe;
+                    self.wake(self.cycles);
+                    leave!(Exit::Limit);
+                }
+                Kind::Wfi => {
+                    self.cycles += 2;
+                    pc = pc.wrapping_add(2);
+                    self.state = State::Wfi;
+                    self.wake(self.cycles);
+                    leave!(Exit::Limit);
+                }
+                Kind::Stm => {
+                    let mut list = op.imm;
+                    let mut at = reg!(op.b);
+                    while list != 0 {
+                        store!(4, at, reg!(list.trailing_zeros() as u8));
+                        at = at.wrapping_add(4);
+                        list &= list - 1;
+                    }
+                    reg!(op.b) = at;
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::Ldm => {
+                    let mut list = op.imm;
+                    let mut at = reg!(op.b);
+                    while list != 0 {
+                        let value = load!(4, at);
+                        reg!(list.trailing_zeros() as u8) = value;
+                        at = at.wrapping_add(4);
+                        list &= list - 1;
+                    }
+                    // A base that is in the list keeps the loaded value.
+                    if op.imm & (1 << op.b) == 0 {
+                        reg!(op.b) = at;
+                    }
+                    self.cycles += 1;
+                    attend!(2);
+                }
+                Kind::Beq => branch_if!(op, self.nz as u32 == 0),
+                Kind::Bne => branch_if!(op, self.nz as u32 != 0),
+                Kind::Bcs => branch_if!(op, self.c),
+                Kind::Bcc => branch_if!(op, !self.c),
+                Kind::Bmi => branch_if!(op, self.nz < 0),
+                Kind::Bpl => branch_if!(op, self.nz >= 0),
+                Kind::Bvs => branch_if!(op, self.v),
+                Kind::Bvc => branch_if!(op, !self.v),
+                Kind::Bhi => branch_if!(op, self.c && self.nz as u32 != 0),
+                Kind::Bls => branch_if!(op, !self.c || self.nz as u32 == 0),
+                Kind::Bge => branch_if!(op, (self.nz < 0) == self.v),
+                Kind::Blt => branch_if!(op, (self.nz < 0) != self.v),
+                Kind::Bgt => branch_if!(op, self.nz as u32 != 0 && (self.nz < 0) == self.v),
+                Kind::Ble => branch_if!(op, self.nz as u32 == 0 || (self.nz < 0) != self.v),
+                Kind::Svc => {
+                    self.pc = pc;
+                    self.instructions += executed;
+                    self.fetch_line = line;
+                    self.supervisor_call(mem, bus, pc.wrapping_add(2));
+                    return Exit::Region;
+                }
+                Kind::B => {
+                    self.cycles += 2;
+                    jump!(pc.wrapping_add(4).wrapping_add(op.imm));
+                }
+                Kind::Bl => {
+                    self.regs[14] = pc.wrapping_add(4) | 1;
+                    self.cycles += 3;
+                    jump!(pc.wrapping_add(4).wrapping_add(op.imm));
+                }
+                Kind::Msr => {
+                    let value = reg!(op.b);
+                    self.msr(op.imm, value);
+                    self.cycles += 3;
+                    if self.ppb.anything_pending() {
+                        bus.sys.attention = true;
+                    }
+                    attend!(4);
+                    pc = pc.wrapping_add(2);
+                }
+                Kind::Mrs => {
+                    reg!(op.a) = self.mrs(op.imm);
+                    self.cycles += 3;
+                    pc = pc.wrapping_add(2);
+                }
+                Kind::Barrier => {
+                    self.cycles += 3;
+                    pc = pc.wrapping_add(2);
+                }
+            }
+            pc = pc.wrapping_add(2);
+            if REGION == region::BUS {
+                leave!(Exit::Region);
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The private peripheral bus of one core: SysTick, NVIC, SCB, MPU registers
+//! (ARMv6-M Architecture Reference Manual, chapter B3).
+
+use crate::sys::{EventId, ResetRequest, Sys};
+use crate::time::{NEVER, PS_PER_SECOND};
+
+/// Exception numbers.
+pub mod exception {
+    pub const NMI: u32 = 2;
+    pub const HARD_FAULT: u32 = 3;
+    pub const SV_CALL: u32 = 11;
+    pub const PEND_SV: u32 = 14;
+    pub const SYS_TICK: u32 = 15;
+    pub const IRQ0: u32 = 16;
+}
+
+/// Cortex-M0+ r0p1 with the privilege extension.
+const CPUID: u32 = 0x410c_c601;
+
+#[derive(Debug, Default)]
+struct SysTick {
+    enabled: bool,
+    interrupt: bool,
+    processor_clock: bool,
+    count_flag: bool,
+    reload: u32,
+    /// Value at tick `base`.
+    value: u32,
+    base: u64,
+}
+
+impl SysTick {
+    /// Ticks of the selected clock since power-on.
+    fn ticks(&self, sys: &Sys, cycle: u64) -> u64 {
+        if self.processor_clock {
+            cycle
+        } else {
+            (u128::from(sys.clock.ps_at(cycle)) * u128::from(sys.freq.tick_hz) / u128::from(PS_PER_SECOND)) as u64
+        }
+    }
+
+    /// Advances `value` to now; returns whether it reached zero on the way.
+    fn catch_up(&mut self, sys: &Sys, cycle: u64) -> bool {
+        let now = self.ticks(sys, cycle);
+        let elapsed = now.saturating_sub(self.base);
+        self.base = now;
+        if !self.enabled || elapsed == 0 {
+            return false;
+        }
+        let start = u64::from(self.value);
+        if elapsed < start {
+            self.value = (start - elapsed) as u32;
+            return false;
+        }
+        // Zero is reached after `start` ticks (never by a counter that rests at zero with no reload value), and every
+        // reload + 1 ticks after that.
+        let period = u64::from(self.reload) + 1;
+        let after = elapsed - start;
+        self.value = if after == 0 || self.reload == 0 { 0 } else { (period - 1 - (after - 1) % period) as u32 };
+        let reached = start > 0 || (self.reload > 0 && after >= period);
+        self.count_flag |= reached;
+        reached
+    }
+
+    /// Cycle or tick distance to the next zero, if it interrupts.
+    fn ticks_to_zero(&self) -> Option<u64> {
+        if !self.enabled || !self.interrupt {
+            return None;
+        }
+        match (self.value, self.reload) {
+            (0, 0) => None,
+            (0, reload) => Some(u64::from(reload) + 1),
+            (value, _) => Some(u64::from(value)),
+        }
+    }
+}
+
+/// Interrupt controller and system control of one core.
+#[derive(Debug, Default)]
+pub struct Ppb {
+    core: usize,
+    systick: SysTick,
+    /// Enabled and pending external interrupts.
+    pub enabled: u32,
+    pub pending: u32,
+    /// Pending system exceptions, by number.
+    pub pending_system: u32,
+    priorities: [u32; 8],
+    pub vtor: u32,
+    pub scr: u32,
+    shpr2: u32,
+    shpr3: u32,
+    mpu: [u32; 3],
+    /// Active exceptions, by number.
+    pub active: u64,
+}
+
+pub mod scr {
+    pub const SLEEPONEXIT: u32 = 2;
+    pub const SEVONPEND: u32 = 16;
+}
+
+impl Ppb {
+    pub fn new(core: usize) -> Self {
+        Self { core, ..Self::default() }
+    }
+
+    fn systick_event(&self) -> EventId {
+        if self.core == 0 { EventId::SysTick0 } else { EventId::SysTick1 }
+    }
+
+    /// Priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
+    pub fn priority(&self, number: u32) -> i32 {
+        match number {
+            exception::NMI => -2,
+            exception::HARD_FAULT => -1,
+            exception::SV_CALL => (self.shpr2 >> 24) as i32,
+            exception::PEND_SV => ((self.shpr3 >> 16) & 0xff) as i32,
+            exception::SYS_TICK => (self.shpr3 >> 24) as i32,
+            _ => {
+                let irq = number.wrapping_sub(exception::IRQ0);
+                let word = self.priorities[(irq as usize / 4) & 7];
+                ((word >> (8 * (irq & 3))) & 0xff) as i32
+            }
+        }
+    }
+
+    /// Priority of the most urgent active exception (256: thread mode).
+    pub fn active_priority(&self) -> i32 {
+        let mut best = 256;
+        let mut active = self.active;
+        while active != 0 {
+            let number = active.trailing_zeros();
+            best = best.min(self.priority(number));
+            active &= active - 1;
+        }
+        best
+    }
+
+    /// Most urgent pending and enabled exception, with its priority.
+    pub fn most_urgent(&self) -> Option<(u32, i32)> {
+        let mut best: Option<(u32, i32)> = None;
+        let mut consider = |number: u32, priority: i32| {
+            // Of equal priorities the lowest number wins; numbers come in ascending order.
+            if best.is_none_or(|(_, p)| priority < p) {
+                best = Some((number, priority));
+            }
+        };
+        let mut system = self.pending_system;
+        while system != 0 {
+            let number = system.trailing_zeros();
+            consider(number, self.priority(number));
+            system &= system - 1;
+        }
+        let mut irqs = self.pending & self.enabled;
+        while irqs != 0 {
+            let irq = irqs.trailing_zeros();
+            consider(exception::IRQ0 + irq, self.priority(exception::IRQ0 + irq));
+            irqs &= irqs - 1;
+        }
+        best
+    }
+
+    pub fn anything_pending(&self) -> bool {
+        self.pending_system != 0 || self.pending & self.enabled != 0
+    }
+
+    /// The SysTick event is due (or its time may have moved with clk_sys).
+    pub fn systick_due(&mut self, sys: &mut Sys, cycle: u64) {
+        self.systick_sync(sys, cycle);
+    }
+
+    fn systick_sync(&mut self, sys: &mut Sys, cycle: u64) {
+        if self.systick.catch_up(sys, cycle) && self.systick.interrupt {
+            self.pending_system |= 1 << exception::SYS_TICK;
+            sys.attention = true;
+        }
+        let at = match self.systick.ticks_to_zero() {
+            None => NEVER,
+            Some(ticks) if self.systick.processor_clock => sys.clock.ps_at(cycle.saturating_add(ticks)),
+            Some(_) if sys.freq.tick_hz == 0 => NEVER,
+            Some(ticks) => {
+                let n = u128::from(self.systick.base + ticks) * u128::from(PS_PER_SECOND);
+                n.div_ceil(u128::from(sys.freq.tick_hz)) as u64
+            }
+        };
+        sys.schedule(self.systick_event(), at);
+    }
+
+    pub fn read(&mut self, sys: &mut Sys, cycle: u64, vectactive: u32, address: u32) -> u32 {
+        match address & 0xffff {
+            0xe010 => {
+                self.systick_sync(sys, cycle);
+                let s = &mut self.systick;
+                u32::from(s.enabled)
+                    | (u32::from(s.interrupt) << 1)
+                    | (u32::from(s.processor_clock) << 2)
+                    | (u32::from(std::mem::take(&mut s.count_flag)) << 16)
+            }
+            0xe014 => self.systick.reload,
+            0xe018 => {
+                self.systick_sync(sys, cycle);
+                self.systick.value
+            }
+            // NOREF clear, SKEW set, TENMS 9999 at the 1 MHz reference.
+            0xe01c => 0x4000_270f,
+            0xe100 | 0xe180 => self.enabled,
+            0xe200 | 0xe280 => self.pending,
+            0xe400..=0xe41c => self.priorities[((address & 0x1c) / 4) as usize],
+            0xed00 => CPUID,
+            0xed04 => {
+                let urgent = self.most_urgent().map_or(0, |(number, _)| number);
+                vectactive
+                    | (urgent << 12)
+                    | (u32::from(self.pending != 0) << 22)
+                    | (((self.pending_system >> exception::SYS_TICK) & 1) << 26)
+                    | (((self.pending_system >> exception::PEND_SV) & 1) << 28)
+                    | (((self.pending_system >> exception::NMI) & 1) << 31)
+            }
+            0xed08 => self.vtor,
+            0xed0c => 0xfa05_0000,
+            0xed10 => self.scr,
+            // CCR: STKALIGN and UNALIGN_TRP are fixed.
+            0xed14 => 0x208,
+            0xed1c => self.shpr2,
+            0xed20 => self.shpr3,
+            0xed24 => ((self.pending_system >> exception::SV_CALL) & 1) << 15,
+            0xed90 => 0x0000_0800,
+            0xed94 => self.mpu[0],
+            0xed98 => self.mpu[1],
+            0xed9c | 0xeda0 => self.mpu[2],
+            _ => 0,
+        }
+    }
+
+    pub fn write(&mut self, sys: &mut Sys, cycle: u64, address: u32, value: u32) {
+        match address & 0xffff {
+            0xe010 => {
+                self.systick_sync(sys, cycle);
+                let s = &mut self.systick;
+                s.enabled = value & 1 != 0;
+                s.interrupt = value & 2 != 0;
+                s.processor_clock = value & 4 != 0;
+                s.base = s.ticks(sys, cycle);
+                self.systick_sync(sys, cycle);
+            }
+            0xe014 => {
+                self.systick_sync(sys, cycle);
+                self.systick.reload = value & 0x00ff_ffff;
+                self.systick_sync(sys, cycle);
+            }
+            0xe018 => {
+                self.systick_sync(sys, cycle);
+                self.systick.value = 0;
+                self.systick.count_flag = false;
+                self.systick_sync(sys, cycle);
+            }
+            0xe100 => self.enabled |= value,
+            0xe180 => self.enabled &= !value,
+            0xe200 => self.pending |= value,
+            // A line that is still high, and whose handler is not running, pends again at once.
+            0xe280 => {
+                let active = (self.active >> exception::IRQ0) as u32;
+                self.pending = (self.pending & !value) | (self.pending & sys.irq_level_for_core(self.core) & !active);
+            }
+            0xe400..=0xe41c => self.priorities[((address & 0x1c) / 4) as usize] = value & 0xc0c0_c0c0,
+            0xed04 => {
+                for (bit, number, set) in [
+                    (31, exception::NMI, true),
+                    (28, exception::PEND_SV, true),
+                    (27, exception::PEND_SV, false),
+                    (26, exception::SYS_TICK, true),
+                    (25, exception::SYS_TICK, false),
+                ] {
+                    if value & (1 << bit) != 0 {
+                        if set {
+                            self.pending_system |= 1 << number;
+                        } else {
+                            self.pending_system &= !(1 << number);
+                        }
+                    }
+                }
+            }
+            0xed08 => self.vtor = value & 0xffff_ff00,
+            0xed0c if value >> 16 == 0x05fa && value & 4 != 0 => sys.request_reset(ResetRequest::Processor { core: self.core }),
+            0xed10 => self.scr = value & 0x16,
+            0xed1c => self.shpr2 = value & 0xc000_0000,
+            0xed20 => self.shpr3 = value & 0xc0c0_0000,
+            0xed94 if value & 1 != 0 => sys.unmodelled(format!("MPU_CTRL write 0x{value:08x} (memory protection enabled)")),
+            0xed94 => self.mpu[0] = value & 6,
+            0xed98 => self.mpu[1] = value & 0xff,
+            0xed9c | 0xeda0 => self.mpu[2] = value,
+            _ => {}
+        }
+        // Whatever changed may let an exception in.
+        sys.attention = true;
+    }
+}
