@@ -1,0 +1,58 @@
+/* Start-up: copies the whole program from flash to SRAM and enters it there, so that nothing timed waits for XIP. */
+        .syntax unified
+        .cpu cortex-m0plus
+        .thumb
+
+        .section .flash_vectors, "a"
+        .word   __stack_top
+        .word   reset
+        .word   fatal                   /* NMI */
+        .word   fatal                   /* HardFault before the program is in SRAM */
+
+        .section .flash_text, "ax"
+        .global reset
+        .thumb_func
+reset:
+        cpsid   i
+        ldr     r0, =__ram_image_start
+        ldr     r1, =__ram_image_end
+        ldr     r2, =__ram_image_source
+        b       2f
+1:      ldmia   r2!, {r3}
+        stmia   r0!, {r3}
+2:      cmp     r0, r1
+        blo     1b
+
+        ldr     r0, =__bss_start
+        ldr     r1, =__bss_end
+        movs    r2, #0
+        b       4f
+3:      stmia   r0!, {r2}
+4:      cmp     r0, r1
+        blo     3b
+
+        ldr     r0, =ram_vectors
+        ldr     r1, =0xe000ed08         /* VTOR */
+        str     r0, [r1]
+        ldr     r0, =__stack_top
+        msr     msp, r0
+        ldr     r0, =main
+        blx     r0
+        /* main does not return */
+        .thumb_func
+fatal:
+        b       fatal
+        .ltorg
+
+        /* Interrupts stay masked for good (PRIMASK), so only the exceptions have entries. 256-byte aligned for VTOR. */
+        .section .ram_vectors, "a"
+        .balign 256
+        .global ram_vectors
+ram_vectors:
+        .word   __stack_top
+        .word   reset
+        .word   hard_fault              /* NMI */
+        .word   hard_fault              /* HardFault */
+        .rept   12
+        .word   hard_fault              /* reserved, SVCall, PendSV, SysTick */
+        .endr
