@@ -1,0 +1,210 @@
+"""The ping-pong server on TCP, for synchronous code: an event loop in a thread of its own behind a context manager."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, TypeVar
+
+from server.own_turnaround import measure_round_trip
+from server.records import SessionRecord, Turnaround
+from server.session import Limits, Session
+
+DEFAULT_PORT: Final = 5000
+_START_LIMIT_S: Final = 10.0
+_STOP_LIMIT_S: Final = 5.0
+_KEPT_RECORDS: Final = 1000
+
+_Found = TypeVar("_Found")
+
+
+class ServerError(Exception):
+    """The server cannot start, stop or answer in time: one line with address, cause and fix."""
+
+
+class PingPongServer:
+    """Serves the ping-pong to many clients at once while the `with` block runs.
+
+    `host` is the address to listen on (loopback unless asked otherwise), `port` 0 takes a free one. At most
+    `max_clients` are served at a time, others are turned away; a client is cut off after `max_bytes` or after
+    `idle_timeout_s` without a whole message. `on_record` is called in the server's thread with each finished record.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = DEFAULT_PORT,
+        *,
+        max_clients: int = 64,
+        max_bytes: int = 4 << 20,
+        idle_timeout_s: float = 30.0,
+        on_record: Callable[[SessionRecord], None] | None = None,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._max_clients = max_clients
+        self._limits = Limits(max_bytes, idle_timeout_s)
+        self._on_record = on_record
+        self._changed = threading.Condition()
+        self._records: deque[SessionRecord] = deque(maxlen=_KEPT_RECORDS)
+        self._active: dict[int, Session] = {}
+        self._accepted = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> PingPongServer:
+        listener = _listen(self.host, self.port)
+        self.host, self.port = listener.getsockname()[:2]
+        started = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(listener, started), name=f"ping-pong server {self.port}", daemon=True
+        )
+        self._thread.start()
+        if not started.wait(_START_LIMIT_S) or self._stop is None:
+            raise ServerError(
+                f"{self.host}:{self.port}: the server did not start within {_START_LIMIT_S:g} s; try again"
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._loop is None or self._stop is None or self._thread is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has ended by itself
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(_STOP_LIMIT_S)
+        if self._thread.is_alive() and kind is None:
+            raise ServerError(f"{self.host}:{self.port}: the server did not stop within {_STOP_LIMIT_S:g} s")
+
+    def sessions(self) -> list[SessionRecord]:
+        """Records of the clients that have gone, oldest first; the last 1000 of them."""
+        with self._changed:
+            return list(self._records)
+
+    def wait_sessions(self, count: int, timeout_s: float) -> list[SessionRecord]:
+        """`sessions()` once `count` clients have gone; raises `ServerError` after `timeout_s`."""
+
+        def find() -> list[SessionRecord] | None:
+            return list(self._records) if len(self._records) >= count else None
+
+        return self._wait(find, f"{count} clients to come and go", timeout_s)
+
+    def wait_report(self, timeout_s: float, *, after: int = -1) -> SessionRecord:
+        """The first finished session with a report whose number is above `after`.
+
+        Raises `ServerError` after `timeout_s`.
+        """
+
+        def find() -> SessionRecord | None:
+            return next((each for each in self._records if each.number > after and each.report is not None), None)
+
+        return self._wait(find, "a client's report", timeout_s)
+
+    @property
+    def active_clients(self) -> int:
+        """Clients connected now."""
+        return len(self._active)
+
+    @property
+    def accepted(self) -> int:
+        """Connections so far; the next one gets this number."""
+        return self._accepted
+
+    def turnaround(self) -> Turnaround | None:
+        """Summary over all messages of all finished sessions; None before the first."""
+        return Turnaround.of([value for record in self.sessions() for value in record.turnaround_us])
+
+    def measure_own_turnaround(self, messages: int = 1000) -> Turnaround:
+        """Round trips of a client in this process over the loopback, in microseconds.
+
+        The upper bound of what this PC adds to a message: both TCP stacks, both threads and the protocol. Its session
+        is recorded like any other.
+        """
+        host = "127.0.0.1" if self.host == "0.0.0.0" else "::1" if self.host == "::" else self.host
+        return measure_round_trip(host, self.port, messages)
+
+    def _wait(self, find: Callable[[], _Found | None], what: str, timeout_s: float) -> _Found:
+        found: list[_Found] = []
+
+        def look() -> bool:
+            result = find()
+            if result is not None:
+                found.append(result)
+            return result is not None
+
+        with self._changed:
+            if not self._changed.wait_for(look, timeout_s):
+                raise ServerError(
+                    f"{self.host}:{self.port}: waited {timeout_s:g} s for {what}; {len(self._records)} sessions"
+                    f" have ended, {len(self._active)} clients are connected"
+                )
+        return found[0]
+
+    def _run(self, listener: socket.socket, started: threading.Event) -> None:
+        with listener:
+            try:
+                asyncio.run(self._serve(listener, started))
+            finally:
+                started.set()
+
+    async def _serve(self, listener: socket.socket, started: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        server = await self._loop.create_server(self._session, sock=listener, backlog=128)
+        started.set()
+        await self._stop.wait()
+        server.close()
+        for session in list(self._active.values()):
+            session.abort("the server was stopped")
+        deadline = self._loop.time() + _STOP_LIMIT_S
+        while self._active and self._loop.time() < deadline:  # `abort` ends each within a few turns of the loop
+            await asyncio.sleep(0)
+
+    def _session(self) -> Session:
+        number = self._accepted
+        self._accepted += 1
+        full = len(self._active) >= self._max_clients
+        refusal = f"turned away: {self._max_clients} clients are connected already" if full else None
+        session = Session(number, self._limits, refusal, self._ended)
+        self._active[number] = session
+        return session
+
+    def _ended(self, session: Session) -> None:
+        record = session.record()
+        with self._changed:
+            self._active.pop(session.number, None)
+            self._records.append(record)
+            self._changed.notify_all()
+        if self._on_record is not None:
+            self._on_record(record)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket at the first address that `host` stands for; raises `ServerError`."""
+    where = f"{host}:{port}"
+    if not 0 <= port <= 65535:
+        raise ServerError(f"{where}: is no TCP port; give one from 0 to 65535")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address, family=family, backlog=128)
+    except socket.gaierror as error:
+        raise ServerError(f"{where}: no such host ({error.strerror}); give an address of this machine") from error
+    except UnicodeError as error:
+        raise ServerError(f"{where}: is no host name ({error}); give an address of this machine") from error
+    except OSError as error:
+        fixes = {
+            errno.EADDRINUSE: "the port is in use; stop the other server or choose another port",
+            errno.EACCES: "the port needs rights that you do not have; choose one above 1023",
+            errno.EADDRNOTAVAIL: "this machine does not have that address; choose one of its own, or 0.0.0.0",
+        }
+        fix = fixes.get(error.errno or 0, f"{error.strerror}; choose another address")
+        raise ServerError(f"{where}: cannot listen: {fix}") from error

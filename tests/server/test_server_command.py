@@ -1,0 +1,71 @@
+"""`python -m server` as a person runs it."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from server.__main__ import main
+from server.tcp import PingPongServer
+
+LIMIT_S = 20
+
+
+@contextmanager
+def command(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The running command and the port that it says it listens on."""
+    words = [sys.executable, "-m", "server", "--port", "0", *options]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            found = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+), own round trip \d+ us \(p99 \d+\)\n", first)
+            assert found, first
+            yield process, int(found[1])
+        finally:
+            process.kill()
+
+
+def test_once_waits_for_a_good_client() -> None:
+    with command("--once", "--timeout", "20") as (process, port):
+        with socket.create_connection(("127.0.0.1", port), LIMIT_S) as bad:
+            bad.sendall(b"hello")
+            assert bad.recv(10) == b""
+        with socket.create_connection(("127.0.0.1", port), LIMIT_S) as good:
+            good.sendall(b"1")
+            assert good.recv(10) == b"2"
+        output, errors = process.communicate(timeout=LIMIT_S)
+    lines = output.splitlines()
+    assert process.returncode == 0 and errors == "" and len(lines) == 2
+    assert " bad messages=0 " in lines[0] and "error: message 1 must be 1, not b'hello'" in lines[0]
+    assert " ok messages=1 " in lines[1]
+
+
+def test_once_without_a_client_gives_up() -> None:
+    with command("--once", "--timeout", "0.1") as (process, _):
+        _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 1 and errors == "no good client within 0.1 s\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--once"], 130)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_cleanly(options: list[str], code: int, number: signal.Signals) -> None:
+    with command(*options) as (process, port), socket.create_connection(("127.0.0.1", port), LIMIT_S) as client:
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=LIMIT_S)
+        assert client.recv(10) == b""
+    assert process.returncode == code and errors == "stopped\n"
+
+
+def test_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with PingPongServer(port=0) as server:
+        assert main(["--port", str(server.port)]) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1 and f"127.0.0.1:{server.port}: cannot listen: the port is in use" in errors

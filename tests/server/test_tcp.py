@@ -1,0 +1,339 @@
+"""The TCP server on real sockets: many clients, hostile clients, a clean end."""
+
+import asyncio
+import contextlib
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from unittest.mock import Mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from server.records import SessionRecord
+from server.session import Limits, Session
+from server.tcp import PingPongServer, ServerError
+
+LIMIT_S = 10.0
+
+
+def connect(server: PingPongServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S)
+
+
+def play(client: socket.socket, messages: int, first: int = 1) -> None:
+    for number in range(first, first + 2 * messages, 2):
+        client.sendall(b"%d" % number)
+        expected = b"%d" % (number + 1)
+        answer = b""
+        while len(answer) < len(expected):
+            part = client.recv(16)
+            assert part
+            answer += part
+        assert answer == expected
+
+
+def read_to_end(client: socket.socket) -> bytes:
+    got = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := client.recv(4096):
+            got += part
+    return got
+
+
+def only(server: PingPongServer) -> SessionRecord:
+    (record,) = server.wait_sessions(1, LIMIT_S)
+    return record
+
+
+def test_session_is_recorded_with_its_times() -> None:
+    with PingPongServer(port=0) as server:
+        with connect(server) as client:
+            play(client, 100)
+        record = only(server)
+    assert record.ok and record.messages == 100 and record.pipelined == 0 and record.number == 0
+    assert record.peer.startswith("127.0.0.1:") and record.received_bytes == len("".join(map(str, range(1, 200, 2))))
+    assert len(record.received_ns) == len(record.sent_ns) == 100
+    assert all(0 < value < 1e6 for value in record.turnaround_us)
+    times = [time for pair in zip(record.received_ns, record.sent_ns, strict=True) for time in pair]
+    assert times == sorted(times)
+    summary = server.turnaround()
+    assert summary is not None and summary.n == 100 and summary.median_us <= summary.p99_us <= summary.max_us
+    assert " ok messages=100 " in record.line() and "\n" not in record.line()
+
+
+def test_fifty_clients_at_once() -> None:
+    barrier = threading.Barrier(50)
+    faults: list[BaseException] = []
+
+    def client() -> None:
+        try:
+            with connect(server) as mine:
+                play(mine, 10)
+                barrier.wait(LIMIT_S)  # all fifty are in the middle of their sessions here
+                play(mine, 40, first=21)
+        except BaseException as error:
+            faults.append(error)
+
+    with PingPongServer(port=0) as server:
+        threads = [threading.Thread(target=client) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        records = server.wait_sessions(50, LIMIT_S)
+    assert not faults
+    assert [record.messages for record in records] == [50] * 50 and all(record.ok for record in records)
+
+
+def test_report_is_kept() -> None:
+    with PingPongServer(port=0) as server:
+        with connect(server) as client:
+            play(client, 3)
+            client.sendall(b'{"total_us":12,')
+            client.sendall(b'"ready_us":3}\n')
+        record = server.wait_report(LIMIT_S)
+        assert record.ok and record.report == {"total_us": 12, "ready_us": 3}
+        with pytest.raises(ServerError, match=r"waited 0\.01 s for a client's report; 1 sessions have ended"):
+            server.wait_report(0.01, after=record.number)
+
+
+def transport() -> Mock:
+    return Mock(get_extra_info=lambda name: ("192.0.2.1", 7) if name == "peername" else Mock())
+
+
+@pytest.mark.parametrize(("last", "error"), [(b"1{}\n", None), (b"1", "connection lost after 1 messages (reset)")])
+def test_reset_is_fine_only_after_the_report(last: bytes, error: str | None) -> None:
+    async def session() -> SessionRecord:
+        ended: list[Session] = []
+        subject = Session(0, Limits(1000, 30.0), None, ended.append)
+        subject.connection_made(transport())
+        subject.data_received(last)
+        subject.connection_lost(ConnectionResetError(104, "reset"))
+        assert ended == [subject]
+        return subject.record()
+
+    record = asyncio.run(session())
+    assert (record.peer, record.messages, record.error) == ("192.0.2.1:7", 1, error)
+
+
+def test_client_that_connects_while_the_server_stops_is_ended() -> None:
+    connection = transport()
+    subject = Session(0, Limits(1000, 30.0), None, lambda _: None)
+    subject.abort("the server was stopped")
+    subject.connection_made(connection)
+    connection.abort.assert_called_once_with()
+    assert subject.record().error == "the server was stopped"
+
+
+def reset(client: socket.socket) -> None:
+    play(client, 2)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+def closed_at_once(client: socket.socket) -> None:
+    client.close()
+
+
+def garbage(client: socket.socket) -> None:
+    client.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 30)
+    read_to_end(client)
+
+
+def wrong_value(client: socket.socket) -> None:
+    play(client, 4)
+    client.sendall(b"11")
+    assert read_to_end(client) == b""
+
+
+def half_number(client: socket.socket) -> None:
+    play(client, 5)
+    client.sendall(b"1")
+    client.shutdown(socket.SHUT_WR)
+    assert read_to_end(client) == b""
+
+
+def flood_of_report(client: socket.socket) -> None:
+    play(client, 1)
+    with contextlib.suppress(ConnectionError):
+        client.sendall(b"{" + b" " * 200_000)
+    read_to_end(client)
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "messages", "part"),
+    [
+        (reset, 2, "connection lost after 2 messages"),
+        (closed_at_once, 0, "closed without a message"),
+        (garbage, 0, "message 1 must be 1, not b'\\x16"),
+        (wrong_value, 4, "message 5 must be 9, not b'11'"),
+        (half_number, 5, "within message 6, after b'1'"),
+        (flood_of_report, 1, "bytes"),
+    ],
+)
+def test_bad_client_is_recorded_and_the_server_stays_up(
+    misbehave: Callable[[socket.socket], None], messages: int, part: str
+) -> None:
+    with PingPongServer(port=0, max_bytes=100_000) as server:
+        with connect(server) as client:
+            misbehave(client)
+        record = only(server)
+        assert not record.ok and record.messages == messages and record.error is not None and part in record.error
+        assert f"error: {record.error}" in record.line()
+        with connect(server) as client:
+            play(client, 10)
+        assert server.wait_sessions(2, LIMIT_S)[1].ok
+
+
+def test_silent_and_dripping_clients_are_cut_off() -> None:
+    with PingPongServer(port=0, idle_timeout_s=0.2) as server:
+        with connect(server) as silent, connect(server) as dripping:
+            play(dripping, 1)
+            dripping.sendall(b"{")
+            with contextlib.suppress(ConnectionError):
+                while not select.select([dripping], [], [], 0.02)[0]:  # readable once the server hangs up
+                    dripping.sendall(b" ")
+            assert read_to_end(silent) == b""
+        records = server.wait_sessions(2, LIMIT_S)
+    assert {record.error for record in records} == {
+        "no whole message for 0.2 s after 0 messages",
+        "no whole message for 0.2 s after 1 messages",
+    }
+
+
+def test_slow_but_steady_client_is_not_cut_off() -> None:
+    with PingPongServer(port=0, idle_timeout_s=0.25) as server:
+        with connect(server) as client:
+            for number in range(1, 13, 2):
+                assert select.select([client], [], [], 0.1)[0] == []
+                play(client, 1, first=number)
+        assert only(server).messages == 6
+
+
+def test_client_that_never_reads_is_bounded() -> None:
+    with PingPongServer(port=0, idle_timeout_s=0.3, max_bytes=64 << 20) as server, connect(server) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(0.3)
+        number = 1
+        deadline = time.monotonic() + LIMIT_S
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            while time.monotonic() < deadline:
+                client.sendall(b"".join(b"%d" % value for value in range(number, number + 20_000, 2)))
+                number += 20_000
+        record = only(server)
+    assert record.error is not None and record.error.startswith("no whole message for 0.3 s")
+    assert record.pipelined > 0
+
+
+def test_too_many_bytes_end_the_session() -> None:
+    with PingPongServer(port=0, max_bytes=50) as server:
+        with connect(server) as client, contextlib.suppress(ConnectionError, AssertionError):
+            play(client, 100)
+        record = only(server)
+    assert record.error == "more than 50 bytes came" and 50 < record.received_bytes < 60
+
+
+def test_clients_above_the_limit_are_turned_away() -> None:
+    with PingPongServer(port=0, max_clients=2) as server:
+        with connect(server) as first, connect(server) as second:
+            play(first, 1)
+            play(second, 1)
+            with connect(server) as third:
+                assert read_to_end(third) == b""
+            play(first, 1, first=3)
+            assert server.active_clients == 2 and server.accepted == 3
+        records = server.wait_sessions(3, LIMIT_S)
+    assert [record.error for record in sorted(records, key=lambda record: record.number)] == [
+        None,
+        None,
+        "turned away: 2 clients are connected already",
+    ]
+
+
+def test_stop_ends_clients_threads_and_port() -> None:
+    before = set(threading.enumerate())
+    server = PingPongServer(port=0)
+    with server:
+        client = connect(server)
+        play(client, 1)
+    with client:
+        assert read_to_end(client) == b""
+    assert set(threading.enumerate()) == before
+    assert [record.error for record in server.sessions()] == ["the server was stopped"]
+    with pytest.raises(ConnectionRefusedError):
+        connect(server)
+    with PingPongServer(port=server.port):
+        pass
+
+
+def test_stop_after_an_error_in_the_block_keeps_that_error() -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt), PingPongServer(port=0) as server, connect(server) as client:
+        play(client, 1)
+        raise KeyboardInterrupt
+    assert set(threading.enumerate()) == before
+
+
+def test_port_in_use_gives_one_line() -> None:
+    with (
+        PingPongServer(port=0) as server,
+        pytest.raises(
+            ServerError, match=rf"^127\.0\.0\.1:{server.port}: cannot listen: the port is in use; stop the other server"
+        ),
+        PingPongServer(port=server.port),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "part"),
+    [("203.0.113.7", 0, "does not have that address"), ("127.0.0.1", 70_000, "0 to 65535"), ("a..b", 0, "a..b:0: ")],
+)
+def test_bad_address_gives_one_line(host: str, port: int, part: str) -> None:
+    with pytest.raises(ServerError) as caught, PingPongServer(host, port):
+        pass
+    assert part in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_wait_has_a_deadline() -> None:
+    with PingPongServer(port=0) as server, pytest.raises(ServerError, match=r"waited 0\.01 s for 1 clients"):
+        server.wait_sessions(1, 0.01)
+
+
+def test_own_turnaround_is_far_below_a_board() -> None:
+    with PingPongServer(port=0) as server:
+        own = server.measure_own_turnaround(300)
+        assert only(server).ok
+    assert own.n == 300
+    assert own.median_us < 600  # the fastest board needs more than that for one message
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.binary(min_size=1, max_size=64), max_size=6))
+def test_any_bytes_leave_the_server_up(chunks: list[bytes]) -> None:
+    server = SHARED
+    before = server.accepted
+    with connect(server) as client, contextlib.suppress(OSError):  # it may hang up at any byte
+        for chunk in chunks:
+            client.sendall(chunk)
+        client.shutdown(socket.SHUT_WR)
+        read_to_end(client)
+    with connect(server) as client:
+        play(client, 3)
+    records = server.wait_sessions(before + 2, LIMIT_S)
+    assert records[-1].ok and records[-1].messages == 3
+
+
+SHARED: PingPongServer
+
+
+@pytest.fixture(autouse=True, scope="module")
+def shared_server():  # type: ignore[no-untyped-def]
+    global SHARED
+    with PingPongServer(port=0) as SHARED:
+        yield
