@@ -1,1 +1,52 @@
+//! Everything on the other end of the board's Ethernet cable, on the simulated clock.
+//!
+//! * [`Lan`] is the whole: a 100BASE-TX cable and one simulated PC.
+//! * The PC's Ethernet, ARP, ICMP, UDP and TCP are `smoltcp`; the DHCP server and the name server are ours.
+//! * Applications on the PC implement [`TcpApp`] or [`UdpApp`]; [`BridgeConfig`] relays chosen connections to real
+//!   host sockets instead.
+//!
+//! Every time is a [`Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at the same
+//! picosecond, whatever steps the caller advances in.
 
+mod app;
+mod bridge;
+mod capture;
+mod config;
+mod dhcp;
+mod dns;
+mod faults;
+mod lan;
+mod link;
+mod nic;
+mod pc;
+mod peek;
+mod ping;
+mod tcp;
+mod udp;
+
+pub use app::{AppReply, TcpApp, TcpEcho, UdpApp, UdpEcho};
+pub use capture::{Fate, FrameRecord};
+pub use config::{BridgeConfig, BridgeRule, DhcpConfig, LanConfig, LanError};
+pub use dhcp::Lease;
+pub use faults::Faults;
+pub use lan::{Lan, LanStats};
+pub use link::{MAX_FRAME_BYTES, MIN_FRAME_BYTES, wire_time_ps};
+pub use ping::PingReply;
+pub use tcp::{ConnectionInfo, ConnectionState};
+
+/// Simulated time in picoseconds since the power cycle.
+pub type Ps = u64;
+
+pub const PS_PER_US: Ps = 1_000_000;
+pub const PS_PER_MS: Ps = 1_000 * PS_PER_US;
+pub const PS_PER_S: Ps = 1_000 * PS_PER_MS;
+
+/// The stack's clock counts microseconds. Rounding down keeps its timers exact: one set for microsecond `n` fires at
+/// `n` and not one early.
+fn instant(now: Ps) -> smoltcp::time::Instant {
+    smoltcp::time::Instant::from_micros((now / PS_PER_US) as i64)
+}
+
+fn ps(instant: smoltcp::time::Instant) -> Ps {
+    (instant.total_micros().max(0) as u64).saturating_mul(PS_PER_US)
+}

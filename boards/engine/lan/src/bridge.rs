@@ -1,0 +1,211 @@
+//! Connections relayed to real sockets of this machine: the only part that depends on the host.
+//!
+//! A SYN from the board waits here until the host's connect has an outcome; then it is given to the PC's stack, which
+//! accepts it or answers RST. Each side's bytes wait in the other side's buffers only, so back-pressure is TCP's own.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
+use std::time::{Duration, Instant};
+
+use smoltcp::socket::tcp;
+use socket2::{Domain, SockRef, Socket, Type};
+
+use crate::Ps;
+use crate::config::BridgeConfig;
+use crate::tcp::{BACKLOG_BYTES, Flow};
+
+const READ_BYTES: usize = 16 * 1024;
+/// Connects waiting for the host at once; further SYNs are dropped and come again.
+const MAX_DIALS: usize = 64;
+
+/// A SYN whose connect is under way.
+struct Dial {
+    from: SocketAddrV4,
+    to: SocketAddrV4,
+    syn: Vec<u8>,
+    /// `None` if the connect failed at once.
+    socket: Option<Socket>,
+    deadline: Instant,
+}
+
+/// A SYN whose connect is over: `stream` is `None` if the host refused.
+pub(crate) struct Dialled {
+    pub from: SocketAddrV4,
+    pub to: SocketAddrV4,
+    pub syn: Vec<u8>,
+    pub stream: Option<HostStream>,
+}
+
+pub(crate) struct Bridge {
+    config: BridgeConfig,
+    dials: Vec<Dial>,
+    next_poll: Ps,
+}
+
+impl Bridge {
+    pub(crate) fn new(config: BridgeConfig) -> Self {
+        let next_poll = config.idle_poll_ps;
+        Self { config, dials: Vec::new(), next_poll }
+    }
+
+    pub(crate) fn target(&self, guest: SocketAddrV4) -> Option<SocketAddr> {
+        self.config.rules.iter().find(|rule| rule.guest == guest).map(|rule| rule.host)
+    }
+
+    /// Starts a connect for a SYN; the repetition of one that is under way is swallowed.
+    pub(crate) fn dial(&mut self, from: SocketAddrV4, to: SocketAddrV4, host: SocketAddr, syn: &[u8], now: Ps) {
+        let known = self.dials.iter().any(|dial| dial.from == from && dial.to == to);
+        if known || self.dials.len() == MAX_DIALS {
+            return;
+        }
+        let deadline = Instant::now() + Duration::from_millis(self.config.connect_timeout_ms);
+        self.dials.push(Dial { from, to, syn: syn.to_vec(), socket: start_connect(host).ok(), deadline });
+        self.next_poll = self.next_poll.min(now + self.config.busy_poll_ps);
+    }
+
+    pub(crate) fn next_poll(&self) -> Ps {
+        self.next_poll
+    }
+
+    /// Connects that ended, if a poll is due; `None` if it is not.
+    pub(crate) fn poll(&mut self, now: Ps, connection_open: bool) -> Option<Vec<Dialled>> {
+        if now < self.next_poll {
+            return None;
+        }
+        let mut dialled = Vec::new();
+        let mut waiting = Vec::new();
+        for mut dial in self.dials.drain(..) {
+            match dial.outcome() {
+                None => waiting.push(dial),
+                Some(stream) => dialled.push(Dialled { from: dial.from, to: dial.to, syn: dial.syn, stream }),
+            }
+        }
+        self.dials = waiting;
+        let busy = connection_open || !self.dials.is_empty() || !dialled.is_empty();
+        self.next_poll = now + if busy { self.config.busy_poll_ps } else { self.config.idle_poll_ps };
+        Some(dialled)
+    }
+}
+
+fn start_connect(host: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(host), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&host.into()) {
+        Err(error) if !is_in_progress(&error) => Err(error),
+        _ => Ok(socket),
+    }
+}
+
+/// What a non-blocking connect returns at first: EINPROGRESS on Unix, WSAEWOULDBLOCK on Windows.
+fn is_in_progress(error: &io::Error) -> bool {
+    const EINPROGRESS: [i32; 2] = [115, 36];
+    error.kind() == ErrorKind::WouldBlock
+        || (cfg!(unix) && error.raw_os_error().is_some_and(|code| EINPROGRESS.contains(&code)))
+}
+
+impl Dial {
+    /// `None` while the host has not decided; the inner `None` is a refusal.
+    fn outcome(&mut self) -> Option<Option<HostStream>> {
+        let Some(socket) = self.socket.take() else { return Some(None) };
+        if socket.take_error().ok().flatten().is_some() {
+            return Some(None);
+        }
+        if socket.peer_addr().is_ok() {
+            return Some(HostStream::new(socket.into()).ok());
+        }
+        if Instant::now() >= self.deadline {
+            return Some(None);
+        }
+        self.socket = Some(socket);
+        None
+    }
+}
+
+/// The host's side of one relayed connection.
+pub(crate) struct HostStream {
+    stream: TcpStream,
+    /// The board's FIN was passed on.
+    shut: bool,
+    /// The host's FIN was seen.
+    ended: bool,
+    /// The host's side was reset.
+    failed: bool,
+}
+
+impl HostStream {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, shut: false, ended: false, failed: false })
+    }
+
+    /// Moves what can be moved in both directions; reads the host's socket only if `poll`. True if anything moved.
+    pub(crate) fn serve(&mut self, flow: &mut Flow, socket: &mut tcp::Socket, now: Ps, poll: bool) -> bool {
+        let mut changed = flow.establish(socket);
+        while socket.can_recv() {
+            let written = socket.recv(|data| {
+                let written = self.write(data);
+                (written, written)
+            });
+            if written.unwrap_or(0) == 0 {
+                break;
+            }
+            changed = true;
+        }
+        let state = socket.state();
+        let board_ended = flow.is_established() && !socket.may_recv() && state != tcp::State::Closed;
+        if board_ended && !self.shut {
+            self.shut = true;
+            changed = true;
+            // An error means that the host's side is gone, which the next read reports.
+            let _ = self.stream.shutdown(Shutdown::Write);
+        }
+        if poll && !self.ended && !self.failed && flow.out.len() < BACKLOG_BYTES {
+            changed |= self.read(flow);
+        }
+        if self.failed && !matches!(state, tcp::State::Closed | tcp::State::TimeWait) {
+            flow.abort(socket, now);
+            changed = true;
+        }
+        changed
+    }
+
+    fn write(&mut self, data: &[u8]) -> usize {
+        if self.failed {
+            return 0;
+        }
+        match self.stream.write(data) {
+            Ok(written) => written,
+            Err(error) => {
+                self.failed = !is_temporary(&error);
+                0
+            }
+        }
+    }
+
+    fn read(&mut self, flow: &mut Flow) -> bool {
+        let mut buffer = [0; READ_BYTES];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => {
+                self.ended = true;
+                flow.closing = true;
+            }
+            Ok(read) => flow.out.extend(&buffer[..read]),
+            Err(error) if is_temporary(&error) => return false,
+            Err(_) => self.failed = true,
+        }
+        true
+    }
+
+    /// The board's side is over: a host's side that did not end in order is reset.
+    pub(crate) fn end(&mut self) {
+        if !(self.shut && self.ended) {
+            // Without lingering, closing sends RST. On failure the host sees a FIN instead.
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

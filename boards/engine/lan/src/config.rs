@@ -1,0 +1,262 @@
+//! What the simulated LAN is made of, and the checks on it.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use crate::faults::Faults;
+use crate::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+
+/// One line that names the value and the fix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LanError(pub String);
+
+impl fmt::Display for LanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LanError {}
+
+pub(crate) fn check(ok: bool, message: impl FnOnce() -> String) -> Result<(), LanError> {
+    if ok { Ok(()) } else { Err(LanError(message())) }
+}
+
+/// Addresses the PC can hold: its own and the extra guest addresses of the bridge (the stack's fixed table).
+const MAX_ADDRESSES: usize = 8;
+
+#[derive(Debug, Clone)]
+pub struct LanConfig {
+    /// Unicast MAC address of the PC.
+    pub pc_mac: [u8; 6],
+    pub pc_ip: Ipv4Addr,
+    /// Network prefix length, 8 to 30.
+    pub prefix_len: u8,
+    /// From data reaching an application to its answer reaching the TCP stack. Also for UDP, DHCP and DNS.
+    pub turnaround_ps: Ps,
+    /// From a frame's last bit to the PC's stack seeing it; ARP, ICMP and ACKs are late by this.
+    pub stack_delay_ps: Ps,
+    /// How long a bare ACK waits for an answer to ride on (Linux: 40 ms), whole microseconds. A second full segment is
+    /// acknowledged at once.
+    pub delayed_ack_ps: Ps,
+    /// One-way propagation of the cable and PHYs, at most 100 ms.
+    pub propagation_ps: Ps,
+    /// Seed of the PC's initial sequence numbers.
+    pub seed: u64,
+    /// TCP connections at once, 1 to 1024; a SYN beyond them is dropped, as by a full backlog.
+    pub max_connections: usize,
+    /// Send and receive buffer of each TCP connection in bytes, 1460 to 1 MiB; the receive buffer is the largest window.
+    pub tcp_buffer_bytes: usize,
+    pub dhcp: Option<DhcpConfig>,
+    /// Answer every name asked of the PC's UDP port 53 with this address.
+    pub dns_answer: Option<Ipv4Addr>,
+    pub tcp_echo_port: Option<u16>,
+    pub udp_echo_port: Option<u16>,
+    pub faults: Faults,
+    pub bridge: Option<BridgeConfig>,
+}
+
+impl Default for LanConfig {
+    fn default() -> Self {
+        let pc_ip = Ipv4Addr::new(192, 168, 50, 1);
+        Self {
+            pc_mac: [0x02, 0x50, 0x42, 0x00, 0x00, 0x01],
+            pc_ip,
+            prefix_len: 24,
+            turnaround_ps: 200 * PS_PER_US,
+            stack_delay_ps: 0,
+            delayed_ack_ps: 40 * PS_PER_MS,
+            propagation_ps: 0,
+            seed: 1,
+            max_connections: 64,
+            // Linux's first window: 44 segments of 1460 bytes.
+            tcp_buffer_bytes: 64_240,
+            dhcp: Some(DhcpConfig {
+                first: Ipv4Addr::new(192, 168, 50, 100),
+                last: Ipv4Addr::new(192, 168, 50, 199),
+                lease_s: 3600,
+                router: Some(pc_ip),
+                dns: vec![pc_ip],
+            }),
+            dns_answer: None,
+            tcp_echo_port: None,
+            udp_echo_port: None,
+            faults: Faults::default(),
+            bridge: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct DhcpConfig {
+    /// First and last address of the pool, inclusive, in the PC's network; at most 4096.
+    pub first: Ipv4Addr,
+    pub last: Ipv4Addr,
+    /// Lease in seconds, at least 10. T1 and T2 are 1/2 and 7/8 of it (RFC 2131 section 4.4.5).
+    pub lease_s: u32,
+    pub router: Option<Ipv4Addr>,
+    /// At most three name servers.
+    pub dns: Vec<Ipv4Addr>,
+}
+
+/// Connections that leave the simulation for real sockets of this machine.
+#[derive(Debug, Clone)]
+pub struct BridgeConfig {
+    pub rules: Vec<BridgeRule>,
+    /// Simulated time between two looks at the host's sockets while a connection is open, at least 1 us.
+    pub busy_poll_ps: Ps,
+    /// The same while none is open.
+    pub idle_poll_ps: Ps,
+    /// Host time after which a connect counts as refused, in milliseconds.
+    pub connect_timeout_ms: u64,
+}
+
+impl BridgeConfig {
+    /// Polls every 100 us while a connection is open, else every 1 ms; connects for at most 5 s.
+    pub fn new(rules: Vec<BridgeRule>) -> Self {
+        Self { rules, busy_poll_ps: 100 * PS_PER_US, idle_poll_ps: PS_PER_MS, connect_timeout_ms: 5000 }
+    }
+}
+
+/// TCP connections of the board to `guest` are relayed to `host`. The PC answers ARP for `guest`'s address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BridgeRule {
+    pub guest: SocketAddrV4,
+    pub host: SocketAddr,
+}
+
+impl LanConfig {
+    pub fn validate(&self) -> Result<(), LanError> {
+        check(self.pc_mac[0] & 1 == 0 && self.pc_mac != [0; 6], || {
+            format!("pc_mac = {:02x?}: use a unicast address (first byte even)", self.pc_mac)
+        })?;
+        check((8..=30).contains(&self.prefix_len), || format!("prefix_len = {}: use 8 to 30", self.prefix_len))?;
+        check(is_host_address(self.pc_ip, 0), || format!("pc_ip = {}: use a unicast address", self.pc_ip))?;
+        self.check_in_network("pc_ip", self.pc_ip)?;
+        for (name, value, most) in [
+            ("turnaround_ps", self.turnaround_ps, 100 * PS_PER_S),
+            ("stack_delay_ps", self.stack_delay_ps, PS_PER_S),
+            ("delayed_ack_ps", self.delayed_ack_ps, PS_PER_S),
+            ("propagation_ps", self.propagation_ps, 100 * PS_PER_MS),
+        ] {
+            check(value <= most, || format!("{name} = {value}: use at most {most}"))?;
+        }
+        check((1..=1024).contains(&self.max_connections), || {
+            format!("max_connections = {}: use 1 to 1024", self.max_connections)
+        })?;
+        check((1460..=1 << 20).contains(&self.tcp_buffer_bytes), || {
+            format!("tcp_buffer_bytes = {}: use 1460 to 1048576", self.tcp_buffer_bytes)
+        })?;
+        for (name, port) in [("tcp_echo_port", self.tcp_echo_port), ("udp_echo_port", self.udp_echo_port)] {
+            check(port != Some(0), || format!("{name} = 0: use 1 to 65535"))?;
+        }
+        self.faults.validate()?;
+        if let Some(dhcp) = &self.dhcp {
+            self.validate_dhcp(dhcp)?;
+        }
+        if let Some(bridge) = &self.bridge {
+            self.validate_bridge(bridge)?;
+        }
+        Ok(())
+    }
+
+    fn validate_dhcp(&self, dhcp: &DhcpConfig) -> Result<(), LanError> {
+        self.check_in_network("dhcp.first", dhcp.first)?;
+        self.check_in_network("dhcp.last", dhcp.last)?;
+        check(dhcp.first <= dhcp.last, || format!("dhcp.last = {}: it comes before {}", dhcp.last, dhcp.first))?;
+        check(dhcp.last.to_bits() - dhcp.first.to_bits() < 4096, || {
+            format!("dhcp pool {} to {}: use at most 4096 addresses", dhcp.first, dhcp.last)
+        })?;
+        check(dhcp.lease_s >= 10, || format!("dhcp.lease_s = {}: use at least 10", dhcp.lease_s))?;
+        check(dhcp.dns.len() <= 3, || format!("dhcp.dns has {} servers: use at most 3", dhcp.dns.len()))
+    }
+
+    fn validate_bridge(&self, bridge: &BridgeConfig) -> Result<(), LanError> {
+        for (name, value) in [("busy_poll_ps", bridge.busy_poll_ps), ("idle_poll_ps", bridge.idle_poll_ps)] {
+            check(value >= PS_PER_US, || format!("bridge.{name} = {value}: use at least {PS_PER_US} (1 us)"))?;
+        }
+        for (index, rule) in bridge.rules.iter().enumerate() {
+            let (guest, host) = (rule.guest, rule.host);
+            self.check_in_network("bridge guest", *guest.ip())?;
+            check(guest.port() != 0 && host.port() != 0, || format!("bridge {guest} -> {host}: port 0 is no target"))?;
+            check(bridge.rules[..index].iter().all(|other| other.guest != guest), || {
+                format!("bridge {guest} is given twice: remove one rule")
+            })?;
+        }
+        let addresses = self.extra_addresses().len() + 1;
+        check(addresses <= MAX_ADDRESSES, || {
+            format!("bridge rules use {addresses} addresses with the PC's own: use at most {MAX_ADDRESSES}")
+        })
+    }
+
+    fn check_in_network(&self, name: &str, address: Ipv4Addr) -> Result<(), LanError> {
+        let mask = self.mask().to_bits();
+        let same = (address.to_bits() ^ self.pc_ip.to_bits()) & mask == 0;
+        check(same && is_host_address(address, !mask), || {
+            format!("{name} = {address}: use a host address of {}/{}", self.pc_ip, self.prefix_len)
+        })
+    }
+
+    pub(crate) fn mask(&self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(!0 << (32 - u32::from(self.prefix_len)))
+    }
+
+    /// Guest addresses of the bridge other than the PC's own, in order, each once.
+    pub(crate) fn extra_addresses(&self) -> Vec<Ipv4Addr> {
+        let rules = self.bridge.iter().flat_map(|bridge| &bridge.rules);
+        let mut addresses: Vec<_> = rules.map(|rule| *rule.guest.ip()).filter(|&ip| ip != self.pc_ip).collect();
+        addresses.sort();
+        addresses.dedup();
+        addresses
+    }
+}
+
+/// Neither special nor, when `host_mask` is given, the network's own or broadcast address.
+fn is_host_address(address: Ipv4Addr, host_mask: u32) -> bool {
+    let host = address.to_bits() & host_mask;
+    !address.is_unspecified()
+        && !address.is_broadcast()
+        && !address.is_multicast()
+        && (host_mask == 0 || (host != 0 && host != host_mask))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(change: impl FnOnce(&mut LanConfig)) -> String {
+        let mut config = LanConfig::default();
+        change(&mut config);
+        config.validate().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_default_is_valid() {
+        LanConfig::default().validate().unwrap();
+    }
+
+    #[test]
+    fn each_bad_value_is_named() {
+        assert!(fails(|c| c.pc_mac[0] = 1).starts_with("pc_mac"));
+        assert!(fails(|c| c.prefix_len = 31).starts_with("prefix_len = 31"));
+        assert!(fails(|c| c.pc_ip = Ipv4Addr::new(192, 168, 50, 255)).starts_with("pc_ip = 192.168.50.255"));
+        assert!(fails(|c| c.pc_ip = Ipv4Addr::new(224, 0, 0, 1)).starts_with("pc_ip"));
+        assert!(fails(|c| c.turnaround_ps = u64::MAX).starts_with("turnaround_ps"));
+        assert!(fails(|c| c.max_connections = 0).starts_with("max_connections"));
+        assert!(fails(|c| c.tcp_buffer_bytes = 1).starts_with("tcp_buffer_bytes"));
+        assert!(fails(|c| c.udp_echo_port = Some(0)).starts_with("udp_echo_port"));
+        assert!(fails(|c| c.faults.loss_to_board_per_mille = 1001).contains("loss_to_board_per_mille = 1001"));
+        assert!(fails(|c| c.faults.down = vec![(5, 5)]).contains("faults.down"));
+        assert!(fails(|c| c.dhcp.as_mut().unwrap().last = Ipv4Addr::new(192, 168, 51, 1)).starts_with("dhcp.last"));
+        assert!(fails(|c| c.dhcp.as_mut().unwrap().lease_s = 1).starts_with("dhcp.lease_s"));
+        let rule = |ip: [u8; 4]| BridgeRule {
+            guest: SocketAddrV4::new(ip.into(), 5000),
+            host: "127.0.0.1:5000".parse().unwrap(),
+        };
+        let twice = vec![rule([192, 168, 50, 1]), rule([192, 168, 50, 1])];
+        assert!(fails(|c| c.bridge = Some(BridgeConfig::new(twice))).contains("given twice"));
+        let many = (2..12).map(|host| rule([192, 168, 50, host])).collect();
+        assert!(fails(|c| c.bridge = Some(BridgeConfig::new(many))).contains("11 addresses"));
+        assert!(fails(|c| c.bridge = Some(BridgeConfig::new(vec![rule([10, 0, 0, 1])]))).contains("10.0.0.1"));
+    }
+}

@@ -1,0 +1,87 @@
+//! A name server that knows one address and gives it for every name (RFC 1035).
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use smoltcp::wire::{DnsFlags, DnsOpcode, DnsPacket, DnsQueryType, DnsQuestion};
+
+use crate::Ps;
+use crate::app::UdpApp;
+
+pub(crate) const PORT: u16 = 53;
+const HEADER_BYTES: usize = 12;
+const TTL_S: u32 = 60;
+
+pub(crate) struct NameServer {
+    pub answer: Ipv4Addr,
+}
+
+impl UdpApp for NameServer {
+    fn receive(&mut self, _from: SocketAddrV4, data: &[u8], _now: Ps) -> Option<Vec<u8>> {
+        answer(data, self.answer)
+    }
+}
+
+fn answer(query: &[u8], address: Ipv4Addr) -> Option<Vec<u8>> {
+    let packet = DnsPacket::new_checked(query).ok()?;
+    let flags = packet.flags();
+    if flags.contains(DnsFlags::RESPONSE) || packet.opcode() != DnsOpcode::Query || packet.question_count() != 1 {
+        return None;
+    }
+    let (rest, question) = DnsQuestion::parse(packet.payload()).ok()?;
+    let question_end = query.len() - rest.len();
+    let has_address = question.type_ == DnsQueryType::A;
+
+    let mut reply = query[..question_end].to_vec();
+    let mut header = DnsPacket::new_unchecked(&mut reply);
+    header.set_flags(DnsFlags::RESPONSE | DnsFlags::RECURSION_AVAILABLE | (flags & DnsFlags::RECURSION_DESIRED));
+    header.set_answer_record_count(u16::from(has_address));
+    header.set_authority_record_count(0);
+    header.set_additional_record_count(0);
+    if has_address {
+        // A pointer to the question's name, then type, class, time to live, length and the address.
+        reply.extend([0xc0, HEADER_BYTES as u8, 0, 1, 0, 1]);
+        reply.extend(TTL_S.to_be_bytes());
+        reply.extend([0, 4]);
+        reply.extend(address.octets());
+    }
+    Some(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::SplitMix64;
+
+    fn query(kind: u8) -> Vec<u8> {
+        let mut query = vec![0xab, 0xcd, 0x01, 0x00, 0, 1, 0, 0, 0, 0, 0, 0];
+        query.extend(b"\x06server\x03lan\x00");
+        query.extend([0, kind, 0, 1]);
+        query
+    }
+
+    #[test]
+    fn an_a_query_gets_the_address_and_aaaa_gets_none() {
+        let reply = answer(&query(1), Ipv4Addr::new(192, 168, 50, 1)).unwrap();
+        assert_eq!(reply[..12], [0xab, 0xcd, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(reply[12..28], query(1)[12..]);
+        assert_eq!(reply[28..], [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 168, 50, 1]);
+        let reply = answer(&query(28), Ipv4Addr::new(192, 168, 50, 1)).unwrap();
+        assert_eq!((reply.len(), reply[7]), (28, 0));
+    }
+
+    #[test]
+    fn garbage_never_panics_and_a_reply_is_not_answered() {
+        let mut random = SplitMix64::new(3);
+        for _ in 0..20_000 {
+            let mut data = query(1);
+            for _ in 0..=random.below(4) {
+                let at = random.below(data.len() as u64) as usize;
+                data[at] = random.next() as u8;
+            }
+            data.truncate(random.below(data.len() as u64 + 1) as usize);
+            if let Some(reply) = answer(&data, Ipv4Addr::LOCALHOST) {
+                assert!(answer(&reply, Ipv4Addr::LOCALHOST).is_none());
+            }
+        }
+    }
+}

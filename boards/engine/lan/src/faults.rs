@@ -1,0 +1,65 @@
+//! Faults of the cable, drawn from a seeded generator.
+
+use crate::config::{LanError, check};
+use crate::{PS_PER_S, Ps};
+
+/// What the cable does wrong. The default does nothing wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Seed of the loss and jitter draws; each direction has its own sequence.
+    pub seed: u64,
+    /// Frames lost on the way to the PC, in thousandths (0 to 1000).
+    pub loss_from_board_per_mille: u16,
+    /// Frames lost on the way to the board, in thousandths (0 to 1000).
+    pub loss_to_board_per_mille: u16,
+    /// Added to every frame's arrival in both directions, at most 1 s.
+    pub extra_delay_ps: Ps,
+    /// Upper end of a uniform random addition to every frame's arrival, at most 1 s. Frames stay in order.
+    pub jitter_ps: Ps,
+    /// Half-open intervals `[from, to)` in which the cable is out; a frame that touches one is lost.
+    pub down: Vec<(Ps, Ps)>,
+}
+
+impl Faults {
+    pub(crate) fn validate(&self) -> Result<(), LanError> {
+        let mille = |name: &str, value: u16| {
+            check(value <= 1000, || format!("faults.{name} = {value}: use 0 to 1000 thousandths"))
+        };
+        mille("loss_from_board_per_mille", self.loss_from_board_per_mille)?;
+        mille("loss_to_board_per_mille", self.loss_to_board_per_mille)?;
+        for (name, value) in [("extra_delay_ps", self.extra_delay_ps), ("jitter_ps", self.jitter_ps)] {
+            check(value <= PS_PER_S, || format!("faults.{name} = {value}: use at most {PS_PER_S} ps (1 s)"))?;
+        }
+        for &(from, to) in &self.down {
+            check(from < to, || format!("faults.down = ({from}, {to}): the interval must end after it starts"))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_down(&self, from: Ps, to: Ps) -> bool {
+        self.down.iter().any(|&(start, end)| from < end && to >= start)
+    }
+}
+
+/// splitmix64 (Steele, Lea, Flood 2014): one word of state, good enough to choose frames to lose.
+#[derive(Debug, Clone)]
+pub(crate) struct SplitMix64(u64);
+
+impl SplitMix64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in `0..bound`; the bias of the multiplication is below 2^-32 for the bounds used here.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+}

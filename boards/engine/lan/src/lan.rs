@@ -1,0 +1,311 @@
+//! The LAN as its caller sees it: frames in, frames out, and the time of the next event.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+
+use crate::Ps;
+use crate::app::{AppReply, TcpApp, UdpApp};
+use crate::capture::{Fate, FrameLog, FrameRecord, Pcap};
+use crate::config::{LanConfig, LanError, check};
+use crate::dhcp::Lease;
+use crate::faults::Faults;
+use crate::link::{QUEUE_PS, Wire};
+use crate::pc::Pc;
+use crate::ping::PingReply;
+use crate::tcp::ConnectionInfo;
+use crate::udp::MAX_PAYLOAD_BYTES;
+
+/// Arrived frames kept for the board; more are dropped until it takes some.
+const MAX_UNTAKEN: usize = 4096;
+
+/// Frames since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LanStats {
+    pub from_board: u64,
+    pub to_board: u64,
+    /// Lost by the configured faults, cable cuts included.
+    pub lost: u64,
+    /// Dropped because a queue was full, the board did not take them, or they were longer than 1514 bytes.
+    pub dropped: u64,
+}
+
+/// A 100BASE-TX cable with a simulated PC on its other end.
+///
+/// Times given to its methods must not decrease; an earlier one counts as the latest one given.
+pub struct Lan {
+    now: Ps,
+    propagation: Ps,
+    stack_delay: Ps,
+    faults: Faults,
+    from_board: Wire,
+    to_board: Wire,
+    arrived: VecDeque<Vec<u8>>,
+    pc: Pc,
+    log: FrameLog,
+    pcap: Option<Pcap>,
+    stats: LanStats,
+}
+
+impl Lan {
+    /// # Panics
+    /// With the configuration error's line; [`Lan::try_new`] returns it instead.
+    pub fn new(config: LanConfig) -> Self {
+        Self::try_new(config).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub fn try_new(config: LanConfig) -> Result<Self, LanError> {
+        config.validate()?;
+        let mut lan = Self {
+            now: 0,
+            propagation: config.propagation_ps,
+            stack_delay: config.stack_delay_ps,
+            faults: Faults::default(),
+            from_board: Wire::new(),
+            to_board: Wire::new(),
+            arrived: VecDeque::new(),
+            pc: Pc::new(&config),
+            log: FrameLog::default(),
+            pcap: None,
+            stats: LanStats::default(),
+        };
+        lan.set_faults(config.faults)?;
+        Ok(lan)
+    }
+
+    /// The board starts to send a frame (without FCS, padding optional) at `now`.
+    pub fn from_board(&mut self, now: Ps, frame: &[u8]) {
+        let now = self.at(now);
+        self.stats.from_board += 1;
+        self.carry(now, frame.to_vec(), false);
+    }
+
+    /// The earliest time at which [`Lan::advance`] has something to do or [`Lan::to_board`] has a frame. Later than the
+    /// last `advance`.
+    pub fn next_event(&self) -> Option<Ps> {
+        let times = [self.next_internal(), self.to_board.next_arrival()];
+        times.into_iter().flatten().min().map(|at| at.max(self.now + 1))
+    }
+
+    /// Does everything up to and including `now`.
+    pub fn advance(&mut self, now: Ps) {
+        while let Some(at) = self.next_internal().filter(|&at| at <= now) {
+            let at = at.max(self.now);
+            self.now = at;
+            self.pc.nic.set_room(QUEUE_PS.saturating_sub(self.to_board.backlog_ps(at)));
+            match self.from_board.take_arrived(at.saturating_sub(self.stack_delay)) {
+                Some((arrival, frame)) => {
+                    if let Some(pcap) = &mut self.pcap {
+                        pcap.write(arrival, &frame);
+                    }
+                    self.pc.receive(at, frame);
+                }
+                None => self.pc.run(at),
+            }
+            self.send_from_pc(at);
+        }
+        self.now = self.now.max(now);
+        while let Some((_, frame)) = self.to_board.take_arrived(self.now) {
+            if self.arrived.len() < MAX_UNTAKEN {
+                self.arrived.push_back(frame);
+            } else {
+                self.stats.dropped += 1;
+            }
+        }
+    }
+
+    /// The oldest frame (60 to 1514 bytes, padded, without FCS) whose last bit has arrived at the board by `now`.
+    pub fn to_board(&mut self, now: Ps) -> Option<Vec<u8>> {
+        self.advance(now);
+        let frame = self.arrived.pop_front()?;
+        self.stats.to_board += 1;
+        Some(frame)
+    }
+
+    /// Serves every connection to the PC's own address and `port` with `app`.
+    pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
+        check(port != 0, || "TCP port 0 cannot be listened on: use 1 to 65535".to_string())?;
+        check(!self.pc.is_tcp_port_used(port), || {
+            format!("TCP port {port} of the simulated PC is in use: choose another one")
+        })?;
+        self.pc.listen(port, app);
+        Ok(())
+    }
+
+    pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), LanError> {
+        check(port != 0, || "UDP port 0 cannot be listened on: use 1 to 65535".to_string())?;
+        check(!self.pc.is_udp_port_used(port), || {
+            format!("UDP port {port} of the simulated PC is in use: choose another one")
+        })?;
+        self.pc.udp_listen(port, app);
+        Ok(())
+    }
+
+    /// Opens a connection from the PC to a server on the board; `app` hears of it through `accept` or, if it fails,
+    /// `closed`. Returns its number.
+    pub fn connect(&mut self, now: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, LanError> {
+        let now = self.prepare(now);
+        let conn = self.pc.connect(now, peer, app);
+        self.send_from_pc(now);
+        conn.ok_or_else(|| LanError(format!("cannot connect to {peer}: bad address, or too many connections are open")))
+    }
+
+    /// Sends at once, without turnaround. False if the connection is gone or closing.
+    pub fn send(&mut self, now: Ps, conn: u64, data: &[u8]) -> bool {
+        self.push(now, conn, AppReply::send(data))
+    }
+
+    /// Sends FIN after everything handed over for sending. False if the connection is gone or closing.
+    pub fn close(&mut self, now: Ps, conn: u64) -> bool {
+        self.push(now, conn, AppReply { close: true, ..AppReply::default() })
+    }
+
+    /// Sends RST. False if the connection is gone.
+    pub fn reset(&mut self, now: Ps, conn: u64) -> bool {
+        self.push(now, conn, AppReply { reset: true, ..AppReply::default() })
+    }
+
+    fn push(&mut self, now: Ps, conn: u64, reply: AppReply) -> bool {
+        let now = self.prepare(now);
+        let known = self.pc.push(now, conn, reply);
+        self.send_from_pc(now);
+        known
+    }
+
+    /// Sends from a port given to [`Lan::udp_listen`]. False if there is none, `data` is longer than 1472 bytes or the
+    /// socket's queue is full.
+    pub fn udp_send(&mut self, now: Ps, port: u16, to: SocketAddrV4, data: &[u8]) -> bool {
+        let now = self.prepare(now);
+        let sent = self.pc.udp_send(now, port, to, data);
+        self.send_from_pc(now);
+        sent
+    }
+
+    /// Sends an echo request of at most 1472 bytes; the answers come from [`Lan::take_ping_replies`]. False if it is
+    /// longer or too many wait.
+    pub fn ping(&mut self, now: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
+        if data.len() > MAX_PAYLOAD_BYTES {
+            return false;
+        }
+        let now = self.prepare(now);
+        let sent = self.pc.ping(now, to, sequence, data);
+        self.send_from_pc(now);
+        sent
+    }
+
+    pub fn take_ping_replies(&mut self) -> Vec<PingReply> {
+        self.pc.take_ping_replies()
+    }
+
+    /// Open connections in the order of their numbers.
+    pub fn connections(&self) -> Vec<ConnectionInfo> {
+        self.pc.connections()
+    }
+
+    /// DHCP leases and offers in the order of their addresses, expired ones included.
+    pub fn leases(&self) -> Vec<Lease> {
+        self.pc.leases()
+    }
+
+    pub fn stats(&self) -> LanStats {
+        LanStats { dropped: self.stats.dropped + self.pc.nic.dropped, ..self.stats }
+    }
+
+    /// Replaces the faults for frames sent from now on and restarts their random sequences.
+    pub fn set_faults(&mut self, faults: Faults) -> Result<(), LanError> {
+        faults.validate()?;
+        self.from_board.set_loss(faults.seed, faults.loss_from_board_per_mille);
+        self.to_board.set_loss(!faults.seed, faults.loss_to_board_per_mille);
+        self.faults = faults;
+        Ok(())
+    }
+
+    /// False while the configured faults keep the cable out; the board's PHY has no link then.
+    pub fn cable_up(&self, now: Ps) -> bool {
+        !self.faults.is_down(now, now)
+    }
+
+    /// The next time after `now` at which [`Lan::cable_up`] may change.
+    pub fn next_cable_change(&self, now: Ps) -> Option<Ps> {
+        self.faults.down.iter().flat_map(|&(from, to)| [from, to]).filter(|&at| at > now).min()
+    }
+
+    /// Writes every frame from now on to a new capture file (nanosecond pcap) that Wireshark opens.
+    pub fn capture_to(&mut self, path: &Path) -> io::Result<()> {
+        self.pcap = Some(Pcap::create(path)?);
+        Ok(())
+    }
+
+    /// As [`Lan::capture_to`], into any writer.
+    pub fn capture_into(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
+        self.pcap = Some(Pcap::new(out)?);
+        Ok(())
+    }
+
+    /// Ends the capture and reports the first write that failed. Dropping the LAN ends it too.
+    pub fn finish_capture(&mut self) -> io::Result<()> {
+        self.pcap.take().map_or(Ok(()), Pcap::finish)
+    }
+
+    /// Keeps the newest `frames` frames for [`Lan::take_log`]; 0 turns the log off.
+    pub fn log_frames(&mut self, frames: usize) {
+        self.log.set_limit(frames);
+    }
+
+    /// Frames logged since the last call, oldest first within each direction.
+    pub fn take_log(&mut self) -> Vec<FrameRecord> {
+        self.log.take()
+    }
+
+    fn at(&self, now: Ps) -> Ps {
+        now.max(self.now)
+    }
+
+    /// Before the PC does something of its own accord at `now`.
+    fn prepare(&mut self, now: Ps) -> Ps {
+        let now = self.at(now);
+        self.advance(now);
+        self.pc.nic.set_room(QUEUE_PS.saturating_sub(self.to_board.backlog_ps(now)));
+        now
+    }
+
+    fn next_internal(&self) -> Option<Ps> {
+        let frame = self.from_board.next_arrival().map(|arrival| arrival + self.stack_delay);
+        [frame, self.pc.next_event()].into_iter().flatten().min()
+    }
+
+    fn send_from_pc(&mut self, now: Ps) {
+        while let Some(frame) = self.pc.nic.tx.pop_front() {
+            if let Some(pcap) = &mut self.pcap {
+                pcap.write(now, &frame);
+            }
+            self.carry(now, frame, true);
+        }
+    }
+
+    fn carry(&mut self, now: Ps, frame: Vec<u8>, to_board: bool) {
+        let wire = if to_board { &mut self.to_board } else { &mut self.from_board };
+        let sent = wire.send(now, &frame, self.propagation, &self.faults);
+        match sent.fate {
+            Fate::Delivered => {}
+            Fate::Lost | Fate::LinkDown => self.stats.lost += 1,
+            Fate::QueueFull | Fate::Oversize => self.stats.dropped += 1,
+        }
+        self.log.push(|| FrameRecord {
+            queued: now,
+            start: sent.start,
+            arrival: sent.arrival,
+            to_board,
+            fate: sent.fate,
+            frame,
+        });
+    }
+}
+
+impl Drop for Lan {
+    fn drop(&mut self) {
+        // Nobody is left to tell; `finish_capture` is how to learn of a failed write.
+        let _ = self.finish_capture();
+    }
+}

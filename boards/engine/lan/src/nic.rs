@@ -1,0 +1,78 @@
+//! The simulated PC's network card, as `smoltcp` sees it.
+
+use std::collections::VecDeque;
+
+use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
+use smoltcp::time::Instant;
+
+use crate::Ps;
+use crate::link::{MAX_FRAME_BYTES, wire_time_ps};
+
+/// Holds at most one received frame and what the stack sent at one simulated instant.
+pub(crate) struct Nic {
+    pub rx: Option<Vec<u8>>,
+    pub tx: VecDeque<Vec<u8>>,
+    /// Wire time that still fits in the send queue.
+    room_ps: Ps,
+    /// Frames dropped because the queue was full when a reply had to leave at once.
+    pub dropped: u64,
+}
+
+impl Nic {
+    pub(crate) fn new() -> Self {
+        Self { rx: None, tx: VecDeque::new(), room_ps: 0, dropped: 0 }
+    }
+
+    pub(crate) fn set_room(&mut self, room_ps: Ps) {
+        self.room_ps = room_ps;
+    }
+
+    pub(crate) fn send(&mut self, frame: Vec<u8>) {
+        if self.room_ps == 0 {
+            self.dropped += 1;
+            return;
+        }
+        self.room_ps = self.room_ps.saturating_sub(wire_time_ps(frame.len()));
+        self.tx.push_back(frame);
+    }
+}
+
+pub(crate) struct Received(Vec<u8>);
+
+impl RxToken for Received {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, f: F) -> R {
+        f(&self.0)
+    }
+}
+
+pub(crate) struct Sending<'a>(&'a mut Nic);
+
+impl TxToken for Sending<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
+        let mut frame = vec![0; len];
+        let result = f(&mut frame);
+        self.0.send(frame);
+        result
+    }
+}
+
+impl Device for Nic {
+    type RxToken<'a> = Received;
+    type TxToken<'a> = Sending<'a>;
+
+    fn receive(&mut self, _timestamp: Instant) -> Option<(Received, Sending<'_>)> {
+        let frame = self.rx.take()?;
+        Some((Received(frame), Sending(self)))
+    }
+
+    fn transmit(&mut self, _timestamp: Instant) -> Option<Sending<'_>> {
+        (self.room_ps > 0).then_some(Sending(self))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ethernet;
+        capabilities.max_transmission_unit = MAX_FRAME_BYTES;
+        capabilities
+    }
+}

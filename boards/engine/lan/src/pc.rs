@@ -1,0 +1,271 @@
+//! The simulated PC: one `smoltcp` interface with its services.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
+use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
+
+use crate::app::{AppReply, TcpApp, TcpEcho, UdpApp, UdpEcho};
+use crate::bridge::Bridge;
+use crate::config::LanConfig;
+use crate::dhcp::{DhcpServer, Lease};
+use crate::dns::{self, NameServer};
+use crate::nic::Nic;
+use crate::peek::{self, Peek};
+use crate::ping::{PingReply, Pinger};
+use crate::tcp::{ConnectionInfo, Owner, TcpConfig, TcpConnections};
+use crate::udp::UdpServices;
+use crate::{PS_PER_MS, Ps, instant, ps};
+
+/// The stack wants to send but cannot (a full queue): when to ask it again.
+const RETRY_PS: Ps = PS_PER_MS;
+/// Rounds of moving data at one instant. Each needs a frame or bytes to move, so the limit is far above any real case.
+const MAX_ROUNDS: usize = 100_000;
+/// DHCP answers in the server's hands at once.
+const MAX_DHCP_PENDING: usize = 256;
+
+pub(crate) struct Pc {
+    pub nic: Nic,
+    mac: EthernetAddress,
+    ip: Ipv4Addr,
+    addresses: Vec<Ipv4Addr>,
+    broadcast: Ipv4Addr,
+    turnaround: Ps,
+    interface: Interface,
+    sockets: SocketSet<'static>,
+    tcp: TcpConnections,
+    udp: UdpServices,
+    pinger: Pinger,
+    dhcp: Option<DhcpServer>,
+    dhcp_out: VecDeque<(Ps, Vec<u8>)>,
+    bridge: Option<Bridge>,
+    next_event: Option<Ps>,
+}
+
+impl Pc {
+    /// `config` must be valid.
+    pub(crate) fn new(config: &LanConfig) -> Self {
+        let mac = EthernetAddress(config.pc_mac);
+        let mut addresses = config.extra_addresses();
+        addresses.insert(0, config.pc_ip);
+
+        let mut nic = Nic::new();
+        let mut stack = Config::new(HardwareAddress::Ethernet(mac));
+        stack.random_seed = config.seed;
+        let mut interface = Interface::new(stack, &mut nic, instant(0));
+        interface.update_ip_addrs(|table| {
+            for &address in &addresses {
+                let cidr = IpCidr::new(IpAddress::Ipv4(address), config.prefix_len);
+                table.push(cidr).expect("the configuration was checked to fit the table");
+            }
+        });
+
+        let mut sockets = SocketSet::new(Vec::new());
+        let mut tcp = TcpConnections::new(TcpConfig {
+            max_connections: config.max_connections,
+            buffer_bytes: config.tcp_buffer_bytes,
+            delayed_ack_ps: config.delayed_ack_ps,
+            turnaround_ps: config.turnaround_ps,
+        });
+        if let Some(port) = config.tcp_echo_port {
+            tcp.listen(port, Box::new(TcpEcho));
+        }
+        let mut udp = UdpServices::new(addresses.clone());
+        if let Some(port) = config.udp_echo_port {
+            udp.listen(&mut sockets, port, Box::new(UdpEcho));
+        }
+        if let Some(answer) = config.dns_answer {
+            udp.listen(&mut sockets, dns::PORT, Box::new(NameServer { answer }));
+        }
+        let pinger = Pinger::new(&mut sockets);
+        let bridge = config.bridge.clone().map(Bridge::new);
+        Self {
+            nic,
+            mac,
+            ip: config.pc_ip,
+            broadcast: config.pc_ip | !config.mask(),
+            addresses,
+            turnaround: config.turnaround_ps,
+            interface,
+            sockets,
+            tcp,
+            udp,
+            pinger,
+            dhcp: config.dhcp.clone().map(|dhcp| DhcpServer::new(dhcp, config.pc_ip, config.mask())),
+            dhcp_out: VecDeque::new(),
+            next_event: bridge.as_ref().map(Bridge::next_poll),
+            bridge,
+        }
+    }
+
+    /// The next time [`Pc::run`] has something to do; after `receive` or `run` at `now` it is later than `now`.
+    pub(crate) fn next_event(&self) -> Option<Ps> {
+        self.next_event
+    }
+
+    /// A frame reaches the stack.
+    pub(crate) fn receive(&mut self, now: Ps, frame: Vec<u8>) {
+        match peek::peek(&frame, self.mac) {
+            Peek::Syn { from, to } => {
+                self.receive_syn(now, from, to, frame);
+                return self.settle(now, false);
+            }
+            Peek::Dhcp { to, payload } if self.dhcp.is_some() => {
+                if to == self.ip || to == self.broadcast || to.is_broadcast() {
+                    self.receive_dhcp(now, payload.to_vec());
+                }
+                return self.settle(now, false);
+            }
+            Peek::Probe { mac, address } if self.addresses.contains(&address) => {
+                self.nic.send(peek::probe_reply(self.mac, address, mac));
+            }
+            _ => {}
+        }
+        self.give(now, frame);
+        self.settle(now, false);
+    }
+
+    /// Does everything that is due at `now`.
+    pub(crate) fn run(&mut self, now: Ps) {
+        let open = self.tcp.has_host();
+        let dialled = self.bridge.as_mut().and_then(|bridge| bridge.poll(now, open));
+        let poll_host = dialled.is_some();
+        for dialled in dialled.into_iter().flatten() {
+            if let Some(stream) = dialled.stream {
+                self.accept(now, dialled.from, dialled.to, dialled.syn, Owner::Host(stream));
+            } else {
+                // Nothing listens for it, so the stack answers RST.
+                self.give(now, dialled.syn);
+            }
+        }
+        self.settle(now, poll_host);
+    }
+
+    fn receive_syn(&mut self, now: Ps, from: SocketAddrV4, to: SocketAddrV4, frame: Vec<u8>) {
+        self.tcp.forget_time_wait(&mut self.sockets, to, from, now);
+        let ours = self.addresses.contains(to.ip());
+        if !ours || self.tcp.is_known(to, from) {
+            return self.give(now, frame);
+        }
+        if let Some(bridge) = &mut self.bridge
+            && let Some(host) = bridge.target(to)
+        {
+            return bridge.dial(from, to, host, &frame, now);
+        }
+        if self.tcp.has_listener(to.port()) && *to.ip() == self.ip {
+            return self.accept(now, from, to, frame, Owner::Port(to.port()));
+        }
+        self.give(now, frame);
+    }
+
+    /// Lets the stack accept one SYN; without room it is dropped, as by a full backlog.
+    fn accept(&mut self, now: Ps, from: SocketAddrV4, to: SocketAddrV4, syn: Vec<u8>, owner: Owner) {
+        if self.tcp.make_room(&mut self.sockets, now) {
+            self.tcp.expect(&mut self.sockets, to, from, owner, now);
+            self.give(now, syn);
+            // A socket that still listens (its SYN was malformed) goes before another SYN can reach it.
+            self.tcp.service(&mut self.sockets, now, false);
+        }
+    }
+
+    fn receive_dhcp(&mut self, now: Ps, payload: Vec<u8>) {
+        let reply = self.dhcp.as_mut().and_then(|dhcp| dhcp.receive(&payload, now));
+        if let Some(reply) = reply
+            && self.dhcp_out.len() < MAX_DHCP_PENDING
+        {
+            let frame = peek::dhcp_reply(self.mac, self.ip, reply.mac, reply.address, &reply.payload);
+            self.dhcp_out.push_back((now + self.turnaround, frame));
+        }
+    }
+
+    fn give(&mut self, now: Ps, frame: Vec<u8>) {
+        self.nic.rx = Some(frame);
+        self.interface.poll_ingress_single(instant(now), &mut self.nic, &mut self.sockets);
+        self.nic.rx = None;
+    }
+
+    /// Moves data until nothing moves at `now` any more.
+    fn settle(&mut self, now: Ps, mut poll_host: bool) {
+        let time = instant(now);
+        for _ in 0..MAX_ROUNDS {
+            let mut changed = self.tcp.service(&mut self.sockets, now, poll_host);
+            poll_host = false;
+            changed |= self.udp.service(&mut self.sockets, now, self.turnaround);
+            changed |= self.pinger.service(&mut self.sockets, now);
+            while self.dhcp_out.front().is_some_and(|&(due, _)| due <= now) {
+                let (_, frame) = self.dhcp_out.pop_front().expect("the front was just seen");
+                self.nic.send(frame);
+            }
+            let sent = self.interface.poll_egress(time, &mut self.nic, &mut self.sockets);
+            changed |= sent == PollResult::SocketStateChanged;
+            if !changed {
+                break;
+            }
+        }
+        let stack =
+            self.interface.poll_at(time, &self.sockets).map(|at| if at > time { ps(at) } else { now + RETRY_PS });
+        let times = [
+            stack,
+            self.tcp.next_due(&self.sockets),
+            self.udp.next_due(),
+            self.dhcp_out.front().map(|&(due, _)| due),
+            self.bridge.as_ref().map(Bridge::next_poll),
+        ];
+        // Everything due at `now` is done, so a time that is not later can only ask for a retry.
+        self.next_event = times.into_iter().flatten().min().map(|at| if at > now { at } else { now + RETRY_PS });
+    }
+
+    pub(crate) fn is_tcp_port_used(&self, port: u16) -> bool {
+        self.tcp.has_listener(port)
+            || (self.bridge.as_ref()).is_some_and(|bridge| bridge.target(SocketAddrV4::new(self.ip, port)).is_some())
+    }
+
+    pub(crate) fn is_udp_port_used(&self, port: u16) -> bool {
+        self.udp.is_used(port) || (port == 67 && self.dhcp.is_some())
+    }
+
+    pub(crate) fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) {
+        self.tcp.listen(port, app);
+    }
+
+    pub(crate) fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) {
+        self.udp.listen(&mut self.sockets, port, app);
+    }
+
+    pub(crate) fn connect(&mut self, now: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Option<u64> {
+        let conn = self.tcp.connect(&mut self.sockets, self.interface.context(), self.ip, peer, app, now);
+        self.settle(now, false);
+        conn
+    }
+
+    pub(crate) fn push(&mut self, now: Ps, conn: u64, reply: AppReply) -> bool {
+        let known = self.tcp.push(conn, reply, now);
+        self.settle(now, false);
+        known
+    }
+
+    pub(crate) fn udp_send(&mut self, now: Ps, port: u16, to: SocketAddrV4, data: &[u8]) -> bool {
+        let sent = self.udp.send(&mut self.sockets, port, to, data);
+        self.settle(now, false);
+        sent
+    }
+
+    pub(crate) fn ping(&mut self, now: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
+        let sent = self.pinger.send(&mut self.sockets, to, sequence, data, now);
+        self.settle(now, false);
+        sent
+    }
+
+    pub(crate) fn take_ping_replies(&mut self) -> Vec<PingReply> {
+        self.pinger.take_replies()
+    }
+
+    pub(crate) fn connections(&self) -> Vec<ConnectionInfo> {
+        self.tcp.info(&self.sockets)
+    }
+
+    pub(crate) fn leases(&self) -> Vec<Lease> {
+        self.dhcp.iter().flat_map(DhcpServer::leases).collect()
+    }
+}

@@ -1,0 +1,139 @@
+//! Looks into received frames for what the PC has to know before, or instead of, its TCP/IP stack.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::wire::{
+    ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, IpAddress,
+    IpProtocol, Ipv4Packet, Ipv4Repr, TcpPacket, UdpPacket, UdpRepr,
+};
+
+const DHCP_SERVER_PORT: u16 = 67;
+const DHCP_CLIENT_PORT: u16 = 68;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Peek<'a> {
+    /// A TCP connection request. The stack still checks it.
+    Syn {
+        from: SocketAddrV4,
+        to: SocketAddrV4,
+    },
+    /// A message to a DHCP server, checksums verified.
+    Dhcp {
+        to: Ipv4Addr,
+        payload: &'a [u8],
+    },
+    /// An ARP probe (RFC 5227) for one of our addresses, which `smoltcp` ignores for its empty sender address.
+    Probe {
+        mac: EthernetAddress,
+        address: Ipv4Addr,
+    },
+    Other,
+}
+
+pub(crate) fn peek(frame: &[u8], our_mac: EthernetAddress) -> Peek<'_> {
+    look(frame, our_mac).unwrap_or(Peek::Other)
+}
+
+fn look(frame: &[u8], our_mac: EthernetAddress) -> Option<Peek<'_>> {
+    let ethernet = EthernetFrame::new_checked(frame).ok()?;
+    if ethernet.dst_addr() != our_mac && !ethernet.dst_addr().is_broadcast() {
+        return None;
+    }
+    match ethernet.ethertype() {
+        EthernetProtocol::Arp => look_arp(EthernetFrame::new_checked(frame).ok()?.payload()),
+        EthernetProtocol::Ipv4 => look_ipv4(&frame[EthernetFrame::<&[u8]>::header_len()..]),
+        _ => None,
+    }
+}
+
+fn look_arp(payload: &[u8]) -> Option<Peek<'static>> {
+    let ArpRepr::EthernetIpv4 {
+        operation,
+        source_hardware_addr: mac,
+        source_protocol_addr,
+        target_protocol_addr: address,
+        ..
+    } = ArpRepr::parse(&ArpPacket::new_checked(payload).ok()?).ok()?
+    else {
+        return None;
+    };
+    let probe = operation == ArpOperation::Request && source_protocol_addr.is_unspecified() && mac.is_unicast();
+    probe.then_some(Peek::Probe { mac, address })
+}
+
+fn look_ipv4(payload: &[u8]) -> Option<Peek<'_>> {
+    let checks = ChecksumCapabilities::default();
+    let packet = Ipv4Packet::new_checked(payload).ok()?;
+    let ip = Ipv4Repr::parse(&packet, &checks).ok()?;
+    let body = &payload[usize::from(packet.header_len())..usize::from(packet.total_len())];
+    match ip.next_header {
+        IpProtocol::Tcp => {
+            let tcp = TcpPacket::new_checked(body).ok()?;
+            (tcp.syn() && !tcp.ack() && !tcp.rst() && !tcp.fin()).then(|| Peek::Syn {
+                from: SocketAddrV4::new(ip.src_addr, tcp.src_port()),
+                to: SocketAddrV4::new(ip.dst_addr, tcp.dst_port()),
+            })
+        }
+        IpProtocol::Udp => {
+            let udp = UdpPacket::new_checked(body).ok()?;
+            let (src, dst) = (IpAddress::Ipv4(ip.src_addr), IpAddress::Ipv4(ip.dst_addr));
+            let repr = UdpRepr::parse(&udp, &src, &dst, &checks).ok()?;
+            let len = usize::from(udp.len());
+            (repr.dst_port == DHCP_SERVER_PORT).then_some(Peek::Dhcp { to: ip.dst_addr, payload: body.get(8..len)? })
+        }
+        _ => None,
+    }
+}
+
+/// The ARP reply to a [`Peek::Probe`].
+pub(crate) fn probe_reply(our_mac: EthernetAddress, address: Ipv4Addr, mac: EthernetAddress) -> Vec<u8> {
+    let arp = ArpRepr::EthernetIpv4 {
+        operation: ArpOperation::Reply,
+        source_hardware_addr: our_mac,
+        source_protocol_addr: address,
+        target_hardware_addr: mac,
+        target_protocol_addr: Ipv4Addr::UNSPECIFIED,
+    };
+    let mut frame = ethernet(our_mac, mac, EthernetProtocol::Arp, arp.buffer_len());
+    arp.emit(&mut ArpPacket::new_unchecked(&mut frame[EthernetFrame::<&[u8]>::header_len()..]));
+    frame
+}
+
+/// A DHCP server's message to a client whose address may not answer ARP yet.
+pub(crate) fn dhcp_reply(
+    our_mac: EthernetAddress,
+    our_ip: Ipv4Addr,
+    mac: EthernetAddress,
+    address: Ipv4Addr,
+    payload: &[u8],
+) -> Vec<u8> {
+    let checks = ChecksumCapabilities::default();
+    let udp = UdpRepr { src_port: DHCP_SERVER_PORT, dst_port: DHCP_CLIENT_PORT };
+    let ip = Ipv4Repr {
+        src_addr: our_ip,
+        dst_addr: address,
+        next_header: IpProtocol::Udp,
+        payload_len: udp.header_len() + payload.len(),
+        hop_limit: 64,
+    };
+    let mut frame = ethernet(our_mac, mac, EthernetProtocol::Ipv4, ip.buffer_len() + ip.payload_len);
+    let packet = &mut frame[EthernetFrame::<&[u8]>::header_len()..];
+    ip.emit(&mut Ipv4Packet::new_unchecked(&mut *packet), &checks);
+    udp.emit(
+        &mut UdpPacket::new_unchecked(&mut packet[ip.buffer_len()..]),
+        &IpAddress::Ipv4(our_ip),
+        &IpAddress::Ipv4(address),
+        payload.len(),
+        |body| body.copy_from_slice(payload),
+        &checks,
+    );
+    frame
+}
+
+fn ethernet(src: EthernetAddress, dst: EthernetAddress, ethertype: EthernetProtocol, payload_len: usize) -> Vec<u8> {
+    let repr = EthernetRepr { src_addr: src, dst_addr: dst, ethertype };
+    let mut frame = vec![0; EthernetFrame::<&[u8]>::buffer_len(payload_len)];
+    repr.emit(&mut EthernetFrame::new_unchecked(&mut frame));
+    frame
+}

@@ -1,0 +1,418 @@
+//! TCP connections of the PC: listening on demand, handing bytes to applications and their answers back.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use smoltcp::iface::{Context, SocketHandle, SocketSet};
+use smoltcp::socket::tcp;
+use smoltcp::time::Duration;
+use smoltcp::wire::{IpAddress, IpEndpoint, IpListenEndpoint};
+
+use crate::app::{AppReply, TcpApp};
+use crate::bridge::HostStream;
+use crate::{PS_PER_S, PS_PER_US, Ps};
+
+/// Bytes an application or the host may be ahead of the board before the PC stops reading for that connection.
+pub(crate) const BACKLOG_BYTES: usize = 64 * 1024;
+/// Linux gives up a handshake after 63 s (`tcp_synack_retries` = 5).
+const HANDSHAKE_PS: Ps = 63 * PS_PER_S;
+/// Linux forgets a closed connection whose peer does not close after 60 s (`tcp_fin_timeout`).
+const CLOSING_PS: Ps = 60 * PS_PER_S;
+/// A host's socket may stay half open for longer.
+const HOST_CLOSING_PS: Ps = 600 * PS_PER_S;
+/// Linux gives up on unacknowledged data after about 924 s (`tcp_retries2` = 15).
+const RETRANSMIT_LIMIT: Duration = Duration::from_secs(924);
+const FIRST_EPHEMERAL_PORT: u16 = 49_152;
+
+pub use tcp::State as ConnectionState;
+
+/// A snapshot of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionInfo {
+    pub conn: u64,
+    pub local: SocketAddrV4,
+    pub peer: SocketAddrV4,
+    pub state: ConnectionState,
+    /// Bytes for the peer that it has not acknowledged yet, including those not sent yet.
+    pub unacknowledged: usize,
+}
+
+pub(crate) enum Owner {
+    /// The application listening on this port.
+    Port(u16),
+    /// A connection that the PC opened.
+    Client(Box<dyn TcpApp>),
+    Host(HostStream),
+}
+
+struct Connection {
+    handle: SocketHandle,
+    local: SocketAddrV4,
+    peer: SocketAddrV4,
+    owner: Owner,
+    flow: Flow,
+}
+
+/// What stands between a connection's owner and its socket.
+#[derive(Default)]
+pub(crate) struct Flow {
+    accepted: bool,
+    told_closed: bool,
+    /// The application will not look at further data.
+    deaf: bool,
+    /// Answers in the application's hands, by due time.
+    pending: VecDeque<(Ps, AppReply)>,
+    pending_bytes: usize,
+    /// Bytes that the stack's send buffer had no room for.
+    pub out: VecDeque<u8>,
+    /// Send FIN once `out` is empty.
+    pub closing: bool,
+    close_sent: bool,
+    /// When the connection is forgotten unless it moves on.
+    expires: Option<Ps>,
+}
+
+impl Flow {
+    fn backlog(&self) -> usize {
+        self.out.len() + self.pending_bytes
+    }
+
+    /// Keeps the answers in due-time order: one without turnaround overtakes those still in the application's hands.
+    fn queue(&mut self, due: Ps, reply: AppReply) {
+        if reply == AppReply::default() {
+            return;
+        }
+        self.deaf |= reply.close || reply.reset;
+        self.pending_bytes += reply.data.len();
+        let at = self.pending.partition_point(|&(other, _)| other <= due);
+        self.pending.insert(at, (due, reply));
+    }
+
+    /// Drops everything unsent and sends RST.
+    pub(crate) fn abort(&mut self, socket: &mut tcp::Socket, now: Ps) {
+        self.pending.clear();
+        self.pending_bytes = 0;
+        self.out.clear();
+        self.deaf = true;
+        self.expires = Some(now + CLOSING_PS);
+        socket.abort();
+    }
+
+    /// Gives the stack what is due and what fits. True if anything moved.
+    fn flush(&mut self, socket: &mut tcp::Socket, now: Ps, closing_limit: Ps) -> bool {
+        let mut changed = false;
+        while self.pending.front().is_some_and(|&(due, _)| due <= now) {
+            changed = true;
+            let (_, reply) = self.pending.pop_front().expect("the front was just seen");
+            self.pending_bytes -= reply.data.len();
+            if reply.reset {
+                self.abort(socket, now);
+                return true;
+            }
+            self.out.extend(reply.data);
+            self.closing |= reply.close;
+        }
+        while !self.out.is_empty() && socket.can_send() {
+            let sent = socket.send_slice(self.out.as_slices().0).unwrap_or(0);
+            self.out.drain(..sent);
+            changed |= sent > 0;
+        }
+        if self.closing && self.out.is_empty() && !self.close_sent {
+            socket.close();
+            self.close_sent = true;
+            self.expires = Some(now + closing_limit);
+            changed = true;
+        }
+        // Only with data outstanding: the stack's timer would otherwise end idle connections.
+        socket.set_timeout((socket.send_queue() > 0).then_some(RETRANSMIT_LIMIT));
+        changed
+    }
+
+    pub(crate) fn is_established(&self) -> bool {
+        self.accepted
+    }
+
+    /// True once, when the handshake is over.
+    pub(crate) fn establish(&mut self, socket: &tcp::Socket) -> bool {
+        let first = !self.accepted && is_synchronised(socket.state());
+        if first {
+            self.accepted = true;
+            self.expires = None;
+        }
+        first
+    }
+
+    fn serve_app(
+        &mut self,
+        conn: u64,
+        peer: SocketAddrV4,
+        app: &mut dyn TcpApp,
+        socket: &mut tcp::Socket,
+        now: Ps,
+        turnaround: Ps,
+    ) -> bool {
+        let mut changed = self.establish(socket);
+        if changed {
+            app.accept(conn, peer, now);
+        }
+        while self.accepted && socket.can_recv() && (self.deaf || self.backlog() < BACKLOG_BYTES) {
+            changed = true;
+            let data = socket.recv(|data| (data.len(), data.to_vec())).unwrap_or_default();
+            if !self.deaf {
+                let reply = app.receive(conn, &data, now);
+                self.queue(now + turnaround, reply);
+            }
+        }
+        let ended = socket.state() == tcp::State::Closed || (self.accepted && !socket.may_recv());
+        if ended && self.accepted && !self.told_closed {
+            changed = true;
+            self.told_closed = true;
+            app.closed(conn, now);
+            self.queue(now + turnaround, AppReply { close: true, ..AppReply::default() });
+        }
+        changed
+    }
+
+    /// The stack has nothing more to send for this connection, or it was given up.
+    fn is_over(&self, socket: &tcp::Socket, now: Ps) -> bool {
+        match socket.state() {
+            tcp::State::Listen => true,
+            // A reset that waits for the peer's MAC address keeps its remote endpoint.
+            tcp::State::Closed if socket.remote_endpoint().is_none() => true,
+            tcp::State::TimeWait => false,
+            _ => self.expires.is_some_and(|expires| expires <= now),
+        }
+    }
+}
+
+fn is_synchronised(state: tcp::State) -> bool {
+    use tcp::State::*;
+    !matches!(state, Closed | Listen | SynSent | SynReceived)
+}
+
+pub(crate) struct TcpConfig {
+    pub max_connections: usize,
+    pub buffer_bytes: usize,
+    pub delayed_ack_ps: Ps,
+    pub turnaround_ps: Ps,
+}
+
+/// All connections, by number: the order in which they are served.
+pub(crate) struct TcpConnections {
+    config: TcpConfig,
+    apps: BTreeMap<u16, Box<dyn TcpApp>>,
+    connections: BTreeMap<u64, Connection>,
+    next_conn: u64,
+    next_port: u16,
+}
+
+impl TcpConnections {
+    pub(crate) fn new(config: TcpConfig) -> Self {
+        Self {
+            config,
+            apps: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            next_conn: 1,
+            next_port: FIRST_EPHEMERAL_PORT,
+        }
+    }
+
+    pub(crate) fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) {
+        self.apps.insert(port, app);
+    }
+
+    pub(crate) fn has_listener(&self, port: u16) -> bool {
+        self.apps.contains_key(&port)
+    }
+
+    fn socket(&self) -> tcp::Socket<'static> {
+        let buffer = || tcp::SocketBuffer::new(vec![0; self.config.buffer_bytes]);
+        let mut socket = tcp::Socket::new(buffer(), buffer());
+        socket.set_nagle_enabled(false);
+        socket.set_ack_delay(Some(Duration::from_micros(self.config.delayed_ack_ps / PS_PER_US)));
+        socket
+    }
+
+    pub(crate) fn is_known(&self, local: SocketAddrV4, peer: SocketAddrV4) -> bool {
+        self.connections.values().any(|known| known.local == local && known.peer == peer)
+    }
+
+    /// A new SYN for a connection in TIME-WAIT replaces it (RFC 9293 section 3.6.1), as on Linux.
+    pub(crate) fn forget_time_wait(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        local: SocketAddrV4,
+        peer: SocketAddrV4,
+        now: Ps,
+    ) {
+        self.remove_where(sockets, now, |known, state| {
+            state == tcp::State::TimeWait && known.local == local && known.peer == peer
+        });
+    }
+
+    /// True if one more connection may begin; connections in TIME-WAIT make room.
+    pub(crate) fn make_room(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
+        if self.connections.len() >= self.config.max_connections {
+            self.remove_where(sockets, now, |_, state| matches!(state, tcp::State::TimeWait | tcp::State::Closed));
+        }
+        self.connections.len() < self.config.max_connections
+    }
+
+    /// A socket that waits for exactly the SYN that is about to be given to the stack.
+    pub(crate) fn expect(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        local: SocketAddrV4,
+        peer: SocketAddrV4,
+        owner: Owner,
+        now: Ps,
+    ) {
+        let mut socket = self.socket();
+        let endpoint = IpListenEndpoint { addr: Some(IpAddress::Ipv4(*local.ip())), port: local.port() };
+        if socket.listen(endpoint).is_ok() {
+            self.add(sockets, socket, local, peer, owner, now);
+        }
+    }
+
+    pub(crate) fn connect(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        context: &mut Context,
+        local_ip: Ipv4Addr,
+        peer: SocketAddrV4,
+        app: Box<dyn TcpApp>,
+        now: Ps,
+    ) -> Option<u64> {
+        if !self.make_room(sockets, now) {
+            return None;
+        }
+        let mut local = SocketAddrV4::new(local_ip, self.next_port);
+        while self.is_known(local, peer) {
+            local.set_port(after(local.port()));
+        }
+        self.next_port = after(local.port());
+        let mut socket = self.socket();
+        let remote = IpEndpoint::new(IpAddress::Ipv4(*peer.ip()), peer.port());
+        socket.connect(context, remote, (IpAddress::Ipv4(local_ip), local.port())).ok()?;
+        Some(self.add(sockets, socket, local, peer, Owner::Client(app), now))
+    }
+
+    fn add(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        socket: tcp::Socket<'static>,
+        local: SocketAddrV4,
+        peer: SocketAddrV4,
+        owner: Owner,
+        now: Ps,
+    ) -> u64 {
+        let conn = self.next_conn;
+        self.next_conn += 1;
+        let handle = sockets.add(socket);
+        let flow = Flow { expires: Some(now + HANDSHAKE_PS), ..Flow::default() };
+        self.connections.insert(conn, Connection { handle, local, peer, owner, flow });
+        conn
+    }
+
+    /// An answer that no data asked for; it is due at `now`. False if the connection is gone or closing.
+    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, now: Ps) -> bool {
+        let Some(known) = self.connections.get_mut(&conn).filter(|known| !known.flow.deaf || reply.reset) else {
+            return false;
+        };
+        known.flow.queue(now, reply);
+        true
+    }
+
+    pub(crate) fn info(&self, sockets: &SocketSet<'static>) -> Vec<ConnectionInfo> {
+        let describe = |(&conn, known): (&u64, &Connection)| {
+            let socket = sockets.get::<tcp::Socket>(known.handle);
+            ConnectionInfo {
+                conn,
+                local: known.local,
+                peer: known.peer,
+                state: socket.state(),
+                unacknowledged: socket.send_queue() + known.flow.out.len(),
+            }
+        };
+        self.connections.iter().map(describe).collect()
+    }
+
+    /// Moves bytes between the stack and its users. `poll_host` also reads the host's sockets. True if anything moved.
+    pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps, poll_host: bool) -> bool {
+        let mut changed = false;
+        let turnaround = self.config.turnaround_ps;
+        let mut over = Vec::new();
+        for (&conn, Connection { handle, peer, owner, flow, .. }) in &mut self.connections {
+            let socket = sockets.get_mut::<tcp::Socket>(*handle);
+            let mut closing_limit = CLOSING_PS;
+            changed |= match owner {
+                Owner::Port(port) => (self.apps.get_mut(port))
+                    .is_some_and(|app| flow.serve_app(conn, *peer, app.as_mut(), socket, now, turnaround)),
+                Owner::Client(app) => flow.serve_app(conn, *peer, app.as_mut(), socket, now, turnaround),
+                Owner::Host(host) => {
+                    closing_limit = HOST_CLOSING_PS;
+                    host.serve(flow, socket, now, poll_host)
+                }
+            };
+            changed |= flow.flush(socket, now, closing_limit);
+            if flow.is_over(socket, now) {
+                over.push(conn);
+            }
+        }
+        for conn in over {
+            changed = true;
+            self.remove(sockets, conn, now);
+        }
+        changed
+    }
+
+    fn remove(&mut self, sockets: &mut SocketSet<'static>, conn: u64, now: Ps) {
+        let Some(Connection { handle, mut owner, flow, .. }) = self.connections.remove(&conn) else { return };
+        sockets.remove(handle);
+        match &mut owner {
+            Owner::Port(port) => {
+                if let Some(app) = self.apps.get_mut(port).filter(|_| flow.accepted && !flow.told_closed) {
+                    app.closed(conn, now);
+                }
+            }
+            Owner::Client(app) if !flow.told_closed => app.closed(conn, now),
+            Owner::Client(_) => {}
+            Owner::Host(host) => host.end(),
+        }
+    }
+
+    fn remove_where(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        now: Ps,
+        which: impl Fn(&Connection, tcp::State) -> bool,
+    ) {
+        let chosen: Vec<u64> = (self.connections.iter())
+            .filter(|(_, known)| which(known, sockets.get::<tcp::Socket>(known.handle).state()))
+            .map(|(&conn, _)| conn)
+            .collect();
+        for conn in chosen {
+            self.remove(sockets, conn, now);
+        }
+    }
+
+    /// True while a connection is relayed to the host.
+    pub(crate) fn has_host(&self) -> bool {
+        self.connections.values().any(|known| matches!(known.owner, Owner::Host(_)))
+    }
+
+    /// When an answer leaves the application's hands or a connection is given up.
+    pub(crate) fn next_due(&self, sockets: &SocketSet<'static>) -> Option<Ps> {
+        let times = |known: &Connection| {
+            // TIME-WAIT has the stack's own timer.
+            let waits = sockets.get::<tcp::Socket>(known.handle).state() == tcp::State::TimeWait;
+            let due = known.flow.pending.front().map(|&(due, _)| due);
+            [due, known.flow.expires.filter(|_| !waits)].into_iter().flatten().min()
+        };
+        self.connections.values().filter_map(times).min()
+    }
+}
+
+fn after(port: u16) -> u16 {
+    port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT)
+}
