@@ -1,6 +1,6 @@
 """Boards: definitions, the one interface, and real, emulated and hosted implementations of it."""
 
-from boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity, Where
+from boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
 from boards.console import ASK_FOR_RESULT, Console, parse_result
 from boards.definition import BoardDefinition, board_definition, builtin_definitions, load_definitions
 from boards.errors import (
@@ -30,6 +30,7 @@ __all__ = [
     "DeployFailed",
     "Deployment",
     "FlashFailed",
+    "OwnNetwork",
     "Progress",
     "RunOutput",
     "RuntimeIdentity",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -66,6 +67,19 @@ class RunOutput:
     sim: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class OwnNetwork:
+    """The network that a board brings along, as the emulated one does.
+
+    `server` and `port` are where the client finds the ping-pong server; `static` is a free address with mask, gateway
+    and DNS, for a client that uses no DHCP.
+    """
+
+    server: IPv4Address
+    port: int
+    static: tuple[IPv4Address, IPv4Address, IPv4Address, IPv4Address]
+
+
 class Board(ABC):
     """A board that can be flashed, given a client, and run.
 
@@ -76,6 +90,8 @@ class Board(ABC):
     definition: BoardDefinition
     where: Where
     name: str
+    own_network: OwnNetwork | None = None
+    """None: the board is on a network that this PC is on too, and uses the real server."""
 
     @abstractmethod
     def flash(self, image: Path, deadline: Deadline) -> None:
@@ -91,14 +107,18 @@ class Board(ABC):
 
     @abstractmethod
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        """Put the files on the board, without running them. Raises DeployFailed."""
+        """Put the files on the board, without running them. Raises DeployFailed.
+
+        A deployment without files (the family `native`, whose image holds all it needs) only says what `run` will run.
+        """
 
     @abstractmethod
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         """Reset the board into the deployed client and collect its result line.
 
         A client that reports an error is no fault of the board: its line is the `result`. Raises ConsoleLost when the
-        console went away before a result came.
+        console went away before a result came. The family `native` has no console and reports to its server: a board
+        with its own network runs until the server has a session's report, any other restarts and returns at once.
         """
 
     @abstractmethod

@@ -1,0 +1,67 @@
+# Everything from a fresh machine with Python 3.11 or later and a Rust toolchain (cargo, with a C linker):
+#   make flash-and-bench    measure every runtime that can be had, print and store the table
+#   make test               all tests
+# Options for pytest go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+ENGINE := boards/engine
+ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+ARGS ?=
+
+# The first Python that is new enough; PYTHON=/path/to/python chooses another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
+
+.PHONY: flash-and-bench test test-python test-engine build list publish lint format lock clean
+
+flash-and-bench: build
+	$(BIN)/pytest bench $(ARGS)
+
+test: test-python test-engine
+
+test-python: build
+	$(BIN)/pytest tests $(ARGS)
+
+test-engine:
+	@$(call need_cargo)
+	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
+
+build: $(VENV)/.built
+
+list: build
+	$(BIN)/pytest --list-runtimes
+
+lint: $(VENV)/.dependencies
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dependencies
+	$(BIN)/ruff format .
+
+# requirements.lock holds versions and hashes, and no address of any index: yours is used.
+lock:
+	@command -v uv >/dev/null || { echo 'portbench: make lock needs uv; install it: python3 -m pip install uv' >&2; exit 1; }
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--group dev --group build --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) build $(ENGINE)/target *.egg-info
+
+define need_cargo
+command -v cargo >/dev/null || { echo 'portbench: no Rust toolchain here (cargo), which builds the emulated board; install it with rustup' >&2; exit 1; }
+endef
+
+$(VENV)/.dependencies: requirements.lock
+	@test -n '$(PYTHON)' || { echo 'portbench: no Python 3.11 or later here; install one, or name it: make PYTHON=/path/to/python' >&2; exit 1; }
+	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'portbench: $(PYTHON) is no Python 3.11 or later; name one: make PYTHON=/path/to/python' >&2; exit 1; }
+	'$(PYTHON)' -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE_SOURCES)
+	@$(call need_cargo)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,1 @@
+"""The pytest plugin that flashes, deploys, waits, runs and collects."""

@@ -1,0 +1,155 @@
+"""What a person can ask for on pytest's command line, checked before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+import pytest
+
+from boards import BoardDefinition, UnknownBoard, board_definition
+from clients import AddressMode, StaticAddress
+from runner.timeouts import DEFAULT_S, Stage
+
+WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]
+Deployer = Literal["mpremote", "rshell"]
+
+DEFAULT_BOARD = "W5500_EVB_PICO"
+DEFAULT_PORT = 5000
+DEFAULT_RUNS = 3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """The checked options of one bench run. See `add_options` for what each means."""
+
+    board: BoardDefinition
+    runtimes: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    where: WhereChoice = "auto"
+    device: str = "auto"
+    messages: int = 1000
+    runs: int = DEFAULT_RUNS
+    timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
+    deployer: Deployer = "mpremote"
+    server_host: str | None = None
+    server_port: int = DEFAULT_PORT
+    turnaround_us: int = 200
+    phy_link_delay_s: float = 1.5
+    address_mode: AddressMode = "dhcp"
+    static: StaticAddress | None = None
+    results_dir: Path = Path("results")
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Adds portbench's options to pytest's."""
+    group = parser.getgroup("portbench", "portbench: which firmware to run, where and how")
+
+    def add(name: str, help: str, **more: Any) -> None:
+        group.addoption(name, dest="portbench_" + name[2:].replace("-", "_"), help=help, **more)
+
+    add("--list-runtimes", "list the runtimes, their profiles and the boards, and stop", action="store_true")
+    add("--runtime", "only this runtime: an id of the catalogue or a .uf2 file (repeatable)", action="append")
+    add("--profile", "only this profile, such as tuned or as-published (repeatable)", action="append")
+    add("--board", f"kind of board (default {DEFAULT_BOARD})", default=DEFAULT_BOARD)
+    add("--where", "auto (default: a board on USB, else an emulated one), silicon, emulated or hosted", default="auto")
+    add(
+        "--device",
+        "which real board: auto (default), id:SERIAL, port:PATH, rfc2217://..., socket://...",
+        default="auto",
+    )
+    add("--messages", "messages of one run (default: the board's, 1000)")
+    add("--runs", f"runs of every runtime and profile (default {DEFAULT_RUNS})", default=str(DEFAULT_RUNS))
+    add(
+        "--timeout-s",
+        f"longest time of a stage, repeatable; now {', '.join(f'{s}={t:g}' for s, t in DEFAULT_S.items())}",
+        action="append",
+        metavar="STAGE=SECONDS",
+    )
+    add("--deploy", "how files get to MicroPython: mpremote (default) or rshell", default="mpremote")
+    add("--server-host", "address of this PC that real boards reach (default: found; hosted rows use 127.0.0.1)")
+    add(
+        "--server-port",
+        f"TCP port of the ping-pong server, 0 for a free one (default {DEFAULT_PORT})",
+        default=str(DEFAULT_PORT),
+    )
+    add("--turnaround-us", "time the simulated PC takes to answer (default 200)", default="200")
+    add("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5")
+    add("--address-mode", "dhcp (default) or static", default="dhcp")
+    add("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static")
+    add("--results-dir", "where rows and logs go (default: results in pytest's root)")
+
+
+def read_options(config: pytest.Config) -> BenchOptions:
+    """The options as given. Raises pytest.UsageError, one line that names option, value and choices."""
+
+    def given(name: str) -> Any:
+        return config.getoption("portbench_" + name)
+
+    try:
+        board = board_definition(given("board"))
+    except UnknownBoard as error:
+        raise pytest.UsageError(f"--board: {error}") from None
+    static = _static(given("static_address"))
+    address_mode = cast(AddressMode, _choice("--address-mode", given("address_mode"), ("dhcp", "static")))
+    messages = given("messages")
+    return BenchOptions(
+        board=board,
+        runtimes=tuple(given("runtime") or ()),
+        profiles=tuple(given("profile") or ()),
+        where=cast(WhereChoice, _choice("--where", given("where"), ("auto", "silicon", "emulated", "hosted"))),
+        device=given("device"),
+        messages=board.messages if messages is None else _number("--messages", messages, int, 1, 1_000_000),
+        runs=_number("--runs", given("runs"), int, 1, 1000),
+        timeouts_s=DEFAULT_S | _timeouts(given("timeout_s") or []),
+        deployer=cast(Deployer, _choice("--deploy", given("deploy"), ("mpremote", "rshell"))),
+        server_host=given("server_host"),
+        server_port=_number("--server-port", given("server_port"), int, 0, 65535),
+        turnaround_us=_number("--turnaround-us", given("turnaround_us"), int, 0, 1_000_000),
+        phy_link_delay_s=_number("--phy-link-delay-s", given("phy_link_delay_s"), float, 0, 60),
+        address_mode=address_mode,
+        static=static,
+        results_dir=Path(given("results_dir") or config.rootpath / "results"),
+    )
+
+
+def _choice(option: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise pytest.UsageError(f"{option}: {value!r} is none of {', '.join(choices)}")
+    return value
+
+
+def _number(option: str, text: str, kind: Callable[[str], T], low: float, high: float) -> T:
+    what = f"a {'whole ' if kind is int else ''}number from {low:g} to {high:,.0f}".replace(",", " ")
+    try:
+        value = kind(text)
+    except ValueError:
+        raise pytest.UsageError(f"{option}: {text!r} is not {what}") from None
+    if not low <= cast(float, value) <= high:
+        raise pytest.UsageError(f"{option}: {text} is not {what}")
+    return value
+
+
+def _timeouts(given: list[str]) -> dict[Stage, float]:
+    timeouts: dict[Stage, float] = {}
+    for text in given:
+        name, equals, seconds = text.partition("=")
+        if not equals or name not in set(Stage):
+            raise pytest.UsageError(f"--timeout-s: {text!r} is not STAGE=SECONDS with a stage of {', '.join(Stage)}")
+        timeouts[Stage(name)] = _number(f"--timeout-s {name}", seconds, float, 0.001, 86400)
+    return timeouts
+
+
+def _static(text: str | None) -> StaticAddress | None:
+    if text is None:
+        return None
+    try:
+        ip, mask, gateway, dns = (IPv4Address(part) for part in text.split(","))
+    except ValueError:
+        raise pytest.UsageError(f"--static-address: {text!r} is not IP,MASK,GATEWAY,DNS") from None
+    return StaticAddress(ip, mask, gateway, dns)

@@ -1,0 +1,94 @@
+"""Which rows a bench run will measure: runtime x profile x run, in the catalogue's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from boards import UnknownBoard, board_definition
+from firmware import catalogue
+from firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, RunSettings
+from firmware.identify import entry_for_file
+from firmware.uf2 import Uf2Error
+from runner.options import BenchOptions
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One row to come: `number` counts the runs of a runtime and profile from 1 to `of`."""
+
+    entry: FirmwareEntry
+    profile: RunSettings
+    number: int
+    of: int
+
+    @property
+    def id(self) -> str:
+        """As in pytest's test ids: `micropython-1.26.0-tuned`, with `-2` for the second of several runs."""
+        name = self.entry.id if self.profile.name == "hosted" else f"{self.entry.id}-{self.profile.name}"
+        return name if self.of == 1 else f"{name}-{self.number}"
+
+    @property
+    def label(self) -> str:
+        """For people: runtime, profile, and which run of how many."""
+        of = f" {self.number}/{self.of}" if self.of > 1 else ""
+        return f"{self.entry.id} {self.profile.name}{of}"
+
+
+def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntry]:
+    """The entries that `--runtime`, `--board` and `--where` leave. Raises pytest.UsageError."""
+    if options.runtimes:
+        entries = [_entry(runtime, options, known) for runtime in options.runtimes]
+    else:
+        entries = [entry for entry in known if entry.family is Family.HOSTED or _is_for(entry, options)]
+    if options.where == "hosted":
+        entries = [entry for entry in entries if entry.family is Family.HOSTED]
+    elif options.where != "auto":
+        entries = [entry for entry in entries if entry.family is not Family.HOSTED]
+    return entries
+
+
+def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedRun]:
+    """All rows to measure. Raises pytest.UsageError where nothing is left to measure."""
+    entries = chosen_entries(options, catalogue.load() if known is None else known)
+    profiles = sorted({row.name for entry in entries for row in entry.rows})
+    for wanted in options.profiles:
+        if wanted not in profiles:
+            raise pytest.UsageError(f"--profile: {wanted!r} is none of {', '.join(profiles)}")
+    rows = list(_rows(entries, options))
+    if not rows:
+        raise pytest.UsageError(
+            f"no runtime is left to measure with --where {options.where} on {options.board.id}; see --list-runtimes"
+        )
+    return rows
+
+
+def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions) -> Iterable[PlannedRun]:
+    for entry in entries:
+        for profile in entry.rows:
+            if not options.profiles or profile.name in options.profiles:
+                for number in range(1, options.runs + 1):
+                    yield PlannedRun(entry, profile, number, options.runs)
+
+
+def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
+    if runtime.lower().endswith(".uf2"):
+        try:
+            return entry_for_file(Path(runtime), board=options.board.id)
+        except (CatalogueError, Uf2Error) as error:
+            raise pytest.UsageError(f"--runtime: {error}") from None
+    try:
+        return known.get(runtime)
+    except CatalogueError:
+        ids = ", ".join(entry.id for entry in known)
+        raise pytest.UsageError(f"--runtime: {runtime!r} is no .uf2 file and none of {ids}") from None
+
+
+def _is_for(entry: FirmwareEntry, options: BenchOptions) -> bool:
+    try:
+        return board_definition(entry.board) == options.board
+    except UnknownBoard:
+        return False

@@ -1,0 +1,98 @@
+"""The stages of one run: what is done to a board, each with its deadline, and what has been done to it already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from boards import Board, Deadline, Deployment, Progress, RunOutput, RuntimeIdentity, WrongRuntime
+from firmware.identify import Identity
+from runner.timeouts import Stage
+
+
+class StageClock:
+    """Gives each stage its deadline, and knows which one a failure happened in."""
+
+    def __init__(self, label: str, timeouts_s: dict[Stage, float], on_stage: Callable[[Stage], None]) -> None:
+        self.current = Stage.IMAGE
+        self._label = label
+        self._timeouts_s = timeouts_s
+        self._on_stage = on_stage
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[Deadline]:
+        self.current = stage
+        self._on_stage(stage)
+        yield Deadline(self._timeouts_s[stage], f"{self._label}: {stage}")
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is to be on the board: the UF2 (None: nothing to flash), what it says it is, and the client."""
+
+    uf2: Path | None
+    uf2_sha256: str | None
+    identity: Identity | None
+    deployment: Deployment
+    has_console: bool
+
+
+class PreparedBoard:
+    """A board and what is on it, so that a second run of the same program only restarts it."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.runtime: RuntimeIdentity | None = None
+        self._flashed: str | None = None
+        self._deployed: Deployment | None = None
+
+    def prepare(self, program: Program, clock: StageClock) -> None:
+        """Flash and deploy what is not there yet, and check what answers. Raises BoardError."""
+        board = self.board
+        if program.uf2 is None or program.uf2_sha256 != self._flashed:
+            self.runtime = self._flashed = self._deployed = None
+            if program.uf2 is not None:
+                with clock.stage(Stage.FLASH) as deadline:
+                    board.flash(program.uf2, deadline)
+            if program.has_console:
+                with clock.stage(Stage.CONSOLE) as deadline:
+                    board.wait_console(deadline)
+                with clock.stage(Stage.IDENTIFY) as deadline:
+                    self.runtime = board.identify(deadline)
+                if program.identity is not None:
+                    check_runtime(program.identity, self.runtime, board)
+            self._flashed = program.uf2_sha256
+        if program.deployment != self._deployed:
+            self._deployed = None
+            with clock.stage(Stage.DEPLOY) as deadline:
+                board.deploy(program.deployment, deadline)
+            self._deployed = program.deployment
+
+    def run(self, clock: StageClock, progress: Progress | None) -> RunOutput:
+        with clock.stage(Stage.RUN) as deadline:
+            return self.board.run(deadline, progress)
+
+
+def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:
+    """Raise WrongRuntime unless the runtime that answers is the one in the image.
+
+    The image's banner holds the version, sometimes with what `git describe` added (`1.20.0-370-g7bfc22571`); the
+    runtime answers with the three numbers. WIZnet's builds call themselves MicroPython.
+    """
+    family = "circuitpython" if flashed.family == "circuitpython" else "micropython"
+    said = f"{answered.family} {answered.version} on {answered.machine or 'a board it does not name'}"
+    if flashed.family is not None and answered.family != family:
+        raise WrongRuntime(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
+    if flashed.version is not None and _numbers(flashed.version) != _numbers(answered.version):
+        raise WrongRuntime(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
+    if flashed.machine is not None and answered.machine and flashed.machine != answered.machine:
+        raise WrongRuntime(f"{board.name}: flashed an image for {flashed.machine}, but {said} answers")
+
+
+def _numbers(version: str) -> list[int]:
+    """`1.20.0-370-g7bfc` -> [1, 20, 0]"""
+    match = re.match(r"\d+(\.\d+){0,2}", version)
+    return [int(part) for part in match[0].split(".")] if match else []

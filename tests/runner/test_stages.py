@@ -1,0 +1,154 @@
+"""What is done to a board, in which order, and what a second run spares it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from boards import (
+    Board,
+    Deadline,
+    DeadlineExceeded,
+    Deployment,
+    Progress,
+    RunOutput,
+    RuntimeIdentity,
+    WrongRuntime,
+    board_definition,
+)
+from firmware.catalogue import Family
+from firmware.identify import Identity
+from runner.stages import PreparedBoard, Program, StageClock, check_runtime
+from runner.timeouts import DEFAULT_S, Stage
+
+ANSWER = RuntimeIdentity("micropython", "1.26.0", "", "W5500-EVB-Pico with RP2040")
+IDENTITY = Identity(Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040", {})
+
+
+class RecordingBoard(Board):
+    where = "emulated"
+    name = "recording"
+
+    def __init__(self, answer: RuntimeIdentity = ANSWER) -> None:
+        self.definition = board_definition("W5500_EVB_PICO")
+        self.done: list[str] = []
+        self.answer = answer
+
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        self.done.append(f"flash {image}")
+
+    def wait_console(self, deadline: Deadline) -> None:
+        self.done.append("console")
+
+    def identify(self, deadline: Deadline) -> RuntimeIdentity:
+        self.done.append("identify")
+        return self.answer
+
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        self.done.append(f"deploy {','.join(deployment.files)}")
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        self.done.append("run")
+        return RunOutput({}, [])
+
+    def reset(self, deadline: Deadline) -> None:
+        self.done.append("reset")
+
+    def console_tail(self, n: int = 20) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+def program(sha: str = "aa", file: str = "main.py", has_console: bool = True, uf2: str | None = "x.uf2") -> Program:
+    identity = IDENTITY if has_console else None
+    return Program(Path(uf2) if uf2 else None, sha, identity, Deployment({file: b""}, "micropython"), has_console)
+
+
+def clock(seen: list[Stage] | None = None) -> StageClock:
+    return StageClock("row", DEFAULT_S, (seen if seen is not None else []).append)
+
+
+def test_the_whole_way_in_order() -> None:
+    board, seen = RecordingBoard(), list[Stage]()
+    prepared = PreparedBoard(board)
+    prepared.prepare(program(), clock(seen))
+    prepared.run(clock(seen), None)
+    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "run"]
+    assert seen == [Stage.FLASH, Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN]
+    assert prepared.runtime == ANSWER
+
+
+def test_a_second_run_only_restarts_the_board() -> None:
+    board = RecordingBoard()
+    prepared = PreparedBoard(board)
+    prepared.prepare(program(), clock())
+    board.done.clear()
+    prepared.prepare(program(), clock())
+    assert board.done == []
+
+
+def test_another_profile_only_deploys() -> None:
+    board = RecordingBoard()
+    prepared = PreparedBoard(board)
+    prepared.prepare(program(), clock())
+    board.done.clear()
+    prepared.prepare(program(file="other.py"), clock())
+    assert board.done == ["deploy other.py"]
+
+
+def test_another_image_is_flashed_and_deployed_to() -> None:
+    board = RecordingBoard()
+    prepared = PreparedBoard(board)
+    prepared.prepare(program(), clock())
+    board.done.clear()
+    prepared.prepare(program(sha="bb"), clock())
+    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py"]
+
+
+def test_firmware_without_console_is_not_asked() -> None:
+    board = RecordingBoard()
+    PreparedBoard(board).prepare(program(has_console=False), clock())
+    assert board.done == ["flash x.uf2", "deploy main.py"]
+
+
+def test_the_wrong_runtime_is_never_deployed_to() -> None:
+    board = RecordingBoard(RuntimeIdentity("micropython", "1.20.0", "", ""))
+    with pytest.raises(
+        WrongRuntime, match=r"^recording: flashed micropython 1\.26\.0, but micropython 1\.20\.0 on a board"
+    ):
+        PreparedBoard(board).prepare(program(), clock())
+    assert not any(each.startswith("deploy") for each in board.done)
+
+
+@pytest.mark.parametrize(
+    ("flashed", "answered", "right"),
+    [
+        (IDENTITY, ANSWER, True),
+        (
+            Identity(Family.WIZNET, "1.20.0-370-g7bfc22571-dirty", None, {}),
+            RuntimeIdentity("micropython", "1.20.0", "", ""),
+            True,
+        ),
+        (Identity(Family.CIRCUITPYTHON, "9.1.4", None, {}), RuntimeIdentity("circuitpython", "9.1.4", "", "x"), True),
+        (Identity(None, None, None, {}), ANSWER, True),
+        (Identity(Family.CIRCUITPYTHON, "9.1.4", None, {}), ANSWER, False),
+        (Identity(Family.MICROPYTHON, "1.26.0", "W5100S-EVB-Pico with RP2040", {}), ANSWER, False),
+        (Identity(Family.MICROPYTHON, "1.26.1", None, {}), ANSWER, False),
+    ],
+)
+def test_what_counts_as_the_flashed_runtime(flashed: Identity, answered: RuntimeIdentity, right: bool) -> None:
+    if right:
+        check_runtime(flashed, answered, RecordingBoard())
+    else:
+        with pytest.raises(WrongRuntime):
+            check_runtime(flashed, answered, RecordingBoard())
+
+
+def test_a_deadline_names_row_and_stage() -> None:
+    with clock().stage(Stage.FLASH) as deadline:
+        error = deadline.exceeded("the volume")
+    assert isinstance(error, DeadlineExceeded)
+    assert str(error) == "row: flash: still waiting for the volume after 120 s"
