@@ -44,15 +44,17 @@ fatal:
         b       fatal
         .ltorg
 
-        /* Interrupts stay masked for good (PRIMASK), so only the exceptions have entries. 256-byte aligned for VTOR. */
+        /* 16 exceptions and the RP2040's 26 interrupts; 256-byte aligned for VTOR. Only the sleep timer's is ever enabled. */
         .section .ram_vectors, "a"
         .balign 256
         .global ram_vectors
 ram_vectors:
         .word   __stack_top
         .word   reset
-        .word   hard_fault              /* NMI */
-        .word   hard_fault              /* HardFault */
-        .rept   12
-        .word   hard_fault              /* reserved, SVCall, PendSV, SysTick */
+        .rept   14
+        .word   hard_fault
+        .endr
+        .word   timer_alarm0            /* TIMER_IRQ_0 */
+        .rept   25
+        .word   hard_fault
         .endr

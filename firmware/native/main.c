@@ -124,6 +124,7 @@ static const char *run_all(struct crash_record crash) {
 
 int main(void) {
     clocks_init();
+    interrupts_enable();
     const struct crash_record crash = watchdog_take_crash();
     if (crash.count > 1) {
         to_boot_loader(); /* the run that was to report the first crash crashed, too */

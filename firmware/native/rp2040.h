@@ -19,6 +19,7 @@
 
 /* Cortex-M0+ private peripherals, 2.4.8 */
 #define M0PLUS_NVIC_ISER REG32(0xe000e100u)
+#define M0PLUS_NVIC_ICER REG32(0xe000e180u)
 #define M0PLUS_NVIC_ICPR REG32(0xe000e280u)
 #define M0PLUS_VTOR REG32(0xe000ed08u)
 #define TIMER_IRQ_0 0u
@@ -113,6 +114,7 @@
 
 /* Timer, 4.6.5 */
 #define TIMER_ALARM0 REG32(0x40054010u)
+#define TIMER_ARMED REG32(0x40054020u)
 #define TIMER_TIMERAWL REG32(0x40054028u)
 #define TIMER_INTR REG32(0x40054034u)
 #define TIMER_INTE REG32(0x40054038u)
@@ -134,7 +136,7 @@
 #define SSI_SR_RFNE BIT(3)
 #define SSI_DR0 REG32(0x18000060u)
 
-static inline void interrupts_disable(void) { __asm volatile("cpsid i" ::: "memory"); }
-static inline void wait_for_interrupt(void) { __asm volatile("wfi" ::: "memory"); }
+static inline void interrupts_enable(void) { __asm volatile("cpsie i" ::: "memory"); }
+static inline void wait_for_event(void) { __asm volatile("wfe" ::: "memory"); }
 
 #endif

@@ -2,17 +2,24 @@
 
 #include "watchdog.h"
 
-/* The alarm's interrupt is enabled in the NVIC but PRIMASK keeps it from being taken: pending, it ends WFI, and one
-   that became pending between the check and WFI makes WFI fall through. */
+void timer_alarm0(void);
+void timer_alarm0(void) { TIMER_INTR = BIT(0); }
+
+/* The interrupt only ends WFE: leaving its handler sets the event register, so one that came between the check and WFE
+   makes WFE fall through. */
 void sleep_until(uint32_t deadline_us) {
     watchdog_feed();
     TIMER_INTE = BIT(0);
     M0PLUS_NVIC_ISER = BIT(TIMER_IRQ_0);
-    TIMER_ALARM0 = deadline_us;
-    while (!time_reached(deadline_us)) {
-        wait_for_interrupt();
+    for (;;) {
+        TIMER_ALARM0 = deadline_us; /* armed before the check: a deadline that passes in between has already fired */
+        if (time_reached(deadline_us)) {
+            break;
+        }
+        wait_for_event();
     }
-    TIMER_INTE = 0;
+    M0PLUS_NVIC_ICER = BIT(TIMER_IRQ_0);
+    TIMER_ARMED = BIT(0); /* writing disarms: the alarm of a deadline that was over already would fire in 71 minutes */
     TIMER_INTR = BIT(0);
     M0PLUS_NVIC_ICPR = BIT(TIMER_IRQ_0);
 }
