@@ -3,9 +3,9 @@
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
-    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm::Psm, pwm::Pwm, resets, resets::Resets,
+    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm, psm::Psm, pwm::Pwm, resets, resets::Resets,
     rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman, timer::Timer,
-    uart::Uart, usb::Usb, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl, xosc::Xosc,
+    uart::Uart, usb::Usb, vreg_and_chip_reset, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl, xosc::Xosc,
 };
 use crate::sys::{EventId, Sys};
 use crate::trace::{Record, kind};
@@ -163,6 +163,41 @@ impl Blocks {
             _ => return None,
         })
     }
+
+    /// Puts the blocks that RESETS does not hold into their state after power-on, and all others into reset.
+    pub fn power_on(&mut self, sys: &mut Sys) {
+        self.vreg_and_chip_reset.chip_reset(vreg_and_chip_reset::Cause::PowerOn);
+        self.psm.reset(sys);
+        self.watchdog.reset(sys);
+        self.restart(sys, psm::bit::ALL);
+    }
+
+    /// Carries out what PSM.WDSEL and RESETS.WDSEL select when the watchdog fires (`timer`) or is triggered. Returns the
+    /// [`psm::bit`]s that were restarted: PSM is a chain, so everything behind the first selected block follows it.
+    pub fn watchdog_reset(&mut self, sys: &mut Sys, timer: bool) -> u32 {
+        let selection = self.psm.watchdog_selection();
+        let restarted = if selection == 0 { 0 } else { psm::bit::ALL & !((1 << selection.trailing_zeros()) - 1) };
+        self.watchdog.watchdog_reset(sys, timer);
+        self.resets.watchdog_reset(sys);
+        self.restart(sys, restarted);
+        restarted
+    }
+
+    fn restart(&mut self, sys: &mut Sys, blocks: u32) {
+        use psm::bit;
+        if blocks & bit::ROSC != 0 {
+            self.rosc.reset(sys);
+        }
+        if blocks & bit::XOSC != 0 {
+            self.xosc.reset(sys);
+        }
+        if blocks & bit::CLOCKS != 0 {
+            self.clocks.reset(sys);
+        }
+        if blocks & bit::RESETS != 0 {
+            self.resets.reset(sys);
+        }
+    }
 }
 
 impl Bus {
@@ -192,6 +227,7 @@ impl Bus {
             4 | 5 => self.read_peripheral(address)?,
             0xd => match master {
                 // SIO is only reachable through a core's own IO port.
+                Master::Core(_) if address & 0x0fff_fffc == 0x008 => self.blocks.io_qspi.gpio_hi_in(),
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => self.sio.read(&mut self.sys, core, address & 0x1fc),
                 _ => return Err(BusFault),
             },
@@ -218,10 +254,14 @@ impl Bus {
                 }
                 return Ok(());
             }
-            4 | 5 => self.write_peripheral(mem, address, value, size)?,
+            4 | 5 => self.write_peripheral(address, value, size)?,
             0xd => match master {
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => {
                     self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
+                    if matches!(address & 0x1fc, 0x030..=0x04c) {
+                        let (out, oe) = self.sio.gpio_hi();
+                        self.blocks.io_qspi.set_sio(&mut self.sys, out, oe);
+                    }
                 }
                 _ => return Err(BusFault),
             },
@@ -249,7 +289,7 @@ impl Bus {
         }
     }
 
-    fn write_peripheral(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+    fn write_peripheral(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
         if address < 0x5000_0000 {
             self.waits = APB_WRITE_WAITS;
         }
@@ -269,11 +309,6 @@ impl Bus {
             Some((block, _)) => block.write(&mut self.sys, address & 0xffc, write),
             None => return Err(BusFault),
         }
-        if self.blocks.io_qspi.ss_dirty {
-            self.blocks.io_qspi.ss_dirty = false;
-            let level = self.blocks.io_qspi.ss_override();
-            self.ssi.set_ss_override(&mut self.sys, mem, level);
-        }
         Ok(())
     }
 
@@ -281,15 +316,22 @@ impl Bus {
         let value = match address >> 24 {
             0x10 | 0x11 => {
                 let offset = address & 0x00ff_ffff;
-                self.waits = mem.xip.access(offset >> LINE_BYTES_LOG2);
+                self.waits = mem.xip.access_word(offset);
+                self.check_flash_answers(mem);
                 mem.flash_u32(offset as usize)
             }
             0x12 | 0x13 => {
-                self.waits = mem.xip.uncached_cycles;
-                mem.flash_u32((address & 0x00ff_ffff) as usize)
+                let offset = address & 0x00ff_ffff;
+                self.waits = mem.xip.access_uncached(offset);
+                self.check_flash_answers(mem);
+                mem.flash_u32(offset as usize)
             }
-            0x14 => self.xip_ctrl.read(&mut self.sys, mem, address & 0xffc),
-            0x15 if address & 0x00ff_c000 == 0 => self.xip_ctrl.sram_read(mem, address & 0x3ffc),
+            0x14 => {
+                let value = self.xip_ctrl.read(&mut self.sys, mem, address & 0xffc);
+                self.waits = self.xip_ctrl.take_stall_cycles();
+                value
+            }
+            0x15 if address & 0x00ff_c000 == 0 && mem.xip.is_sram() => self.xip_ctrl.sram_read(address & 0x3ffc),
             0x18 => self.ssi.read(&mut self.sys, mem, address & 0xffc),
             _ => return Err(BusFault),
         };
@@ -297,6 +339,14 @@ impl Bus {
             self.trace_register(master, address, value, false);
         }
         Ok(lane(value, address, size))
+    }
+
+    /// A flash that is busy or set up for serial transfers leaves its lines floating: what a read returns then depends
+    /// on the pads' pulls, and no correct program uses it, so the run ends.
+    fn check_flash_answers(&mut self, mem: &mut Memory) {
+        if let Some(offset) = mem.xip.missed_offline.take() {
+            self.sys.unmodelled(format!("XIP read of flash offset 0x{offset:06x} while the flash cannot answer"));
+        }
     }
 
     fn write_xip(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
@@ -310,9 +360,10 @@ impl Bus {
         match address >> 24 {
             // Writing through the cache only invalidates the line: flash is programmed through the SSI.
             0x10 => mem.xip.invalidate((address & 0x00ff_ffff) >> LINE_BYTES_LOG2),
+            0x11..=0x13 if self.xip_ctrl.bad_write_faults() => return Err(BusFault),
             0x11..=0x13 => {}
             0x14 => self.xip_ctrl.write(&mut self.sys, mem, address & 0xffc, write),
-            0x15 if address & 0x00ff_c000 == 0 => self.xip_ctrl.sram_write(mem, address & 0x3fff, value, size),
+            0x15 if address & 0x00ff_c000 == 0 && mem.xip.is_sram() => self.xip_ctrl.sram_write(address & 0x3fff, value, size),
             0x18 => self.ssi.write(&mut self.sys, mem, address & 0xffc, write),
             _ => return Err(BusFault),
         }
@@ -332,7 +383,15 @@ impl Bus {
     /// Carries the consequences of an access or event to the other blocks, until nothing changes any more.
     pub fn settle(&mut self, mem: &mut Memory) {
         if self.sys.entering_reset != 0 {
-            self.enter_reset(mem);
+            self.enter_reset();
+        }
+        if self.blocks.io_qspi.ss_dirty {
+            self.blocks.io_qspi.ss_dirty = false;
+            let level = self.blocks.io_qspi.ss_override();
+            self.ssi.set_ss_override(&mut self.sys, mem, level);
+        }
+        if self.sys.clock_sources_dirty {
+            self.update_clocks();
         }
         // A change may cause another (a pin that loops back); the bound keeps a ring oscillator from hanging the host.
         for _ in 0..8 {
@@ -355,17 +414,28 @@ impl Bus {
         }
     }
 
-    fn enter_reset(&mut self, mem: &mut Memory) {
+    /// Recomputes all frequencies, and the events of the blocks whose counters run at them.
+    fn update_clocks(&mut self) {
+        let Self { sys, blocks, .. } = self;
+        blocks.rosc.update(sys);
+        sys.clock_sources_dirty = false;
+        for pll in &mut blocks.pll {
+            pll.update(sys);
+        }
+        blocks.clocks.update(sys);
+        // WATCHDOG first: it generates the tick that TIMER counts.
+        blocks.watchdog.clocks_changed(sys);
+        blocks.timer.clocks_changed(sys);
+    }
+
+    fn enter_reset(&mut self) {
         let entering = std::mem::take(&mut self.sys.entering_reset);
         for (address, reset) in resets::BLOCKS {
-            if entering & reset != 0 {
-                if let Some((block, _)) = self.blocks.at(address) {
-                    block.reset(&mut self.sys);
-                }
+            if entering & reset != 0
+                && let Some((block, _)) = self.blocks.at(address)
+            {
+                block.reset(&mut self.sys);
             }
-        }
-        if entering & resets::bit::IO_QSPI != 0 {
-            self.ssi.set_ss_override(&mut self.sys, mem, None);
         }
     }
 
@@ -379,6 +449,7 @@ impl Bus {
             EventId::Rtc => self.blocks.rtc.event(sys),
             EventId::Xosc => self.blocks.xosc.event(sys),
             EventId::Ssi => self.ssi.event(sys, mem),
+            EventId::XipStream => self.xip_ctrl.event(sys, mem),
             EventId::Spi0 => self.blocks.spi[0].event(sys, world),
             EventId::Spi1 => self.blocks.spi[1].event(sys, world),
             EventId::Uart0 => self.blocks.uart[0].event(sys, world),
@@ -395,6 +466,7 @@ impl Bus {
             EventId::World0 => world.event(sys, &mut self.blocks.usb, 0),
             EventId::World1 => world.event(sys, &mut self.blocks.usb, 1),
         }
+        self.check_flash_answers(mem);
         self.settle(mem);
     }
 }

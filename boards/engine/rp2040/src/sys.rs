@@ -1,6 +1,7 @@
 //! What every peripheral shares: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
 use crate::pins::Pins;
+use crate::ticks::Ticks;
 use crate::time::{NEVER, Ps, SysClock};
 use crate::trace::Trace;
 
@@ -13,6 +14,7 @@ pub enum EventId {
     Rtc,
     Xosc,
     Ssi,
+    XipStream,
     Spi0,
     Spi1,
     Uart0,
@@ -36,7 +38,7 @@ impl EventId {
     pub const ALL: [EventId; Self::COUNT] = {
         use EventId::*;
         [
-            Timer, Watchdog, Rtc, Xosc, Ssi, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1, Dma, Usb, SysTick0,
+            Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1, Dma, Usb, SysTick0,
             SysTick1, World0, World1,
         ]
     };
@@ -135,9 +137,17 @@ pub struct Sys {
     event_now: Option<Ps>,
     pub clock: SysClock,
     pub freq: Frequencies,
+    /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
+    pub clock_sources_dirty: bool,
+    /// Ticks of the watchdog's tick generator since power-on.
+    pub tick: Ticks,
     due: [Ps; EventId::COUNT],
     next_due: Ps,
     irq_level: u32,
+    /// Lines that only one core sees.
+    core_irq_level: [u32; 2],
+    /// Those of them that rose since that core last looked.
+    pub core_irq_rose: [u32; 2],
     /// Lines that rose since the cores last looked.
     pub irq_rose: u32,
     dreq: u64,
@@ -164,9 +174,13 @@ impl Sys {
             event_now: None,
             clock: SysClock::new(hz),
             freq: Frequencies::default(),
+            clock_sources_dirty: true,
+            tick: Ticks::default(),
             due: [NEVER; EventId::COUNT],
             next_due: NEVER,
             irq_level: 0,
+            core_irq_level: [0; 2],
+            core_irq_rose: [0; 2],
             irq_rose: 0,
             dreq: 0,
             dreq_rose: 0,
@@ -226,6 +240,11 @@ impl Sys {
         Some(EventId::ALL[index])
     }
 
+    /// Back to the time of bus accesses, when event handling stops early.
+    pub fn end_event(&mut self) {
+        self.event_now = None;
+    }
+
     pub fn irq_level(&self) -> u32 {
         self.irq_level
     }
@@ -241,6 +260,25 @@ impl Sys {
             }
         } else {
             self.irq_level &= !bit;
+        }
+    }
+
+    /// Levels of the lines as the NVIC of `core` sees them.
+    pub fn irq_level_for_core(&self, core: usize) -> u32 {
+        self.irq_level | self.core_irq_level[core]
+    }
+
+    /// Drives a line that each core has of its own (IO_BANK0 and IO_QSPI, datasheet 2.3.2).
+    pub fn set_irq_for_core(&mut self, core: usize, line: u32, high: bool) {
+        let bit = 1 << line;
+        if high {
+            if self.core_irq_level[core] & bit == 0 {
+                self.core_irq_level[core] |= bit;
+                self.core_irq_rose[core] |= bit;
+                self.attention = true;
+            }
+        } else {
+            self.core_irq_level[core] &= !bit;
         }
     }
 
@@ -293,6 +331,8 @@ impl Sys {
         }
         self.irq_level = 0;
         self.irq_rose = 0;
+        self.core_irq_level = [0; 2];
+        self.core_irq_rose = [0; 2];
         self.dreq = 0;
         self.dreq_rose = 0;
         self.event_signal = false;

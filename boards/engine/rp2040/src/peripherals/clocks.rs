@@ -1,10 +1,264 @@
-//! CLOCKS.
+//! CLOCKS: the clock generators, their muxes and dividers, the frequency counter and resus (datasheet 2.15).
+//!
+//! Muxes switch at once (the chip takes a few cycles of both clocks). WAKE_EN and SLEEP_EN are kept, but a gated
+//! peripheral goes on working: gating saves power and changes nothing that a correct program can see. No clock is
+//! attached to GPIN0 and GPIN1. RESUS acts at once instead of after TIMEOUT cycles of clk_ref.
 
 use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use crate::sys::{Frequencies, Sys, irq};
+use crate::time::{NEVER, PS_PER_SECOND, Ps};
 
-#[derive(Debug, Default)]
-pub struct Clocks {}
+const ENABLE: u32 = 1 << 11;
+const KILL: u32 = 1 << 10;
+
+mod resus {
+    pub const CLEAR: u32 = 1 << 16;
+    pub const FRCE: u32 = 1 << 12;
+    pub const ENABLE: u32 = 1 << 8;
+}
+
+mod fc0_status {
+    pub const DIED: u32 = 1 << 28;
+    pub const FAST: u32 = 1 << 24;
+    pub const SLOW: u32 = 1 << 20;
+    pub const FAIL: u32 = 1 << 16;
+    pub const RUNNING: u32 = 1 << 8;
+    pub const DONE: u32 = 1 << 4;
+    pub const PASS: u32 = 1 << 0;
+}
+
+/// A clock generator: CTRL, DIV and SELECTED follow one another.
+#[derive(Debug)]
+struct Generator {
+    ctrl: u32,
+    div: u32,
+    ctrl_mask: u32,
+    div_mask: u32,
+}
+
+impl Generator {
+    const fn new(ctrl_mask: u32, div_mask: u32) -> Self {
+        Self { ctrl: 0, div: 0x100, ctrl_mask, div_mask }
+    }
+
+    /// `hz` through the divider: 24 (or 2) bits of integer, 0 meaning 2^16, and 8 bits of fraction.
+    fn divide(&self, hz: u64) -> u64 {
+        let div = self.div & self.div_mask;
+        let div = if div >> 8 == 0 { (1 << 24) | u64::from(div) } else { u64::from(div) };
+        ((u128::from(hz) * 256) / u128::from(div)) as u64
+    }
+
+    fn running(&self) -> bool {
+        self.ctrl & ENABLE != 0 && self.ctrl & KILL == 0
+    }
+}
+
+/// Indices of the generators in the order of their registers.
+mod generator {
+    pub const GPOUT3: usize = 3;
+    pub const REF: usize = 4;
+    pub const SYS: usize = 5;
+    pub const PERI: usize = 6;
+    pub const USB: usize = 7;
+    pub const ADC: usize = 8;
+    pub const RTC: usize = 9;
+    pub const COUNT: usize = 10;
+}
+
+const NAMES: [&str; generator::COUNT] = [
+    "CLK_GPOUT0", "CLK_GPOUT1", "CLK_GPOUT2", "CLK_GPOUT3", "CLK_REF", "CLK_SYS", "CLK_PERI", "CLK_USB", "CLK_ADC", "CLK_RTC",
+];
+
+#[derive(Debug)]
+struct FrequencyCounter {
+    ref_khz: u32,
+    min_khz: u32,
+    max_khz: u32,
+    delay: u32,
+    interval: u32,
+    src: u32,
+    /// End of the test that FC0_SRC started, and the result then in units of 1/32 kHz (0: the clock stood still).
+    test: Option<(Ps, u32)>,
+}
+
+impl Default for FrequencyCounter {
+    fn default() -> Self {
+        Self { ref_khz: 0, min_khz: 0, max_khz: 0x1ff_ffff, delay: 1, interval: 8, src: 0, test: None }
+    }
+}
+
+impl FrequencyCounter {
+    fn start(&mut self, sys: &Sys) {
+        let f = &sys.freq;
+        let hz = match self.src {
+            0x01 => f.pll_sys_hz,
+            0x02 => f.pll_usb_hz,
+            0x03 | 0x04 => f.rosc_hz,
+            0x05 => f.xosc_hz,
+            0x08 => f.clk_ref_hz,
+            0x09 => f.clk_sys_hz,
+            0x0a => f.clk_peri_hz,
+            0x0b => f.clk_usb_hz,
+            0x0c => f.clk_adc_hz,
+            0x0d => f.clk_rtc_hz,
+            _ => 0,
+        };
+        if self.src == 0 {
+            self.test = None;
+            return;
+        }
+        if f.clk_ref_hz == 0 {
+            self.test = Some((NEVER, 0));
+            return;
+        }
+        // The interval is nominally 2^INTERVAL / 1.024 us, counted in cycles of a clk_ref that runs at FC0_REF_KHZ.
+        let clk_ref = u128::from(f.clk_ref_hz);
+        let believed = u128::from(self.ref_khz) * 1000;
+        let nominal_ps = (976_562u128 << self.interval) + ((1u128 << self.interval) >> 1);
+        let ps = nominal_ps * believed / clk_ref + u128::from(self.delay) * u128::from(PS_PER_SECOND) / clk_ref;
+        let end = sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER));
+        // One count of the test clock is 2^(15 - INTERVAL) / 32 kHz.
+        let units = u128::from(hz) * believed / clk_ref * 32 / 1000;
+        let step = 15 - self.interval;
+        let result = ((units >> step) << step).min(0x3fff_ffff) as u32;
+        self.test = Some((end, result));
+    }
+
+    fn status(&self, now: Ps) -> u32 {
+        let Some((end, result)) = self.test else { return 0 };
+        if now < end {
+            return fc0_status::RUNNING;
+        }
+        let khz = result >> 5;
+        let (slow, fast) = (khz < self.min_khz, khz > self.max_khz);
+        let mut status = fc0_status::DONE;
+        if result == 0 {
+            status |= fc0_status::DIED;
+        }
+        if slow {
+            status |= fc0_status::SLOW;
+        }
+        if fast {
+            status |= fc0_status::FAST;
+        }
+        status | if slow || fast || result == 0 { fc0_status::FAIL } else { fc0_status::PASS }
+    }
+}
+
+#[derive(Debug)]
+pub struct Clocks {
+    generators: [Generator; generator::COUNT],
+    resus_ctrl: u32,
+    resussed: bool,
+    fc0: FrequencyCounter,
+    wake_en: [u32; 2],
+    sleep_en: [u32; 2],
+    inte: u32,
+    intf: u32,
+}
+
+const EN1_MASK: u32 = 0x7fff;
+
+impl Default for Clocks {
+    fn default() -> Self {
+        const GPOUT: Generator = Generator::new(0x0013_1de0, u32::MAX);
+        Self {
+            generators: [
+                GPOUT,
+                GPOUT,
+                GPOUT,
+                GPOUT,
+                Generator::new(0x0000_0063, 0x0300),
+                Generator::new(0x0000_00e1, u32::MAX),
+                Generator::new(0x0000_0ce0, 0),
+                Generator::new(0x0013_0ce0, 0x0300),
+                Generator::new(0x0013_0ce0, 0x0300),
+                Generator::new(0x0013_0ce0, u32::MAX),
+            ],
+            resus_ctrl: 0xff,
+            resussed: false,
+            fc0: FrequencyCounter::default(),
+            wake_en: [u32::MAX, EN1_MASK],
+            sleep_en: [u32::MAX, EN1_MASK],
+            inte: 0,
+            intf: 0,
+        }
+    }
+}
+
+impl Clocks {
+    /// Recomputes every generated frequency from the oscillators and PLLs in `sys.freq`.
+    pub fn update(&mut self, sys: &mut Sys) {
+        let f = &sys.freq;
+        let sources = Frequencies {
+            xosc_hz: f.xosc_hz,
+            rosc_hz: f.rosc_hz,
+            pll_sys_hz: f.pll_sys_hz,
+            pll_usb_hz: f.pll_usb_hz,
+            ..Frequencies::default()
+        };
+        let g = &self.generators;
+
+        let r = &g[generator::REF];
+        let clk_ref = r.divide(match (r.ctrl & 3, (r.ctrl >> 5) & 3) {
+            (0, _) => f.rosc_hz,
+            (1, 0) => f.pll_usb_hz,
+            (2, _) => f.xosc_hz,
+            _ => 0,
+        });
+
+        let s = &g[generator::SYS];
+        let programmed = s.divide(match (s.ctrl & 1, (s.ctrl >> 5) & 7) {
+            (0, _) => clk_ref,
+            (_, 0) => f.pll_sys_hz,
+            (_, 1) => f.pll_usb_hz,
+            (_, 2) => f.rosc_hz,
+            (_, 3) => f.xosc_hz,
+            _ => 0,
+        });
+        let stopped = programmed == 0 && self.resus_ctrl & resus::ENABLE != 0;
+        if stopped || self.resus_ctrl & resus::FRCE != 0 {
+            self.resussed = true;
+        }
+        let clk_sys = if self.resussed { clk_ref } else { programmed };
+
+        let peri = |index: usize, sources: [u64; 5]| {
+            let g = &self.generators[index];
+            let hz = sources.get(((g.ctrl >> 5) & 7) as usize).copied().unwrap_or(0);
+            if g.running() { hz } else { 0 }
+        };
+        let (pll_sys, pll_usb, rosc, xosc) = (f.pll_sys_hz, f.pll_usb_hz, f.rosc_hz, f.xosc_hz);
+        let usual = [pll_usb, pll_sys, rosc, xosc, 0];
+        let new = Frequencies {
+            clk_ref_hz: clk_ref,
+            clk_sys_hz: clk_sys,
+            clk_peri_hz: peri(generator::PERI, [clk_sys, pll_sys, pll_usb, rosc, xosc]),
+            clk_usb_hz: g[generator::USB].divide(peri(generator::USB, usual)),
+            clk_adc_hz: g[generator::ADC].divide(peri(generator::ADC, usual)),
+            clk_rtc_hz: g[generator::RTC].divide(peri(generator::RTC, usual)),
+            tick_hz: f.tick_hz,
+            ..sources
+        };
+        sys.freq = new;
+        if clk_sys == 0 {
+            sys.unmodelled(format!(
+                "CLOCKS: clk_sys has stopped (CLK_SYS_CTRL 0x{:x}, CLK_REF_CTRL 0x{:x})",
+                self.generators[generator::SYS].ctrl,
+                self.generators[generator::REF].ctrl
+            ));
+        }
+        sys.set_clk_sys_hz(clk_sys);
+        self.update_irq(sys);
+    }
+
+    fn update_irq(&self, sys: &mut Sys) {
+        sys.set_irq(irq::CLOCKS, self.ints() != 0);
+    }
+
+    fn ints(&self) -> u32 {
+        (u32::from(self.resussed) & self.inte) | self.intf
+    }
+}
 
 impl Peripheral for Clocks {
     fn name(&self) -> &'static str {
@@ -12,15 +266,197 @@ impl Peripheral for Clocks {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        match offset {
+            0x00..=0x74 => {
+                let index = (offset / 12) as usize;
+                let g = &self.generators[index];
+                match offset % 12 {
+                    0 => g.ctrl,
+                    4 => g.div & g.div_mask,
+                    _ => match index {
+                        generator::REF => 1 << (g.ctrl & 3),
+                        generator::SYS if self.resussed => 1,
+                        generator::SYS => 1 << (g.ctrl & 1),
+                        _ => 1,
+                    },
+                }
+            }
+            0x78 => self.resus_ctrl,
+            0x7c => u32::from(self.resussed),
+            0x80 => self.fc0.ref_khz,
+            0x84 => self.fc0.min_khz,
+            0x88 => self.fc0.max_khz,
+            0x8c => self.fc0.delay,
+            0x90 => self.fc0.interval,
+            0x94 => self.fc0.src,
+            0x98 => self.fc0.status(sys.now()),
+            0x9c => self.fc0.test.map_or(0, |(end, result)| if sys.now() >= end { result } else { 0 }),
+            0xa0 | 0xa4 => self.wake_en[usize::from(offset == 0xa4)],
+            0xa8 | 0xac => self.sleep_en[usize::from(offset == 0xac)],
+            // A core that reads this is awake.
+            0xb0 | 0xb4 => self.wake_en[usize::from(offset == 0xb4)],
+            0xb8 => u32::from(self.resussed),
+            0xbc => self.inte,
+            0xc0 => self.intf,
+            0xc4 => self.ints(),
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        match offset {
+            0x00..=0x74 => {
+                let index = (offset / 12) as usize;
+                let g = &mut self.generators[index];
+                match offset % 12 {
+                    0 => g.ctrl = write.apply_masked(g.ctrl, g.ctrl_mask),
+                    4 => g.div = write.apply_masked(g.div, g.div_mask),
+                    _ => {}
+                }
+                if index <= generator::GPOUT3 && g.running() {
+                    sys.unmodelled(format!("CLOCKS.{}_CTRL: clock outputs on GPIOs", NAMES[index]));
+                }
+                sys.clock_sources_dirty = true;
+            }
+            0x78 => {
+                self.resus_ctrl = write.apply_masked(self.resus_ctrl, 0x0001_11ff);
+                if self.resus_ctrl & resus::CLEAR != 0 {
+                    self.resussed = false;
+                }
+                sys.clock_sources_dirty = true;
+            }
+            0x80 => self.fc0.ref_khz = write.apply_masked(self.fc0.ref_khz, 0xf_ffff),
+            0x84 => self.fc0.min_khz = write.apply_masked(self.fc0.min_khz, 0x1ff_ffff),
+            0x88 => self.fc0.max_khz = write.apply_masked(self.fc0.max_khz, 0x1ff_ffff),
+            0x8c => self.fc0.delay = write.apply_masked(self.fc0.delay, 7),
+            0x90 => self.fc0.interval = write.apply_masked(self.fc0.interval, 15),
+            0x94 => {
+                self.fc0.src = write.apply_masked(self.fc0.src, 0xff);
+                if matches!(self.fc0.src, 6 | 7) {
+                    unmodelled(sys, "CLOCKS", offset, Some(write.bits));
+                }
+                self.fc0.start(sys);
+            }
+            0xa0 => self.wake_en[0] = write.apply(self.wake_en[0]),
+            0xa4 => self.wake_en[1] = write.apply_masked(self.wake_en[1], EN1_MASK),
+            0xa8 => self.sleep_en[0] = write.apply(self.sleep_en[0]),
+            0xac => self.sleep_en[1] = write.apply_masked(self.sleep_en[1], EN1_MASK),
+            0xbc => self.inte = write.apply_masked(self.inte, 1),
+            0xc0 => self.intf = write.apply_masked(self.intf, 1),
+            _ => {}
+        }
+        self.update_irq(sys);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
+    fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
+        sys.clock_sources_dirty = true;
+        self.update_irq(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::{PS_PER_MS, PS_PER_US};
+
+    fn started() -> (Sys, Clocks) {
+        let mut sys = Sys::new(6_500_000);
+        sys.freq.rosc_hz = 6_500_000;
+        sys.freq.xosc_hz = 12_000_000;
+        sys.freq.pll_sys_hz = 125_000_000;
+        sys.freq.pll_usb_hz = 48_000_000;
+        let mut clocks = Clocks::default();
+        clocks.update(&mut sys);
+        (sys, clocks)
+    }
+
+    fn set(clocks: &mut Clocks, sys: &mut Sys, offset: u32, bits: u32) {
+        clocks.write(sys, offset, Write::normal(bits));
+        clocks.update(sys);
+    }
+
+    #[test]
+    fn reset_values() {
+        let (mut sys, mut clocks) = started();
+        for (offset, value) in [
+            (0x00, 0), (0x04, 0x100), (0x08, 1), (0x30, 0), (0x34, 0x100), (0x38, 1), (0x3c, 0), (0x40, 0x100), (0x44, 1),
+            (0x48, 0), (0x50, 1), (0x54, 0), (0x58, 0x100), (0x70, 0x100), (0x78, 0xff), (0x7c, 0), (0x88, 0x1ff_ffff), (0x8c, 1),
+            (0x90, 8), (0x94, 0), (0x98, 0), (0xa0, u32::MAX), (0xa4, 0x7fff), (0xa8, u32::MAX), (0xac, 0x7fff), (0xb8, 0),
+        ] {
+            assert_eq!(clocks.read(&mut sys, offset), value, "0x{offset:02x}");
+        }
+        assert_eq!((sys.freq.clk_ref_hz, sys.freq.clk_sys_hz, sys.freq.clk_peri_hz), (6_500_000, 6_500_000, 0));
+        assert_eq!(sys.clock.hz(), 6_500_000);
+    }
+
+    #[test]
+    fn the_sdk_setup_gives_125_mhz() {
+        let (mut sys, mut clocks) = started();
+        let (s, c) = (&mut sys, &mut clocks);
+        set(c, s, 0x30, 2);
+        assert_eq!((c.read(s, 0x38), s.freq.clk_ref_hz), (4, 12_000_000));
+        set(c, s, 0x3c, 1);
+        assert_eq!((c.read(s, 0x44), s.clock.hz()), (2, 125_000_000));
+        set(c, s, 0x54, ENABLE);
+        set(c, s, 0x60, ENABLE);
+        set(c, s, 0x70, 1024 << 8);
+        set(c, s, 0x6c, ENABLE);
+        set(c, s, 0x48, ENABLE);
+        let f = &s.freq;
+        assert_eq!((f.clk_usb_hz, f.clk_adc_hz, f.clk_rtc_hz, f.clk_peri_hz), (48_000_000, 48_000_000, 46_875, 125_000_000));
+        set(c, s, 0x48, ENABLE | (2 << 5));
+        assert_eq!(s.freq.clk_peri_hz, 48_000_000);
+        set(c, s, 0x48, ENABLE | KILL);
+        assert_eq!(s.freq.clk_peri_hz, 0);
+        set(c, s, 0x40, 0x0280);
+        assert_eq!(s.freq.clk_sys_hz, 50_000_000);
+        assert_eq!(s.unmodelled, None);
+    }
+
+    #[test]
+    fn the_frequency_counter_takes_its_time_and_its_resolution() {
+        let (mut sys, mut clocks) = started();
+        let (s, c) = (&mut sys, &mut clocks);
+        set(c, s, 0x30, 2);
+        set(c, s, 0x3c, 1);
+        set(c, s, 0x80, 12_000);
+        set(c, s, 0x90, 10);
+        set(c, s, 0x94, 9);
+        assert_eq!(c.read(s, 0x98), fc0_status::RUNNING);
+        s.cycle = s.clock.cycle_at(PS_PER_MS + PS_PER_US);
+        assert_eq!(c.read(s, 0x98), fc0_status::DONE | fc0_status::PASS);
+        assert_eq!(c.read(s, 0x9c) >> 5, 125_000);
+        set(c, s, 0x84, 130_000);
+        assert_eq!(c.read(s, 0x98), fc0_status::DONE | fc0_status::SLOW | fc0_status::FAIL);
+        // A wrong reference scales the result: clk_ref runs at twice the frequency that it is told.
+        set(c, s, 0x80, 6_000);
+        set(c, s, 0x94, 8);
+        s.cycle += 1_000_000;
+        assert_eq!(c.read(s, 0x9c) >> 5, 6_000);
+    }
+
+    #[test]
+    fn resus_falls_back_to_clk_ref() {
+        let (mut sys, mut clocks) = started();
+        let (s, c) = (&mut sys, &mut clocks);
+        set(c, s, 0x3c, 1);
+        set(c, s, 0x78, resus::ENABLE | 0xff);
+        set(c, s, 0xbc, 1);
+        s.freq.pll_sys_hz = 0;
+        c.update(s);
+        assert_eq!((s.freq.clk_sys_hz, c.read(s, 0x7c), c.read(s, 0x44)), (6_500_000, 1, 1));
+        assert_ne!(s.irq_level() & (1 << irq::CLOCKS), 0);
+        s.freq.pll_sys_hz = 100_000_000;
+        set(c, s, 0x78, resus::CLEAR | resus::ENABLE);
+        assert_eq!((s.freq.clk_sys_hz, c.read(s, 0x7c)), (100_000_000, 0));
+        assert_eq!(s.irq_level() & (1 << irq::CLOCKS), 0);
+    }
+
+    #[test]
+    fn a_stopped_clk_sys_ends_the_run() {
+        let (mut sys, mut clocks) = started();
+        set(&mut clocks, &mut sys, 0x3c, 1 | (4 << 5));
+        assert!(sys.unmodelled.is_some());
     }
 }

@@ -1,14 +1,154 @@
-//! IO_BANK0.
+//! IO_BANK0: function select, overrides and interrupts of the GPIOs (datasheet 2.19).
+//!
+//! Interrupts see the pad's level behind its input buffer and IRQOVER. DORMANT_WAKE's registers are kept and evaluated,
+//! but nothing sleeps deeply enough to be woken by them.
 
-use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use super::{Peripheral, Write};
+use crate::pins::{PIN_MASK, function};
+use crate::sys::{Sys, irq};
 
-#[derive(Debug, Default)]
-pub struct IoBank0 {}
+const PINS: usize = 30;
+/// INTR, INTE, INTF and INTS are four registers each, eight pins to a register.
+const WORDS: usize = 4;
+const WORD_MASKS: [u32; WORDS] = [u32::MAX, u32::MAX, u32::MAX, 0x00ff_ffff];
+/// EDGE_LOW and EDGE_HIGH of every pin of a word.
+const EDGES: u32 = 0xcccc_cccc;
+const NULL: u32 = 0x1f;
+const CTRL_MASK: u32 = 0x3003_331f;
+
+/// Who gets interrupts: PROC0, PROC1, DORMANT_WAKE.
+const DESTINATIONS: usize = 3;
+
+#[derive(Debug)]
+pub struct IoBank0 {
+    ctrl: [u32; PINS],
+    /// Latched edges.
+    edges: [u32; WORDS],
+    inte: [[u32; WORDS]; DESTINATIONS],
+    intf: [[u32; WORDS]; DESTINATIONS],
+    /// IRQOVER as masks.
+    irq_invert: u32,
+    irq_low: u32,
+    irq_high: u32,
+    /// Levels that the interrupt logic last saw.
+    seen: u32,
+}
+
+impl Default for IoBank0 {
+    fn default() -> Self {
+        Self {
+            ctrl: [NULL; PINS],
+            edges: [0; WORDS],
+            inte: [[0; WORDS]; DESTINATIONS],
+            intf: [[0; WORDS]; DESTINATIONS],
+            irq_invert: 0,
+            irq_low: 0,
+            irq_high: 0,
+            seen: 0,
+        }
+    }
+}
+
+/// Moves bit i of eight to bit 4 i.
+fn spread(pins: u32) -> u32 {
+    let x = pins & 0xff;
+    let x = (x | (x << 12)) & 0x000f_000f;
+    let x = (x | (x << 6)) & 0x0303_0303;
+    (x | (x << 3)) & 0x1111_1111
+}
+
+/// Level of a signal behind one of the 2-bit overrides: as it is, inverted, low, high.
+fn overridden(mode: u32, level: bool) -> bool {
+    match mode & 3 {
+        0 => level,
+        1 => !level,
+        2 => false,
+        _ => true,
+    }
+}
 
 impl IoBank0 {
     /// Levels at the input buffers changed (`sys.pins.input`).
-    pub fn input_changed(&mut self, _sys: &mut Sys) {}
+    pub fn input_changed(&mut self, sys: &mut Sys) {
+        let now = self.irq_input(sys);
+        let changed = now ^ self.seen;
+        if changed == 0 {
+            return;
+        }
+        self.seen = now;
+        for word in 0..WORDS {
+            let shift = 8 * word;
+            if (changed >> shift) & 0xff != 0 {
+                let fell = spread((changed & !now) >> shift) << 2;
+                let rose = spread((changed & now) >> shift) << 3;
+                self.edges[word] |= fell | rose;
+            }
+        }
+        self.update_irqs(sys);
+    }
+
+    /// What the interrupt logic sees of the pins.
+    fn irq_input(&self, sys: &Sys) -> u32 {
+        let raw = sys.pins.level() & sys.pins.pad_input_enable;
+        (((raw ^ self.irq_invert) & !self.irq_low) | self.irq_high) & PIN_MASK
+    }
+
+    fn intr(&self, word: usize) -> u32 {
+        let shift = 8 * word;
+        let high = spread(self.seen >> shift);
+        let low = spread((!self.seen & PIN_MASK) >> shift);
+        self.edges[word] | low | (high << 1)
+    }
+
+    fn ints(&self, destination: usize, word: usize) -> u32 {
+        (self.intr(word) & self.inte[destination][word]) | self.intf[destination][word]
+    }
+
+    fn update_irqs(&self, sys: &mut Sys) {
+        for core in 0..2 {
+            let any = (0..WORDS).any(|word| self.ints(core, word) != 0);
+            sys.set_irq_for_core(core, irq::IO_BANK0, any);
+        }
+    }
+
+    /// Puts all CTRL registers into `sys.pins`.
+    fn apply(&mut self, sys: &mut Sys) {
+        let pins = &mut sys.pins;
+        pins.function_mask = [0; function::COUNT];
+        for (pin, ctrl) in self.ctrl.iter().enumerate() {
+            if let Some(mask) = pins.function_mask.get_mut((ctrl & 0x1f) as usize) {
+                *mask |= 1 << pin;
+            }
+        }
+        let with = |shift: u32, mode: u32| {
+            self.ctrl.iter().enumerate().fold(0, |mask, (pin, ctrl)| mask | (u32::from((ctrl >> shift) & 3 == mode) << pin))
+        };
+        (pins.out_invert, pins.out_low, pins.out_high) = (with(8, 1), with(8, 2), with(8, 3));
+        (pins.oe_invert, pins.oe_low, pins.oe_high) = (with(12, 1), with(12, 2), with(12, 3));
+        (pins.in_invert, pins.in_low, pins.in_high) = (with(16, 1), with(16, 2), with(16, 3));
+        (self.irq_invert, self.irq_low, self.irq_high) = (with(28, 1), with(28, 2), with(28, 3));
+        pins.input_dirty = true;
+        pins.refresh();
+        self.input_changed(sys);
+    }
+
+    fn status(&self, sys: &Sys, pin: usize) -> u32 {
+        let pins = &sys.pins;
+        let ctrl = self.ctrl[pin];
+        let bit = 1 << pin;
+        let selected = (ctrl & 0x1f) as usize;
+        let out = pins.function_out.get(selected).is_some_and(|out| out & bit != 0);
+        let oe = pins.function_oe.get(selected).is_some_and(|oe| oe & bit != 0);
+        let input = pins.level() & pins.pad_input_enable & bit != 0;
+        (u32::from(out) << 8)
+            | (u32::from(overridden(ctrl >> 8, out)) << 9)
+            | (u32::from(oe) << 12)
+            | (u32::from(overridden(ctrl >> 12, oe)) << 13)
+            | (u32::from(input) << 17)
+            | (u32::from(overridden(ctrl >> 16, input)) << 19)
+            | (u32::from(input) << 24)
+            | (u32::from(overridden(ctrl >> 28, input)) << 26)
+    }
 }
 
 impl Peripheral for IoBank0 {
@@ -17,15 +157,151 @@ impl Peripheral for IoBank0 {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        let word = ((offset >> 2) & 3) as usize;
+        match offset {
+            0x000..=0x0ec => {
+                let pin = (offset / 8) as usize;
+                if offset & 4 == 0 { self.status(sys, pin) } else { self.ctrl[pin] }
+            }
+            0x0f0..=0x0fc => self.intr(word),
+            0x100..=0x18c => {
+                let (destination, register) = (((offset - 0x100) / 0x30) as usize, ((offset - 0x100) / 0x10) % 3);
+                match register {
+                    0 => self.inte[destination][word],
+                    1 => self.intf[destination][word],
+                    _ => self.ints(destination, word),
+                }
+            }
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        let word = ((offset >> 2) & 3) as usize;
+        match offset {
+            0x000..=0x0ec if offset & 4 != 0 => {
+                let ctrl = &mut self.ctrl[(offset / 8) as usize];
+                let new = write.apply_masked(*ctrl, CTRL_MASK);
+                if new != *ctrl {
+                    *ctrl = new;
+                    self.apply(sys);
+                }
+            }
+            0x0f0..=0x0fc => self.edges[word] &= !(write.ones() & EDGES),
+            0x100..=0x18c => {
+                let (destination, register) = (((offset - 0x100) / 0x30) as usize, ((offset - 0x100) / 0x10) % 3);
+                let value = match register {
+                    0 => &mut self.inte[destination][word],
+                    1 => &mut self.intf[destination][word],
+                    _ => return,
+                };
+                *value = write.apply_masked(*value, WORD_MASKS[word]);
+            }
+            _ => return,
+        }
+        self.update_irqs(sys);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
+    fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
+        self.apply(sys);
+        self.edges = [0; WORDS];
+        self.update_irqs(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Alias;
+    use super::*;
+
+    const BANK: u32 = 1 << irq::IO_BANK0;
+
+    fn changed(sys: &mut Sys, io: &mut IoBank0) {
+        assert!(std::mem::take(&mut sys.pins.input_dirty));
+        io.input_changed(sys);
+    }
+
+    #[test]
+    fn reset_values() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoBank0::default();
+        io.reset(&mut sys);
+        for pin in 0..30 {
+            assert_eq!((io.read(&mut sys, pin * 8), io.read(&mut sys, pin * 8 + 4)), (0, 0x1f));
+        }
+        // Every pin is low, so that LEVEL_LOW is raised for each.
+        assert_eq!((io.read(&mut sys, 0xf0), io.read(&mut sys, 0xfc)), (0x1111_1111, 0x0011_1111));
+        for offset in (0x100..0x190).step_by(4) {
+            assert_eq!(io.read(&mut sys, offset), 0);
+        }
+    }
+
+    #[test]
+    fn spread_moves_each_bit_to_its_nibble() {
+        for i in 0..8 {
+            assert_eq!(spread(1 << i), 1 << (4 * i));
+        }
+        assert_eq!(spread(0x1ff), 0x1111_1111);
+    }
+
+    #[test]
+    fn function_select_and_overrides() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoBank0::default();
+        let (s, io) = (&mut sys, &mut io);
+        s.pins.function_out[function::SIO] = 1 << 17;
+        s.pins.function_oe[function::SIO] = 1 << 17;
+        io.write(s, 17 * 8 + 4, Write::normal(5));
+        assert_eq!((s.pins.function_mask[function::SIO], s.pins.level()), (1 << 17, 1 << 17));
+        let expected = (3 << 8) | (3 << 12) | (1 << 17) | (1 << 19) | (1 << 24) | (1 << 26);
+        assert_eq!(io.read(s, 17 * 8), expected);
+        io.write(s, 17 * 8 + 4, Write { bits: 1 << 8, alias: Alias::Set });
+        assert_eq!(s.pins.level(), 0);
+        io.write(s, 17 * 8 + 4, Write::normal(NULL | (3 << 8) | (3 << 12)));
+        assert_eq!((s.pins.level(), s.pins.function_mask[function::SIO]), (1 << 17, 0));
+        io.write(s, 17 * 8 + 4, Write::normal(NULL | (1 << 16)));
+        assert_eq!((s.pins.level(), s.pins.input()), (0, 1 << 17));
+        assert_eq!(io.read(s, 17 * 8), 1 << 19);
+    }
+
+    #[test]
+    fn levels_and_edges_interrupt_the_core_that_asked() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoBank0::default();
+        let (s, io) = (&mut sys, &mut io);
+        io.reset(s);
+        s.pins.input_dirty = false;
+        // Pin 21: falling edge to core 1, low level to core 0.
+        let shift = 4 * (21 - 16);
+        s.pins.drive(21, Some(true));
+        changed(s, io);
+        io.write(s, 0xf8, Write::normal(0xf << shift));
+        io.write(s, 0x138, Write::normal(4 << shift));
+        io.write(s, 0x108, Write::normal(1 << shift));
+        assert_eq!((s.irq_level_for_core(0) & BANK, s.irq_level_for_core(1) & BANK), (0, 0));
+        s.pins.drive(21, Some(false));
+        changed(s, io);
+        assert_eq!((s.irq_level_for_core(0) & BANK, s.irq_level_for_core(1) & BANK), (BANK, BANK));
+        assert_eq!((io.read(s, 0x128), io.read(s, 0x158)), (1 << shift, 4 << shift));
+        s.pins.drive(21, Some(true));
+        changed(s, io);
+        assert_eq!((s.irq_level_for_core(0) & BANK, s.irq_level_for_core(1) & BANK), (0, BANK));
+        // Both edges are latched; only a write of 1 clears them, and levels cannot be cleared.
+        assert_eq!(io.read(s, 0xf8) >> shift & 15, 0b1110);
+        io.write(s, 0xf8, Write::normal(0xf << shift));
+        assert_eq!(io.read(s, 0xf8) >> shift & 15, 0b0010);
+        assert_eq!(s.irq_level_for_core(1) & BANK, 0);
+        io.write(s, 0x144, Write::normal(8));
+        assert_eq!((io.read(s, 0x154), s.irq_level_for_core(1) & BANK, s.irq_level_for_core(0) & BANK), (8, BANK, 0));
+    }
+
+    #[test]
+    fn irqover_is_seen_by_interrupts_only() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoBank0::default();
+        io.write(&mut sys, 4, Write::normal(NULL | (1 << 28)));
+        assert_eq!(io.read(&mut sys, 0xf0) & 15, 0b1010);
+        assert_eq!((sys.pins.input(), io.read(&mut sys, 0)), (0, 1 << 26));
     }
 }

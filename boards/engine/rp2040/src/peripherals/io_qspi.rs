@@ -1,18 +1,157 @@
-//! IO_QSPI.
+//! IO_QSPI: function select, overrides and interrupts of the flash's pins (datasheet 2.19.6.2).
+//!
+//! The boot ROM's flash routines force the chip select through GPIO_QSPI_SS_CTRL.OUTOVER, and programs that read the
+//! BOOTSEL button let go of it through OEOVER and look at GPIO_HI_IN. The other pins' levels are not simulated: they
+//! idle with SCLK low and SD0 to SD3 high.
 
-use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use super::{Peripheral, Write};
+use crate::sys::{Sys, irq};
 
-#[derive(Debug, Default)]
+/// SCLK, SS, SD0 to SD3.
+const PINS: usize = 6;
+const SS: usize = 1;
+const NULL: u32 = 0x1f;
+const FUNCTION_XIP: u32 = 0;
+const FUNCTION_SIO: u32 = 5;
+const CTRL_MASK: u32 = 0x3003_331f;
+const INT_MASK: u32 = 0x00ff_ffff;
+const EDGES: u32 = 0x00cc_cccc;
+/// Levels of the pins other than SS.
+const IDLE: u32 = 0x3c;
+/// PROC0, PROC1, DORMANT_WAKE.
+const DESTINATIONS: usize = 3;
+
+#[derive(Debug)]
 pub struct IoQspi {
     /// GPIO_QSPI_SS_CTRL's output override changed.
     pub ss_dirty: bool,
+    /// The BOOTSEL button, which pulls SS low through a resistor, is pressed.
+    pub bootsel_pressed: bool,
+    /// GPIO_HI_OUT and GPIO_HI_OE as SIO drives them.
+    sio_out: u32,
+    sio_oe: u32,
+    ctrl: [u32; PINS],
+    edges: u32,
+    inte: [u32; DESTINATIONS],
+    intf: [u32; DESTINATIONS],
+    seen: u32,
+}
+
+impl Default for IoQspi {
+    fn default() -> Self {
+        Self {
+            ss_dirty: false,
+            bootsel_pressed: false,
+            sio_out: 0,
+            sio_oe: 0,
+            ctrl: [NULL; PINS],
+            edges: 0,
+            inte: [0; DESTINATIONS],
+            intf: [0; DESTINATIONS],
+            seen: IDLE | (1 << SS),
+        }
+    }
 }
 
 impl IoQspi {
-    /// Level that OUTOVER/SIO forces on the flash's chip select; `None`: the SSI drives it.
+    /// Level that OUTOVER/OEOVER/SIO forces on the flash's chip select; `None`: the SSI drives it.
     pub fn ss_override(&self) -> Option<bool> {
-        None
+        let ctrl = self.ctrl[SS];
+        let (driven, from_function) = match ctrl & 0x1f {
+            FUNCTION_XIP => (true, None),
+            FUNCTION_SIO => (self.sio_oe & (1 << SS) != 0, Some(self.sio_out & (1 << SS) != 0)),
+            _ => (false, Some(false)),
+        };
+        let enabled = match (ctrl >> 12) & 3 {
+            0 => driven,
+            1 => !driven,
+            2 => false,
+            _ => true,
+        };
+        if !enabled {
+            return Some(!self.bootsel_pressed);
+        }
+        match (ctrl >> 8) & 3 {
+            0 => from_function,
+            // The SSI's inverted select is not modelled: the flash never sees a sensible frame.
+            1 => Some(!from_function.unwrap_or(false)),
+            2 => Some(false),
+            _ => Some(true),
+        }
+    }
+
+    /// What SIO reads as GPIO_HI_IN: SCLK, SS, SD0 to SD3 from bit 0 up.
+    pub fn gpio_hi_in(&self) -> u32 {
+        self.inputs()
+    }
+
+    /// SIO's GPIO_HI_OUT and GPIO_HI_OE changed.
+    pub fn set_sio(&mut self, sys: &mut Sys, out: u32, oe: u32) {
+        (self.sio_out, self.sio_oe) = (out, oe);
+        self.ss_dirty |= self.ctrl[SS] & 0x1f == FUNCTION_SIO;
+        self.update(sys);
+    }
+
+    fn level(&self, pin: usize) -> bool {
+        if pin == SS {
+            // A select that the SSI drives is high whenever the program can look.
+            self.ss_override().unwrap_or(true)
+        } else {
+            IDLE & (1 << pin) != 0
+        }
+    }
+
+    fn inputs(&self) -> u32 {
+        (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 16, self.level(pin))) << pin))
+    }
+
+    fn update(&mut self, sys: &mut Sys) {
+        let now = (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin));
+        for pin in 0..PINS {
+            let bit = 1 << pin;
+            if (now ^ self.seen) & bit != 0 {
+                self.edges |= if now & bit != 0 { 8 } else { 4 } << (4 * pin);
+            }
+        }
+        self.seen = now;
+        for core in 0..2 {
+            sys.set_irq_for_core(core, irq::IO_QSPI, self.ints(core) != 0);
+        }
+    }
+
+    fn intr(&self) -> u32 {
+        (0..PINS).fold(self.edges, |intr, pin| intr | (if self.seen & (1 << pin) != 0 { 2 } else { 1 } << (4 * pin)))
+    }
+
+    fn ints(&self, destination: usize) -> u32 {
+        (self.intr() & self.inte[destination]) | self.intf[destination]
+    }
+
+    fn status(&self, pin: usize) -> u32 {
+        let ctrl = self.ctrl[pin];
+        let (out, oe) = match ctrl & 0x1f {
+            FUNCTION_XIP => (IDLE & (1 << pin) != 0 || pin == SS, pin <= SS),
+            FUNCTION_SIO => (self.sio_out & (1 << pin) != 0, self.sio_oe & (1 << pin) != 0),
+            _ => (false, false),
+        };
+        let input = self.level(pin);
+        (u32::from(out) << 8)
+            | (u32::from(overridden(ctrl >> 8, out)) << 9)
+            | (u32::from(oe) << 12)
+            | (u32::from(overridden(ctrl >> 12, oe)) << 13)
+            | (u32::from(input) << 17)
+            | (u32::from(overridden(ctrl >> 16, input)) << 19)
+            | (u32::from(input) << 24)
+            | (u32::from(overridden(ctrl >> 28, input)) << 26)
+    }
+}
+
+fn overridden(mode: u32, level: bool) -> bool {
+    match mode & 3 {
+        0 => level,
+        1 => !level,
+        2 => false,
+        _ => true,
     }
 }
 
@@ -22,15 +161,104 @@ impl Peripheral for IoQspi {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        self.update(sys);
+        match offset {
+            0x00..=0x2c => {
+                let pin = (offset / 8) as usize;
+                if offset & 4 == 0 { self.status(pin) } else { self.ctrl[pin] }
+            }
+            0x30 => self.intr(),
+            0x34..=0x54 => {
+                let (destination, register) = (((offset - 0x34) / 12) as usize, ((offset - 0x34) / 4) % 3);
+                match register {
+                    0 => self.inte[destination],
+                    1 => self.intf[destination],
+                    _ => self.ints(destination),
+                }
+            }
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        match offset {
+            0x00..=0x2c if offset & 4 != 0 => {
+                let pin = (offset / 8) as usize;
+                self.ctrl[pin] = write.apply_masked(self.ctrl[pin], CTRL_MASK);
+                self.ss_dirty |= pin == SS;
+            }
+            0x30 => self.edges &= !(write.ones() & EDGES),
+            0x34..=0x54 => {
+                let (destination, register) = (((offset - 0x34) / 12) as usize, ((offset - 0x34) / 4) % 3);
+                let value = match register {
+                    0 => &mut self.inte[destination],
+                    1 => &mut self.intf[destination],
+                    _ => return,
+                };
+                *value = write.apply_masked(*value, INT_MASK);
+            }
+            _ => {}
+        }
+        self.update(sys);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::default();
+    /// The button and SIO's registers are outside of this block and stay.
+    fn reset(&mut self, sys: &mut Sys) {
+        *self = Self {
+            bootsel_pressed: self.bootsel_pressed,
+            sio_out: self.sio_out,
+            sio_oe: self.sio_oe,
+            ss_dirty: true,
+            ..Self::default()
+        };
+        self.update(sys);
+        self.edges = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SS_CTRL: u32 = 0x0c;
+
+    #[test]
+    fn reset_values() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoQspi::default();
+        for pin in 0..6 {
+            assert_eq!(io.read(&mut sys, pin * 8 + 4), 0x1f);
+        }
+        assert_eq!((io.read(&mut sys, 0x30), io.read(&mut sys, 0x34), io.read(&mut sys, 0x54)), (0x0022_2221, 0, 0));
+        assert_eq!(io.gpio_hi_in(), 0x3e);
+    }
+
+    #[test]
+    fn the_rom_forces_the_select() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoQspi::default();
+        io.write(&mut sys, SS_CTRL, Write::normal(0));
+        assert!(std::mem::take(&mut io.ss_dirty));
+        assert_eq!(io.ss_override(), None);
+        io.write(&mut sys, SS_CTRL, Write { bits: 2 << 8, alias: super::super::Alias::Xor });
+        assert_eq!((io.ss_override(), io.ss_dirty), (Some(false), true));
+        io.write(&mut sys, SS_CTRL, Write::normal(3 << 8));
+        assert_eq!(io.ss_override(), Some(true));
+        assert_eq!(io.read(&mut sys, 0x30) >> 4 & 15, 0b1110);
+    }
+
+    #[test]
+    fn the_button_shows_while_the_select_floats() {
+        let mut sys = Sys::new(12_000_000);
+        let mut io = IoQspi::default();
+        io.write(&mut sys, SS_CTRL, Write::normal(0));
+        io.bootsel_pressed = true;
+        assert_eq!(io.gpio_hi_in(), 0x3e);
+        io.write(&mut sys, SS_CTRL, Write::normal(2 << 12));
+        assert_eq!((io.gpio_hi_in(), io.read(&mut sys, 0x08) >> 17 & 1), (0x3c, 0));
+        io.bootsel_pressed = false;
+        assert_eq!(io.gpio_hi_in(), 0x3e);
+        io.reset(&mut sys);
+        assert_eq!(io.gpio_hi_in(), 0x3e);
     }
 }

@@ -6,6 +6,7 @@ pub mod adc;
 pub mod busctrl;
 pub mod clocks;
 pub mod dma;
+pub mod flash_chip;
 pub mod i2c;
 pub mod io_bank0;
 pub mod io_qspi;
@@ -62,6 +63,12 @@ impl Write {
             Alias::Set => old | self.bits,
             Alias::Clear => old & !self.bits,
         }
+    }
+
+    /// Bits that this write clears in a write-1-to-clear register: those written as 1, through whichever alias (the
+    /// SDK clears flags through the clear alias as well as by plain writes).
+    pub fn ones(self) -> u32 {
+        self.bits
     }
 
     /// New value of a register of which only `mask` is writable.

@@ -1,26 +1,52 @@
-//! PADS_QSPI.
+//! PADS_QSPI: electrical settings of the flash's pads (datasheet 2.19.6.4). Kept, without effect.
 
-use super::{Peripheral, Write, unmodelled};
+use super::{Peripheral, Write};
 use crate::sys::Sys;
 
-#[derive(Debug, Default)]
-pub struct PadsQspi {}
+#[derive(Debug)]
+pub struct PadsQspi {
+    /// VOLTAGE_SELECT, SCLK, SD0 to SD3, SS.
+    registers: [u32; 7],
+}
+
+impl Default for PadsQspi {
+    fn default() -> Self {
+        Self { registers: [0, 0x56, 0x52, 0x52, 0x52, 0x52, 0x5a] }
+    }
+}
 
 impl Peripheral for PadsQspi {
     fn name(&self) -> &'static str {
         "PADS_QSPI"
     }
 
-    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+    fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        self.registers.get((offset / 4) as usize).copied().unwrap_or(0)
     }
 
-    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+    fn write(&mut self, _sys: &mut Sys, offset: u32, write: Write) {
+        if let Some(register) = self.registers.get_mut((offset / 4) as usize) {
+            *register = write.apply_masked(*register, if offset == 0 { 1 } else { 0xff });
+        }
     }
 
     fn reset(&mut self, _sys: &mut Sys) {
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers() {
+        let mut sys = Sys::new(12_000_000);
+        let mut pads = PadsQspi::default();
+        for (offset, value) in [(0x00, 0), (0x04, 0x56), (0x08, 0x52), (0x14, 0x52), (0x18, 0x5a), (0x1c, 0)] {
+            assert_eq!(pads.read(&mut sys, offset), value);
+            pads.write(&mut sys, offset, Write::normal(u32::MAX));
+        }
+        assert_eq!((pads.read(&mut sys, 0), pads.read(&mut sys, 0x18), pads.read(&mut sys, 0x1c)), (1, 0xff, 0));
     }
 }

@@ -210,6 +210,11 @@ impl Sio {
         sys.pins.refresh();
     }
 
+    /// GPIO_HI_OUT and GPIO_HI_OE, which IO_QSPI puts on the flash's pins.
+    pub fn gpio_hi(&self) -> (u32, u32) {
+        (self.gpio_hi_out, self.gpio_hi_oe)
+    }
+
     fn update_irq(&self, sys: &mut Sys) {
         for (core, line) in [(0, irq::SIO_PROC0), (1, irq::SIO_PROC1)] {
             let c = &self.cores[core];
@@ -221,8 +226,6 @@ impl Sio {
         match offset {
             0x000 => core as u32,
             0x004 => sys.pins.input(),
-            // GPIO_HI_IN: the QSPI pads idle with SS high and SD pulled up.
-            0x008 => 0x3e,
             0x010 => self.gpio_out,
             0x020 => self.gpio_oe,
             0x030 => self.gpio_hi_out,

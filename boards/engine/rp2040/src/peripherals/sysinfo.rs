@@ -1,7 +1,13 @@
-//! SYSINFO.
+//! SYSINFO: which chip this is (datasheet 2.20).
 
-use super::{Peripheral, Write, unmodelled};
+use super::{Peripheral, Write};
 use crate::sys::Sys;
+
+/// Revision 2 (B2), part 0x0002, manufacturer 0x927.
+pub const CHIP_ID: u32 = 0x2000_2927;
+const PLATFORM_ASIC: u32 = 1 << 1;
+/// Git hash of the chip's source as read from silicon.
+const GITREF_RP2040: u32 = 0xe0c9_12e8;
 
 #[derive(Debug, Default)]
 pub struct Sysinfo {}
@@ -11,16 +17,16 @@ impl Peripheral for Sysinfo {
         "SYSINFO"
     }
 
-    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+    fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        match offset {
+            0x00 => CHIP_ID,
+            0x04 => PLATFORM_ASIC,
+            0x40 => GITREF_RP2040,
+            _ => 0,
+        }
     }
 
-    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
-    }
+    fn write(&mut self, _sys: &mut Sys, _offset: u32, _write: Write) {}
 
-    fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::default();
-    }
+    fn reset(&mut self, _sys: &mut Sys) {}
 }

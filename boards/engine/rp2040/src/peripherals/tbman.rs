@@ -1,7 +1,9 @@
-//! TBMAN.
+//! TBMAN: tells silicon from a test bench (datasheet 2.21.3).
 
-use super::{Peripheral, Write, unmodelled};
+use super::{Peripheral, Write};
 use crate::sys::Sys;
+
+const PLATFORM_ASIC: u32 = 1 << 0;
 
 #[derive(Debug, Default)]
 pub struct Tbman {}
@@ -11,16 +13,11 @@ impl Peripheral for Tbman {
         "TBMAN"
     }
 
-    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+    fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        if offset == 0 { PLATFORM_ASIC } else { 0 }
     }
 
-    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
-    }
+    fn write(&mut self, _sys: &mut Sys, _offset: u32, _write: Write) {}
 
-    fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::default();
-    }
+    fn reset(&mut self, _sys: &mut Sys) {}
 }

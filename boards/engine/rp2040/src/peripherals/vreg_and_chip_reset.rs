@@ -1,26 +1,94 @@
-//! VREG_AND_CHIP_RESET.
+//! VREG_AND_CHIP_RESET: voltage regulator, brown-out detector and the cause of the last chip reset (datasheet 2.10, 2.12).
+//!
+//! The core voltage has no effect: the regulator is always in regulation while enabled, and there is no brown-out.
 
-use super::{Peripheral, Write, unmodelled};
+use super::{Peripheral, Write};
 use crate::sys::Sys;
 
-#[derive(Debug, Default)]
-pub struct VregAndChipReset {}
+/// What caused the last chip-level reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// Power-on or brown-out.
+    #[default]
+    PowerOn,
+    /// The RUN pin.
+    Run,
+}
+
+const ROK: u32 = 1 << 12;
+const HAD_POR: u32 = 1 << 8;
+const HAD_RUN: u32 = 1 << 16;
+
+#[derive(Debug)]
+pub struct VregAndChipReset {
+    vreg: u32,
+    bod: u32,
+    cause: Cause,
+}
+
+impl Default for VregAndChipReset {
+    fn default() -> Self {
+        Self { vreg: 0xb1, bod: 0x91, cause: Cause::PowerOn }
+    }
+}
+
+impl VregAndChipReset {
+    /// A chip-level reset: CHIP_RESET says why, all else is reset.
+    pub fn chip_reset(&mut self, cause: Cause) {
+        *self = Self { cause, ..Self::default() };
+    }
+}
 
 impl Peripheral for VregAndChipReset {
     fn name(&self) -> &'static str {
         "VREG_AND_CHIP_RESET"
     }
 
-    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+    fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        match offset {
+            0x0 => self.vreg | if self.vreg & 1 != 0 { ROK } else { 0 },
+            0x4 => self.bod,
+            0x8 => match self.cause {
+                Cause::PowerOn => HAD_POR,
+                Cause::Run => HAD_RUN,
+            },
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        match offset {
+            0x0 => {
+                self.vreg = write.apply_masked(self.vreg, 0xf3);
+                if self.vreg & 3 != 1 {
+                    super::unmodelled(sys, "VREG_AND_CHIP_RESET.VREG (core supply off)", offset, Some(self.vreg));
+                }
+            }
+            0x4 => self.bod = write.apply_masked(self.bod, 0xf1),
+            // PSM_RESTART_FLAG is only set by a debugger, so there is nothing to clear.
+            _ => {}
+        }
     }
 
+    /// The cause of the last chip-level reset stays.
     fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::default();
+        self.chip_reset(self.cause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers() {
+        let mut sys = Sys::new(12_000_000);
+        let mut vreg = VregAndChipReset::default();
+        assert_eq!((vreg.read(&mut sys, 0), vreg.read(&mut sys, 4), vreg.read(&mut sys, 8)), (0x10b1, 0x91, HAD_POR));
+        vreg.write(&mut sys, 0, Write::normal(0xfff1));
+        assert_eq!(vreg.read(&mut sys, 0), 0x10f1);
+        vreg.chip_reset(Cause::Run);
+        vreg.reset(&mut sys);
+        assert_eq!((vreg.read(&mut sys, 0), vreg.read(&mut sys, 8), sys.unmodelled), (0x10b1, HAD_RUN, None));
     }
 }

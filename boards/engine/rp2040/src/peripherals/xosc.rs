@@ -1,14 +1,79 @@
-//! XOSC.
+//! XOSC, the crystal oscillator: 12 MHz on this board (datasheet 2.16).
 
-use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use super::{Peripheral, Write};
+use crate::sys::{EventId, Sys};
+use crate::ticks::Ticks;
+use crate::time::{NEVER, Ps};
 
-#[derive(Debug, Default)]
-pub struct Xosc {}
+/// Frequency of the crystal on the W5500-EVB-Pico.
+pub const CRYSTAL_HZ: u64 = 12_000_000;
+
+const ENABLE: u32 = 0xfab;
+const DISABLE: u32 = 0xd1e;
+const FREQ_RANGE_1_15MHZ: u32 = 0xaa0;
+const DORMANT: u32 = 0x636f_6d61;
+const WAKE: u32 = 0x7761_6b65;
+
+#[derive(Debug)]
+pub struct Xosc {
+    ctrl: u32,
+    startup: u32,
+    bad_write: bool,
+    enabled_at: Option<Ps>,
+    stable: bool,
+    /// Value last written to COUNT, and the oscillator's cycles since.
+    count: u32,
+    counter: Ticks,
+}
+
+impl Default for Xosc {
+    fn default() -> Self {
+        Self {
+            ctrl: (DISABLE << 12) | FREQ_RANGE_1_15MHZ,
+            startup: 0xc4,
+            bad_write: false,
+            enabled_at: None,
+            stable: false,
+            count: 0,
+            counter: Ticks::default(),
+        }
+    }
+}
 
 impl Xosc {
-    /// This block's event is due.
-    pub fn event(&mut self, _sys: &mut Sys) {}
+    /// The startup delay is over.
+    pub fn event(&mut self, sys: &mut Sys) {
+        self.stable = true;
+        self.set_output(sys);
+    }
+
+    fn set_output(&mut self, sys: &mut Sys) {
+        let hz = if self.stable { CRYSTAL_HZ } else { 0 };
+        if hz != sys.freq.xosc_hz {
+            let now = sys.now();
+            sys.freq.xosc_hz = hz;
+            self.counter.set_rate(now, hz, 1);
+            sys.clock_sources_dirty = true;
+        }
+    }
+
+    fn delay_ps(&self) -> Ps {
+        let multiple = if self.startup & (1 << 20) != 0 { 4 } else { 1 };
+        let cycles = u64::from(self.startup & 0x3fff) * 256 * multiple;
+        cycles * 1_000_000 / (CRYSTAL_HZ / 1_000_000)
+    }
+
+    fn schedule(&self, sys: &mut Sys) {
+        let at = match self.enabled_at {
+            Some(enabled) if !self.stable => enabled.saturating_add(self.delay_ps()).max(sys.now()),
+            _ => NEVER,
+        };
+        sys.schedule(EventId::Xosc, at);
+    }
+
+    fn count(&self, sys: &Sys) -> u32 {
+        u64::from(self.count).saturating_sub(self.counter.count(sys.now())) as u32
+    }
 }
 
 impl Peripheral for Xosc {
@@ -17,15 +82,116 @@ impl Peripheral for Xosc {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        match offset {
+            0x00 => self.ctrl,
+            0x04 => {
+                (u32::from(self.stable) << 31) | (u32::from(self.bad_write) << 24) | (u32::from(self.enabled_at.is_some()) << 12)
+            }
+            0x08 => WAKE,
+            0x0c => self.startup,
+            0x1c => self.count(sys),
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        match offset {
+            0x00 => {
+                self.ctrl = write.apply_masked(self.ctrl, 0x00ff_ffff);
+                let (enable, range) = (self.ctrl >> 12, self.ctrl & 0xfff);
+                if !matches!(enable, ENABLE | DISABLE) || !(0xaa0..=0xaa3).contains(&range) {
+                    self.bad_write = true;
+                }
+                // Anything but DISABLE enables the oscillator.
+                if enable == DISABLE {
+                    self.enabled_at = None;
+                    self.stable = false;
+                    self.set_output(sys);
+                } else if self.enabled_at.is_none() {
+                    self.enabled_at = Some(sys.now());
+                }
+                self.schedule(sys);
+            }
+            0x04 if write.ones() & (1 << 24) != 0 => self.bad_write = false,
+            0x08 => match write.apply(WAKE) {
+                // The whole chip would stop until a DORMANT_WAKE interrupt.
+                DORMANT => super::unmodelled(sys, "XOSC.DORMANT", offset, Some(write.bits)),
+                WAKE => {}
+                _ => self.bad_write = true,
+            },
+            0x0c => {
+                self.startup = write.apply_masked(self.startup, 0x0010_3fff);
+                self.schedule(sys);
+            }
+            0x1c => {
+                self.count = write.apply(self.count(sys)) & 0xff;
+                self.counter = Ticks::default();
+                self.counter.set_rate(sys.now(), sys.freq.xosc_hz, 1);
+            }
+            _ => {}
+        }
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
+    fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
+        sys.cancel(EventId::Xosc);
+        self.set_output(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_stable_after_the_startup_delay() {
+        let mut sys = Sys::new(6_500_000);
+        let mut xosc = Xosc::default();
+        for (offset, value) in [(0x0, 0x00d1_eaa0), (0x4, 0), (0x8, WAKE), (0xc, 0xc4), (0x1c, 0)] {
+            assert_eq!(xosc.read(&mut sys, offset), value);
+        }
+        xosc.write(&mut sys, 0xc, Write::normal(47));
+        xosc.write(&mut sys, 0x0, Write::normal(0x00fa_baa0));
+        assert_eq!(xosc.read(&mut sys, 4), 1 << 12);
+        assert_eq!(sys.due(EventId::Xosc), 47 * 256 * 1_000_000 / 12);
+        let due = sys.due(EventId::Xosc);
+        assert_eq!(sys.take_event(due), Some(EventId::Xosc));
+        sys.clock_sources_dirty = false;
+        xosc.event(&mut sys);
+        assert_eq!(sys.freq.xosc_hz, CRYSTAL_HZ);
+        assert!(sys.clock_sources_dirty);
+        assert_eq!(xosc.read(&mut sys, 4), (1 << 31) | (1 << 12));
+        xosc.write(&mut sys, 0, Write::normal(0x00d1_eaa0));
+        assert_eq!((sys.freq.xosc_hz, xosc.read(&mut sys, 4)), (0, 0));
+    }
+
+    #[test]
+    fn the_sdk_order_of_writes_uses_the_delay_written_last() {
+        let mut sys = Sys::new(6_500_000);
+        let mut xosc = Xosc::default();
+        xosc.write(&mut sys, 0x0, Write::normal(0xaa0));
+        sys.cycle = 100;
+        xosc.write(&mut sys, 0xc, Write::normal(47));
+        xosc.write(&mut sys, 0x0, Write { bits: 0x00fa_b000, alias: super::super::Alias::Set });
+        assert_eq!(sys.due(EventId::Xosc), 47 * 256 * 1_000_000 / 12);
+        assert_ne!(xosc.read(&mut sys, 4) & (1 << 24), 0);
+        xosc.write(&mut sys, 4, Write::normal(1 << 24));
+        assert_eq!(xosc.read(&mut sys, 4) & (1 << 24), 0);
+    }
+
+    #[test]
+    fn count_runs_down_and_stops() {
+        let mut sys = Sys::new(12_000_000);
+        let mut xosc = Xosc::default();
+        xosc.write(&mut sys, 0xc, Write::normal(0));
+        xosc.write(&mut sys, 0x0, Write::normal(0x00fa_baa0));
+        assert_eq!(sys.take_event(0), Some(EventId::Xosc));
+        xosc.event(&mut sys);
+        assert_eq!(sys.take_event(0), None);
+        xosc.write(&mut sys, 0x1c, Write::normal(200));
+        sys.cycle = 150;
+        assert_eq!(xosc.read(&mut sys, 0x1c), 50);
+        sys.cycle = 1000;
+        assert_eq!(xosc.read(&mut sys, 0x1c), 0);
     }
 }
