@@ -1,1 +1,37 @@
+//! The PC's side of a full-speed USB port on simulated time.
+//!
+//! [`UsbHost`] drives a device controller through [`UsbBus`]: attach, reset, enumeration, a CDC-ACM console and SCSI bulk-only
+//! mass storage. [`Volume`] is a FAT volume on any [`BlockDevice`].
 
+mod bot;
+mod bus;
+mod cdc;
+mod config;
+mod control;
+mod descriptors;
+mod enumeration;
+mod host;
+mod layout;
+mod msc;
+mod pipe;
+mod scsi;
+mod sectors;
+#[cfg(test)]
+mod testing;
+pub mod timing;
+mod transaction;
+mod volume;
+
+pub use bot::BotError;
+pub use bus::{Handshake, InResult, PS_PER_MS, PS_PER_US, Ps, UsbBus};
+pub use cdc::LineCoding;
+pub use config::{ConsoleConfig, HostConfig, PollConfig, ReadPolicy, StorageConfig};
+pub use descriptors::{
+    CdcAcm, Configuration, DeviceDescriptor, Endpoint, EndpointKind, Interface, MassStorage, parse_configuration,
+};
+pub use enumeration::Device;
+pub use host::{Event, HostState, Port, TimedEvent, UsbHost};
+pub use msc::{DriveInfo, RequestId, StorageError};
+pub use scsi::{Inquiry, Sense};
+pub use transaction::TransferError;
+pub use volume::{BlockDevice, Entry, Stage, Volume, VolumeError};

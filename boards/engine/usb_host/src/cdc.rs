@@ -1,0 +1,339 @@
+//! The CDC-ACM console (CDC PSTN 1.2 section 6.3): line requests and two byte streams.
+
+use std::collections::VecDeque;
+
+use crate::bus::{PS_PER_MS, PS_PER_US, Ps};
+use crate::config::{ConsoleConfig, PollConfig, ReadPolicy};
+use crate::control::Request;
+use crate::descriptors::CdcAcm;
+use crate::pipe::{Pace, Pipe, Progress};
+use crate::transaction::{Outcome, Transaction, TransferError};
+
+const SET_LINE_CODING: u8 = 0x20;
+const SET_CONTROL_LINE_STATE: u8 = 0x22;
+const TO_INTERFACE: u8 = 0x21;
+const DTR: u16 = 1;
+const RTS: u16 = 2;
+/// Line requests that may wait for the control pipe.
+const MAX_PENDING: usize = 64;
+
+/// SET_LINE_CODING's argument (CDC PSTN 1.2 table 17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineCoding {
+    pub baud: u32,
+    pub data_bits: u8,
+    /// 0: none, 1: odd, 2: even, 3: mark, 4: space.
+    pub parity: u8,
+    /// 0: 1, 1: 1.5, 2: 2 stop bits.
+    pub stop_bits: u8,
+}
+
+impl LineCoding {
+    /// 8 data bits, no parity, 1 stop bit.
+    pub const fn baud(baud: u32) -> LineCoding {
+        LineCoding { baud, data_bits: 8, parity: 0, stop_bits: 0 }
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        let mut bytes = self.baud.to_le_bytes().to_vec();
+        bytes.extend([self.stop_bits, self.parity, self.data_bits]);
+        bytes
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Coding(LineCoding),
+    Open,
+    Close,
+    ClearIn,
+    ClearOut,
+}
+
+/// Which of the console's endpoints a transaction belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    Notify,
+    In,
+    Out,
+}
+
+/// Something the host has to report or act on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    Opened,
+    Closed,
+    /// The function does not work any more; the port must be reset.
+    Lost(TransferError),
+}
+
+#[derive(Debug)]
+struct Function {
+    acm: CdcAcm,
+    notify: Option<Pipe>,
+    bulk_in: Pipe,
+    bulk_out: Pipe,
+    in_halted: bool,
+    out_halted: bool,
+    open: bool,
+    open_at: Option<Ps>,
+    pending: VecDeque<Line>,
+    running: Option<Line>,
+}
+
+#[derive(Debug)]
+pub struct Console {
+    config: ConsoleConfig,
+    function: Option<Function>,
+    tx: VecDeque<u8>,
+    rx: VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Console {
+    pub fn new(config: ConsoleConfig) -> Console {
+        Console { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), dropped: 0 }
+    }
+
+    /// The device was configured at `now` and has this function.
+    pub fn attach(&mut self, acm: CdcAcm, address: u8, poll: &PollConfig, now: Ps) {
+        let pace = Pace::Bulk {
+            busy: poll.nak_retry_us * PS_PER_US,
+            idle: poll.idle_retry_us * PS_PER_US,
+            idle_after: poll.idle_after_us * PS_PER_US,
+        };
+        let bulk = |e: crate::descriptors::Endpoint| {
+            Pipe::new(address, e.address, usize::from(e.max_packet), pace, now)
+        };
+        self.function = Some(Function {
+            acm,
+            notify: acm.notify.map(|e| {
+                let interval = Ps::from(e.interval.max(1)) * PS_PER_MS;
+                Pipe::new(address, e.address, usize::from(e.max_packet), Pace::Interrupt { interval }, now)
+            }),
+            bulk_in: bulk(acm.bulk_in),
+            bulk_out: bulk(acm.bulk_out),
+            in_halted: false,
+            out_halted: false,
+            open: false,
+            open_at: self.config.open_after_us.map(|us| now + us * PS_PER_US),
+            pending: VecDeque::from([Line::Coding(self.config.line_coding)]),
+            running: None,
+        });
+    }
+
+    /// The device is gone or was reset: what was read stays, what was not sent is dropped.
+    pub fn detach(&mut self) {
+        self.function = None;
+        self.tx.clear();
+    }
+
+    pub fn is_present(&self) -> bool {
+        self.function.is_some()
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.function.as_ref().is_some_and(|f| f.open)
+    }
+
+    /// Bytes that a ring has overwritten unread.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub fn unread(&self) -> usize {
+        self.rx.len()
+    }
+
+    pub fn unsent(&self) -> usize {
+        self.tx.len()
+    }
+
+    pub fn write(&mut self, data: &[u8]) -> usize {
+        if !self.is_present() {
+            return 0;
+        }
+        let room = self.config.write_limit.saturating_sub(self.tx.len());
+        let taken = data.len().min(room);
+        self.tx.extend(&data[..taken]);
+        taken
+    }
+
+    pub fn read(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.rx).into()
+    }
+
+    pub fn open(&mut self) -> bool {
+        self.push(Line::Open)
+    }
+
+    pub fn close(&mut self) -> bool {
+        self.push(Line::Close)
+    }
+
+    pub fn set_line_coding(&mut self, coding: LineCoding) -> bool {
+        self.push(Line::Coding(coding))
+    }
+
+    fn push(&mut self, line: Line) -> bool {
+        let Some(f) = self.function.as_mut() else { return false };
+        if f.pending.len() >= MAX_PENDING {
+            return false;
+        }
+        // A user's request replaces the automatic opening.
+        if matches!(line, Line::Open | Line::Close) {
+            f.open_at = None;
+        }
+        f.pending.push_back(line);
+        true
+    }
+
+    pub fn wake_at(&self) -> Option<Ps> {
+        self.function.as_ref()?.open_at
+    }
+
+    pub fn wake(&mut self, now: Ps) {
+        if let Some(f) = self.function.as_mut()
+            && f.open_at.is_some_and(|at| at <= now)
+        {
+            f.open_at = None;
+            f.pending.push_back(Line::Open);
+        }
+    }
+
+    /// The next line request; the caller reports its result to [`Console::control_done`].
+    pub fn control_request(&mut self) -> Option<Request> {
+        let f = self.function.as_mut()?;
+        let line = f.pending.pop_front()?;
+        f.running = Some(line);
+        let interface = u16::from(f.acm.control_interface);
+        Some(match line {
+            Line::Coding(coding) => Request::with_data(TO_INTERFACE, SET_LINE_CODING, 0, interface, coding.bytes()),
+            Line::Open => Request::new(TO_INTERFACE, SET_CONTROL_LINE_STATE, DTR | RTS, interface, 0),
+            Line::Close => Request::new(TO_INTERFACE, SET_CONTROL_LINE_STATE, 0, interface, 0),
+            Line::ClearIn => Request::clear_halt(f.acm.bulk_in.address),
+            Line::ClearOut => Request::clear_halt(f.acm.bulk_out.address),
+        })
+    }
+
+    pub fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
+        let f = self.function.as_mut()?;
+        let line = f.running.take()?;
+        match result {
+            // Line requests are optional (CDC PSTN 1.2 table 4): a device that stalls them has a console all the same.
+            Ok(_) | Err(TransferError::Stall) => {}
+            Err(e) => return Some(Notice::Lost(e)),
+        }
+        match line {
+            Line::Coding(_) => None,
+            Line::Open => {
+                f.open = true;
+                f.bulk_in.restart(end);
+                f.bulk_out.restart(end);
+                Some(Notice::Opened)
+            }
+            Line::Close => {
+                f.open = false;
+                self.tx.clear();
+                Some(Notice::Closed)
+            }
+            Line::ClearIn => {
+                f.in_halted = false;
+                f.bulk_in.cleared(end);
+                None
+            }
+            Line::ClearOut => {
+                f.out_halted = false;
+                f.bulk_out.cleared(end);
+                None
+            }
+        }
+    }
+
+    /// Earliest time at which `channel` has a transaction to make.
+    pub fn wanted(&self, channel: Channel) -> Option<Ps> {
+        let f = self.function.as_ref()?;
+        let pipe = match channel {
+            Channel::Notify => f.notify.as_ref()?,
+            Channel::In => {
+                let room = match self.config.read_policy {
+                    ReadPolicy::BackPressure => self.rx.len() < self.config.read_limit,
+                    ReadPolicy::Ring => true,
+                };
+                if !f.open || f.in_halted || !room {
+                    return None;
+                }
+                &f.bulk_in
+            }
+            Channel::Out => {
+                if !f.open || f.out_halted || self.tx.is_empty() {
+                    return None;
+                }
+                &f.bulk_out
+            }
+        };
+        Some(pipe.ready_at())
+    }
+
+    pub fn transaction(&self, channel: Channel) -> Option<Transaction> {
+        let f = self.function.as_ref()?;
+        Some(match channel {
+            Channel::Notify => f.notify.as_ref()?.input(),
+            Channel::In => f.bulk_in.input(),
+            Channel::Out => f.bulk_out.output(self.tx.iter().take(f.bulk_out.max_packet()).copied().collect()),
+        })
+    }
+
+    /// Takes the outcome of a transaction of which `sent` bytes went out.
+    pub fn finish(&mut self, channel: Channel, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
+        let f = self.function.as_mut()?;
+        let pipe = match channel {
+            Channel::Notify => f.notify.as_mut()?,
+            Channel::In => &mut f.bulk_in,
+            Channel::Out => &mut f.bulk_out,
+        };
+        match pipe.finish(end, outcome) {
+            Progress::Pending => None,
+            Progress::Sent => {
+                self.tx.drain(..sent.min(self.tx.len()));
+                None
+            }
+            Progress::Received(bytes) => {
+                if channel == Channel::In {
+                    self.store(&bytes);
+                }
+                None
+            }
+            Progress::Halted => {
+                match channel {
+                    // Nothing of the console depends on notifications.
+                    Channel::Notify => f.notify = None,
+                    Channel::In => {
+                        f.in_halted = true;
+                        f.pending.push_back(Line::ClearIn);
+                    }
+                    Channel::Out => {
+                        f.out_halted = true;
+                        f.pending.push_back(Line::ClearOut);
+                    }
+                }
+                None
+            }
+            Progress::Failed(TransferError::NoAnswer) => Some(Notice::Lost(TransferError::NoAnswer)),
+            Progress::Failed(_) if channel == Channel::Notify => {
+                f.notify = None;
+                None
+            }
+            Progress::Failed(e) => Some(Notice::Lost(e)),
+        }
+    }
+
+    fn store(&mut self, bytes: &[u8]) {
+        self.rx.extend(bytes);
+        if self.config.read_policy == ReadPolicy::Ring && self.rx.len() > self.config.read_limit {
+            let excess = self.rx.len() - self.config.read_limit;
+            self.rx.drain(..excess);
+            self.dropped += excess as u64;
+        }
+    }
+}

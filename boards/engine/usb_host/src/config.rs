@@ -1,0 +1,111 @@
+//! What can be set about the simulated PC.
+
+use crate::cdc::LineCoding;
+
+/// The port and its drivers. Times are simulated.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// Connection must be stable this long (USB 2.0 section 7.1.7.3, TATTDB).
+    pub debounce_us: u64,
+    /// Length of a bus reset (section 7.1.7.5: a root port drives it for 50 ms, TDRSTR).
+    pub reset_us: u64,
+    /// From the end of a reset to the first request (section 7.1.7.5, TRSTRCY: at least 10 ms).
+    pub reset_recovery_us: u64,
+    /// From SET_ADDRESS to the first request at the new address (section 9.2.6.3: 2 ms).
+    pub address_recovery_us: u64,
+    /// A control transfer fails after this time (section 9.2.6.1: 5 s).
+    pub control_timeout_us: u64,
+    /// Resets and enumerations that are tried before the port is left alone until the device detaches.
+    pub enumeration_attempts: u8,
+    pub poll: PollConfig,
+    pub console: ConsoleConfig,
+    pub storage: StorageConfig,
+}
+
+/// How soon a bulk or control endpoint is tried again after NAK.
+#[derive(Clone, Debug)]
+pub struct PollConfig {
+    /// While something moves, and always for control transfers and mass storage.
+    pub nak_retry_us: u64,
+    /// For a console on which nothing has moved for `idle_after_us`: a few polls per frame.
+    pub idle_retry_us: u64,
+    pub idle_after_us: u64,
+}
+
+/// What happens when the console is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadPolicy {
+    /// Stop sending IN tokens at `read_limit`, so that the device's buffers fill up.
+    BackPressure,
+    /// Keep the last `read_limit` bytes.
+    Ring,
+}
+
+#[derive(Clone, Debug)]
+pub struct ConsoleConfig {
+    /// Open the console (DTR and RTS) this long after configuration; `None`: only by `console_open`.
+    pub open_after_us: Option<u64>,
+    pub line_coding: LineCoding,
+    pub read_policy: ReadPolicy,
+    /// Bytes kept for the reader; back-pressure may exceed it by one packet.
+    pub read_limit: usize,
+    /// Bytes kept for the device.
+    pub write_limit: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct StorageConfig {
+    /// Whether a mass-storage interface is used at all.
+    pub enabled: bool,
+    /// Interval of TEST UNIT READY while idle; `None`: never.
+    pub poll_interval_us: Option<u64>,
+    /// A command that takes longer is aborted by reset recovery.
+    pub command_timeout_us: u64,
+    /// Longest READ(10) or WRITE(10), in blocks.
+    pub max_blocks_per_command: u16,
+}
+
+impl Default for HostConfig {
+    fn default() -> HostConfig {
+        HostConfig {
+            debounce_us: 100_000,
+            reset_us: 50_000,
+            reset_recovery_us: 10_000,
+            address_recovery_us: 2_000,
+            control_timeout_us: 5_000_000,
+            enumeration_attempts: 3,
+            poll: PollConfig::default(),
+            console: ConsoleConfig::default(),
+            storage: StorageConfig::default(),
+        }
+    }
+}
+
+impl Default for PollConfig {
+    fn default() -> PollConfig {
+        PollConfig { nak_retry_us: 20, idle_retry_us: 250, idle_after_us: 1_000 }
+    }
+}
+
+impl Default for ConsoleConfig {
+    fn default() -> ConsoleConfig {
+        ConsoleConfig {
+            open_after_us: Some(100_000),
+            line_coding: LineCoding::baud(115_200),
+            read_policy: ReadPolicy::BackPressure,
+            read_limit: 1 << 20,
+            write_limit: 1 << 20,
+        }
+    }
+}
+
+impl Default for StorageConfig {
+    fn default() -> StorageConfig {
+        StorageConfig {
+            enabled: true,
+            poll_interval_us: Some(1_000_000),
+            command_timeout_us: 30_000_000,
+            max_blocks_per_command: 128,
+        }
+    }
+}

@@ -1,0 +1,593 @@
+//! The root port: attach, reset, frames, and the order in which transactions take the bus.
+//!
+//! Within a frame the host controller sends SOF, then whatever is ready: interrupt, control, and bulk in turn. A transaction
+//! starts only if its longest form ends before the next SOF. The device sees a packet when it has received it
+//! (`timing`), and what the host learns from a transaction carries the time of the transaction's end.
+//! Work that is queued through the API is taken up at the next event, at most one frame later.
+
+use std::collections::VecDeque;
+
+use crate::bus::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
+use crate::cdc::{self, Channel, Console, LineCoding};
+use crate::config::HostConfig;
+use crate::control::{ControlPipe, Finished, Owner};
+use crate::enumeration::{Device, Enumeration, Progress};
+use crate::msc::{self, DriveInfo, RequestId, Storage, StorageError};
+use crate::timing;
+use crate::transaction::{Outcome, Token, Transaction};
+
+/// How often the port looks for the pull-up when it has nothing else to do.
+const PORT_POLL: Ps = PS_PER_MS;
+/// Events kept for `take_events`; older ones are dropped.
+const MAX_EVENTS: usize = 1024;
+/// Port resets after errors within one attachment, unless the device worked this long in between.
+const MAX_LOSSES: u8 = 3;
+const LOSS_MEMORY: Ps = 10_000 * PS_PER_MS;
+/// Mass storage is left alone after its transport failed this often within one attachment.
+const MAX_STORAGE_LOSSES: u8 = 2;
+
+/// What the port is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// No pull-up.
+    Detached,
+    Debouncing,
+    Resetting,
+    Enumerating,
+    Configured,
+    /// Given up until the device detaches.
+    Failed,
+}
+
+/// Something that happened on the port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Attached,
+    Detached,
+    Configured {
+        generation: u64,
+        vid: u16,
+        pid: u16,
+    },
+    EnumerationFailed {
+        reason: String,
+    },
+    /// The port is reset because the device stopped working.
+    PortReset {
+        reason: String,
+    },
+    ConsoleOpened,
+    ConsoleClosed,
+    StorageReady {
+        blocks: u64,
+        block_size: u32,
+        write_protected: bool,
+    },
+    MediumGone,
+}
+
+/// An event and its simulated time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedEvent {
+    pub at: Ps,
+    pub event: Event,
+}
+
+/// A snapshot of what the host knows.
+#[derive(Clone, Debug)]
+pub struct HostState {
+    pub port: Port,
+    pub attached: bool,
+    pub configured: bool,
+    /// Increases by one each time a device is configured.
+    pub generation: u64,
+    /// The configured device: ids, strings, interfaces.
+    pub device: Option<Device>,
+    pub console_present: bool,
+    pub console_open: bool,
+    /// Bytes for `console_read`, and bytes of `console_write` that the device has not taken.
+    pub console_unread: usize,
+    pub console_unsent: usize,
+    /// Bytes that a full ring has lost.
+    pub console_dropped: u64,
+    pub storage_present: bool,
+    /// The drive, while its medium is ready.
+    pub storage: Option<DriveInfo>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Notify,
+    Control,
+    ConsoleIn,
+    ConsoleOut,
+    Storage,
+}
+
+const BULK: [Source; 3] = [Source::ConsoleIn, Source::ConsoleOut, Source::Storage];
+
+#[derive(Debug)]
+struct InFlight {
+    source: Source,
+    transaction: Transaction,
+    start: Ps,
+    seen_at: Ps,
+}
+
+#[derive(Debug)]
+pub struct UsbHost {
+    config: HostConfig,
+    port: Port,
+    /// End of the port's debounce or reset.
+    until: Ps,
+    next: Ps,
+    next_sof: Ps,
+    frame: u16,
+    bus_free: Ps,
+    in_flight: Option<InFlight>,
+    /// Index into `BULK` of the endpoint that is asked first.
+    turn: usize,
+    control: ControlPipe,
+    enumeration: Option<Enumeration>,
+    attempts: u8,
+    losses: u8,
+    storage_losses: u8,
+    last_address: u8,
+    configured_at: Ps,
+    generation: u64,
+    device: Option<Device>,
+    console: Console,
+    storage: Storage,
+    events: VecDeque<TimedEvent>,
+}
+
+impl UsbHost {
+    /// A powered port at time 0.
+    pub fn new(config: HostConfig) -> UsbHost {
+        let control = ControlPipe::new(config.poll.nak_retry_us * PS_PER_US, config.control_timeout_us * PS_PER_US);
+        let console = Console::new(config.console.clone());
+        let storage = Storage::new(config.storage.clone());
+        UsbHost {
+            config,
+            port: Port::Detached,
+            until: 0,
+            next: 0,
+            next_sof: 0,
+            frame: 0,
+            bus_free: 0,
+            in_flight: None,
+            turn: 0,
+            control,
+            enumeration: None,
+            attempts: 0,
+            losses: 0,
+            storage_losses: 0,
+            last_address: 0,
+            configured_at: 0,
+            generation: 0,
+            device: None,
+            console,
+            storage,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Earliest time at which [`UsbHost::advance`] has something to do; later than the last `advance`.
+    pub fn next_event(&self) -> Option<Ps> {
+        Some(self.next)
+    }
+
+    /// Carries out everything that is due up to and including `now`.
+    pub fn advance(&mut self, now: Ps, bus: &mut dyn UsbBus) {
+        while self.next <= now {
+            let t = self.next;
+            self.step(t, bus);
+            self.next = self.plan(t).max(t + 1);
+        }
+    }
+
+    pub fn state(&self) -> HostState {
+        HostState {
+            port: self.port,
+            attached: self.port != Port::Detached,
+            configured: self.port == Port::Configured,
+            generation: self.generation,
+            device: self.device.clone(),
+            console_present: self.console.is_present(),
+            console_open: self.console.is_open(),
+            console_unread: self.console.unread(),
+            console_unsent: self.console.unsent(),
+            console_dropped: self.console.dropped(),
+            storage_present: self.storage.is_present(),
+            storage: self.storage.info(),
+        }
+    }
+
+    /// What the port is doing, without the cost of [`UsbHost::state`].
+    pub fn port(&self) -> Port {
+        self.port
+    }
+
+    /// How often a device has been configured.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether [`UsbHost::take_events`] has something.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Bytes waiting for [`UsbHost::console_read`].
+    pub fn console_unread(&self) -> usize {
+        self.console.unread()
+    }
+
+    /// Blocks of the drive, 0 while there is none.
+    pub fn drive_blocks(&self) -> u64 {
+        self.storage.info().map_or(0, |info| info.blocks)
+    }
+
+    /// Takes the events since the last call, oldest first; of more than 1024 the oldest are lost.
+    pub fn take_events(&mut self) -> Vec<TimedEvent> {
+        std::mem::take(&mut self.events).into()
+    }
+
+    /// Queues bytes for the device; returns how many were accepted (0 without a console).
+    /// They leave once the console is open.
+    pub fn console_write(&mut self, data: &[u8]) -> usize {
+        self.console.write(data)
+    }
+
+    /// Takes everything that the device has sent.
+    pub fn console_read(&mut self) -> Vec<u8> {
+        self.console.read()
+    }
+
+    /// Sets DTR and RTS and starts reading; false without a console or with 64 requests waiting.
+    pub fn console_open(&mut self) -> bool {
+        self.console.open()
+    }
+
+    /// Clears DTR and RTS, stops reading and drops unsent bytes.
+    pub fn console_close(&mut self) -> bool {
+        self.console.close()
+    }
+
+    /// Sends SET_LINE_CODING; 1200 baud before a close is the "1200-baud touch".
+    pub fn set_line_coding(&mut self, coding: LineCoding) -> bool {
+        self.console.set_line_coding(coding)
+    }
+
+    /// Queues a read of `count` blocks from block `lba`; the completion holds the bytes.
+    pub fn request_read(&mut self, lba: u64, count: u64) -> Result<RequestId, StorageError> {
+        self.storage.read(lba, count)
+    }
+
+    /// Queues a write of whole blocks from block `lba` on.
+    pub fn request_write(&mut self, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
+        self.storage.write(lba, data)
+    }
+
+    /// Queues SYNCHRONIZE CACHE.
+    pub fn request_synchronize(&mut self) -> Result<RequestId, StorageError> {
+        self.storage.synchronize()
+    }
+
+    /// Queues START STOP UNIT with LOEJ: the medium is ejected.
+    pub fn request_eject(&mut self) -> Result<RequestId, StorageError> {
+        self.storage.eject()
+    }
+
+    /// Queues PREVENT ALLOW MEDIUM REMOVAL.
+    pub fn request_prevent_removal(&mut self, prevent: bool) -> Result<RequestId, StorageError> {
+        self.storage.prevent_removal(prevent)
+    }
+
+    /// The result of a request, once; `None` while it is running or after it was taken.
+    pub fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
+        self.storage.take_completion(id)
+    }
+
+    fn note(&mut self, at: Ps, event: Event) {
+        if self.events.len() >= MAX_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(TimedEvent { at, event });
+    }
+
+    fn step(&mut self, t: Ps, bus: &mut dyn UsbBus) {
+        if !bus.pulled_up() {
+            if self.port != Port::Detached {
+                self.forget_device();
+                self.port = Port::Detached;
+                self.note(t, Event::Detached);
+            }
+            return;
+        }
+        match self.port {
+            Port::Detached => {
+                self.port = Port::Debouncing;
+                self.until = t + self.config.debounce_us * PS_PER_US;
+                self.attempts = 0;
+                self.losses = 0;
+                self.storage_losses = 0;
+                self.note(t, Event::Attached);
+            }
+            Port::Debouncing if t >= self.until => self.begin_reset(t, bus),
+            Port::Resetting if t >= self.until => {
+                self.port = Port::Enumerating;
+                self.next_sof = t;
+                self.bus_free = t;
+                self.last_address = self.last_address % 127 + 1;
+                let ready_at = t + self.config.reset_recovery_us * PS_PER_US;
+                let recovery = self.config.address_recovery_us * PS_PER_US;
+                self.enumeration = Some(Enumeration::new(self.last_address, ready_at, recovery));
+                self.run(t, bus);
+            }
+            Port::Debouncing | Port::Resetting | Port::Failed => {}
+            Port::Enumerating | Port::Configured => self.run(t, bus),
+        }
+    }
+
+    fn forget_device(&mut self) {
+        self.in_flight = None;
+        self.enumeration = None;
+        self.device = None;
+        self.control.reset();
+        self.console.detach();
+        self.storage.detach();
+    }
+
+    fn begin_reset(&mut self, t: Ps, bus: &mut dyn UsbBus) {
+        self.forget_device();
+        self.port = Port::Resetting;
+        self.until = t + self.config.reset_us * PS_PER_US;
+        bus.reset();
+    }
+
+    /// The port is enabled: finish a transaction, send SOF, serve the drivers.
+    fn run(&mut self, t: Ps, bus: &mut dyn UsbBus) {
+        if self.next_sof == t {
+            bus.sof(self.frame);
+            self.frame = (self.frame + 1) & 0x7ff;
+            self.next_sof = t + PS_PER_MS;
+            self.bus_free = t + timing::sof();
+        }
+        let mut problem = None;
+        if self.in_flight.as_ref().is_some_and(|f| f.seen_at <= t)
+            && let Some(flight) = self.in_flight.take()
+        {
+            let (outcome, time) = flight.transaction.run(bus);
+            self.bus_free = flight.start + time;
+            if let Some(at) = BULK.iter().position(|&s| s == flight.source) {
+                self.turn = (at + 1) % BULK.len();
+            }
+            problem = self.deliver(&flight, outcome);
+        }
+        let problem = problem.or_else(|| self.serve(t));
+        match problem {
+            None => {}
+            Some(Problem::Enumeration(reason)) => {
+                self.attempts += 1;
+                if self.attempts < self.config.enumeration_attempts.max(1) {
+                    self.begin_reset(t, bus);
+                } else {
+                    self.give_up(t, Event::EnumerationFailed { reason });
+                }
+            }
+            Some(Problem::Lost(reason)) => {
+                if t.saturating_sub(self.configured_at) > LOSS_MEMORY {
+                    self.losses = 0;
+                }
+                self.losses += 1;
+                if self.losses <= MAX_LOSSES {
+                    self.attempts = 0;
+                    self.note(t, Event::PortReset { reason });
+                    self.begin_reset(t, bus);
+                } else {
+                    self.give_up(t, Event::EnumerationFailed { reason });
+                }
+            }
+        }
+    }
+
+    fn give_up(&mut self, t: Ps, event: Event) {
+        self.forget_device();
+        self.port = Port::Failed;
+        self.note(t, event);
+    }
+
+    /// Hands a transaction's outcome to the driver that it belongs to.
+    fn deliver(&mut self, flight: &InFlight, outcome: Outcome) -> Option<Problem> {
+        let end = self.bus_free;
+        let sent = match &flight.transaction.token {
+            Token::Out { data, .. } => data.len(),
+            Token::Setup(_) | Token::In { .. } => 0,
+        };
+        let channel = match flight.source {
+            Source::Control => {
+                let finished = self.control.finish(end, outcome)?;
+                return self.control_finished(end, finished);
+            }
+            Source::Storage => {
+                let notice = self.storage.finish(sent, end, outcome)?;
+                return self.storage_notice(end, notice);
+            }
+            Source::Notify => Channel::Notify,
+            Source::ConsoleIn => Channel::In,
+            Source::ConsoleOut => Channel::Out,
+        };
+        let notice = self.console.finish(channel, sent, end, outcome)?;
+        self.console_notice(end, notice)
+    }
+
+    fn control_finished(&mut self, end: Ps, (owner, result): Finished) -> Option<Problem> {
+        match owner {
+            Owner::Console => {
+                let notice = self.console.control_done(end, result)?;
+                self.console_notice(end, notice)
+            }
+            Owner::Storage => {
+                let notice = self.storage.control_done(end, result)?;
+                self.storage_notice(end, notice)
+            }
+            Owner::Enumeration => match self.enumeration.as_mut()?.finished(end, result) {
+                Progress::MaxPacket(size) => {
+                    self.control.max_packet = usize::from(size);
+                    None
+                }
+                Progress::Addressed => {
+                    self.control.address = self.last_address;
+                    None
+                }
+                Progress::More => None,
+                Progress::Failed(reason) => Some(Problem::Enumeration(reason)),
+                Progress::Configured(device) => {
+                    self.configured(end, *device);
+                    None
+                }
+            },
+        }
+    }
+
+    fn configured(&mut self, end: Ps, device: Device) {
+        self.enumeration = None;
+        self.port = Port::Configured;
+        self.attempts = 0;
+        self.generation += 1;
+        self.configured_at = end;
+        if let Some(acm) = device.configuration.console() {
+            self.console.attach(acm, device.address, &self.config.poll, end);
+        }
+        if self.config.storage.enabled
+            && self.storage_losses < MAX_STORAGE_LOSSES
+            && let Some(msc) = device.configuration.storage()
+        {
+            self.storage.attach(msc, device.address, &self.config.poll, end);
+        }
+        let (vid, pid) = (device.descriptor.vid, device.descriptor.pid);
+        self.device = Some(device);
+        self.note(end, Event::Configured { generation: self.generation, vid, pid });
+    }
+
+    fn console_notice(&mut self, end: Ps, notice: cdc::Notice) -> Option<Problem> {
+        match notice {
+            cdc::Notice::Opened => self.note(end, Event::ConsoleOpened),
+            cdc::Notice::Closed => self.note(end, Event::ConsoleClosed),
+            cdc::Notice::Lost(e) => return Some(Problem::Lost(format!("console: {e}"))),
+        }
+        None
+    }
+
+    fn storage_notice(&mut self, end: Ps, notice: msc::Notice) -> Option<Problem> {
+        match notice {
+            msc::Notice::Ready { blocks, block_size, write_protected } => {
+                self.note(end, Event::StorageReady { blocks, block_size, write_protected });
+            }
+            msc::Notice::MediumGone => self.note(end, Event::MediumGone),
+            msc::Notice::Lost(e) => {
+                self.storage_losses = self.storage_losses.saturating_add(1);
+                return Some(Problem::Lost(format!("mass storage: {e}")));
+            }
+        }
+        None
+    }
+
+    /// Runs the drivers' timers and gives the control pipe its next transfer.
+    fn serve(&mut self, t: Ps) -> Option<Problem> {
+        self.console.wake(t);
+        if self.storage.wake(t) {
+            self.abandon(Source::Storage);
+        }
+        if let Some(finished) = self.control.expire(t) {
+            self.abandon(Source::Control);
+            let problem = self.control_finished(t, finished);
+            if problem.is_some() {
+                return problem;
+            }
+        }
+        if self.control.is_idle() {
+            let now = self.bus_free.max(t);
+            if let Some(enumeration) = &self.enumeration {
+                self.control.start(Owner::Enumeration, enumeration.request(), enumeration.ready_at().max(t));
+            } else if let Some(request) = self.console.control_request() {
+                self.control.start(Owner::Console, request, now);
+            } else if let Some(request) = self.storage.control_request() {
+                self.control.start(Owner::Storage, request, now);
+            }
+        }
+        None
+    }
+
+    fn abandon(&mut self, source: Source) {
+        if self.in_flight.as_ref().is_some_and(|f| f.source == source) {
+            self.in_flight = None;
+        }
+    }
+
+    fn wanted(&self, source: Source) -> Option<Ps> {
+        match source {
+            Source::Notify => self.console.wanted(Channel::Notify),
+            Source::Control => self.control.ready_at(),
+            Source::ConsoleIn => self.console.wanted(Channel::In),
+            Source::ConsoleOut => self.console.wanted(Channel::Out),
+            Source::Storage => self.storage.wanted(),
+        }
+    }
+
+    fn transaction(&self, source: Source) -> Option<Transaction> {
+        match source {
+            Source::Notify => self.console.transaction(Channel::Notify),
+            Source::Control => self.control.transaction(),
+            Source::ConsoleIn => self.console.transaction(Channel::In),
+            Source::ConsoleOut => self.console.transaction(Channel::Out),
+            Source::Storage => self.storage.transaction(),
+        }
+    }
+
+    /// Chooses the next transaction and returns the time of the next event.
+    fn plan(&mut self, t: Ps) -> Ps {
+        match self.port {
+            Port::Detached | Port::Failed => return t + PORT_POLL,
+            Port::Debouncing | Port::Resetting => return self.until.min(t + PORT_POLL),
+            Port::Enumerating | Port::Configured => {}
+        }
+        // A transaction that has begun is left to its end; one that has not may give way to something that became ready.
+        if self.in_flight.as_ref().is_some_and(|f| f.start > t) {
+            self.in_flight = None;
+        }
+        if self.in_flight.is_none() {
+            self.choose(t);
+        }
+        let timers = [self.console.wake_at(), self.storage.wake_at(), self.control.deadline()];
+        let timer = timers.into_iter().flatten().min().map(|at| at.max(t + 1));
+        let seen_at = self.in_flight.as_ref().map(|f| f.seen_at);
+        [Some(self.next_sof), timer, seen_at].into_iter().flatten().min().unwrap_or(self.next_sof)
+    }
+
+    fn choose(&mut self, t: Ps) {
+        let free = self.bus_free.max(t);
+        let bulk = (0..BULK.len()).map(|i| BULK[(self.turn + i) % BULK.len()]);
+        let chosen = [Source::Notify, Source::Control]
+            .into_iter()
+            .chain(bulk)
+            .filter_map(|source| Some((self.wanted(source)?.max(free), source)))
+            .reduce(|best, other| if other.0 < best.0 { other } else { best });
+        let Some((start, source)) = chosen else { return };
+        let Some(transaction) = self.transaction(source) else { return };
+        if start + transaction.longest() > self.next_sof {
+            return;
+        }
+        let seen_at = start + transaction.seen_after();
+        self.in_flight = Some(InFlight { source, transaction, start, seen_at });
+    }
+}
+
+#[derive(Debug)]
+enum Problem {
+    /// Enumeration failed for this reason.
+    Enumeration(String),
+    /// A driver lost its device for this reason.
+    Lost(String),
+}

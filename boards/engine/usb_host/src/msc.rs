@@ -1,0 +1,629 @@
+//! The mass-storage driver: gets a drive ready, carries out block requests, and copes with its sense data.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::bot::{Bot, BotError, BotResult, Data};
+use crate::bus::{PS_PER_MS, PS_PER_US, Ps};
+use crate::config::{PollConfig, StorageConfig};
+use crate::control::Request;
+use crate::descriptors::MassStorage;
+use crate::scsi::{self, Inquiry, Sense};
+use crate::transaction::{Outcome, Transaction, TransferError};
+
+/// Requests that are queued or whose completion has not been taken.
+const MAX_REQUESTS: usize = 64;
+/// Largest request.
+const MAX_REQUEST_BYTES: u64 = 16 << 20;
+/// How often a command is repeated after an error.
+const MAX_RETRIES: u32 = 3;
+/// How often, and how soon, a drive that is becoming ready is asked again.
+const MAX_WAITS: u32 = 50;
+const WAIT: Ps = 100 * PS_PER_MS;
+
+/// Names a block request; never reused.
+pub type RequestId = u64;
+
+/// Why a block request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageError {
+    /// There is no drive, or it went away.
+    Disconnected,
+    NoMedium,
+    WriteProtected,
+    /// The blocks asked for and the number of blocks that there are.
+    OutOfRange {
+        lba: u64,
+        count: u64,
+        blocks: u64,
+    },
+    /// The data of a write is not a whole number of blocks of this size, or a request has none.
+    Unaligned {
+        bytes: usize,
+        block_size: u32,
+    },
+    /// More than 16 MiB in one request.
+    TooLarge,
+    /// 64 requests are waiting, or completed and not taken.
+    QueueFull,
+    /// The device refused the command.
+    Refused(Sense),
+    /// The device reported success for less than the whole command.
+    Short,
+    Transport(BotError),
+}
+
+impl std::fmt::Display for StorageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StorageError::Disconnected => f.write_str("the drive is not connected"),
+            StorageError::NoMedium => f.write_str("the drive has no medium"),
+            StorageError::WriteProtected => f.write_str("the drive is write-protected"),
+            StorageError::OutOfRange { lba, count, blocks } => {
+                write!(f, "blocks {lba} to {} of a drive of {blocks} blocks", lba.saturating_add(*count))
+            }
+            StorageError::Unaligned { bytes, block_size } => {
+                write!(f, "{bytes} bytes are not one or more blocks of {block_size}")
+            }
+            StorageError::TooLarge => f.write_str("more than 16 MiB in one request"),
+            StorageError::QueueFull => f.write_str("64 requests are already waiting or not collected"),
+            StorageError::Refused(s) => {
+                write!(f, "the drive refused the command: sense {:x}/{:02x}/{:02x}", s.key, s.asc, s.ascq)
+            }
+            StorageError::Short => f.write_str("the drive processed only a part of the command"),
+            StorageError::Transport(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StorageError {}
+
+#[derive(Debug)]
+enum Op {
+    Read { lba: u64, count: u64 },
+    Write { lba: u64, data: Vec<u8> },
+    Synchronize,
+    Eject,
+    PreventRemoval(bool),
+}
+
+#[derive(Debug)]
+struct Job {
+    id: RequestId,
+    op: Op,
+    /// Blocks already transferred.
+    done: u64,
+    read: Vec<u8>,
+    /// Commands of this request that the device refused.
+    refusals: u32,
+}
+
+/// A drive that is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriveInfo {
+    pub inquiry: Inquiry,
+    pub blocks: u64,
+    pub block_size: u32,
+    pub write_protected: bool,
+}
+
+/// Something the host has to report or act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    Ready { blocks: u64, block_size: u32, write_protected: bool },
+    MediumGone,
+    /// The transport does not work any more; the port must be reset.
+    Lost(BotError),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    MaxLun,
+    Inquiry,
+    Probe,
+    Capacity,
+    Mode,
+    Transfer,
+    /// REQUEST SENSE after this command failed.
+    Sense(Failed),
+    Wait(Ps),
+    Idle,
+    Offline,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failed {
+    Inquiry,
+    Probe,
+    Capacity,
+    Mode,
+    Transfer,
+}
+
+#[derive(Debug)]
+struct Drive {
+    bot: Bot,
+    interface: u8,
+    step: Step,
+    max_lun_sent: bool,
+    retries: u32,
+    waits: u32,
+    next_poll: Option<Ps>,
+    inquiry: Inquiry,
+    capacity: Option<(u64, u32)>,
+    write_protected: bool,
+    ready: bool,
+}
+
+#[derive(Debug)]
+pub struct Storage {
+    config: StorageConfig,
+    drive: Option<Drive>,
+    queue: VecDeque<Job>,
+    completions: BTreeMap<RequestId, Result<Vec<u8>, StorageError>>,
+    last_id: RequestId,
+}
+
+impl Storage {
+    pub fn new(config: StorageConfig) -> Storage {
+        Storage { config, drive: None, queue: VecDeque::new(), completions: BTreeMap::new(), last_id: 0 }
+    }
+
+    /// The device was configured at `now` and has this interface.
+    pub fn attach(&mut self, msc: MassStorage, address: u8, poll: &PollConfig, now: Ps) {
+        let timeout = self.config.command_timeout_us * PS_PER_US;
+        self.drive = Some(Drive {
+            bot: Bot::new(msc, address, poll, timeout, now),
+            interface: msc.interface,
+            step: Step::MaxLun,
+            max_lun_sent: false,
+            retries: 0,
+            waits: 0,
+            next_poll: None,
+            inquiry: Inquiry::default(),
+            capacity: None,
+            write_protected: false,
+            ready: false,
+        });
+    }
+
+    /// The device is gone or was reset: every waiting request fails.
+    pub fn detach(&mut self) {
+        self.drive = None;
+        self.fail_all(&StorageError::Disconnected);
+    }
+
+    pub fn is_present(&self) -> bool {
+        self.drive.is_some()
+    }
+
+    pub fn info(&self) -> Option<DriveInfo> {
+        let drive = self.drive.as_ref().filter(|d| d.ready)?;
+        let (blocks, block_size) = drive.capacity?;
+        Some(DriveInfo {
+            inquiry: drive.inquiry.clone(),
+            blocks,
+            block_size,
+            write_protected: drive.write_protected,
+        })
+    }
+
+    pub fn read(&mut self, lba: u64, count: u64) -> Result<RequestId, StorageError> {
+        let size = u64::from(self.block_size());
+        if count.saturating_mul(size) > MAX_REQUEST_BYTES {
+            return Err(StorageError::TooLarge);
+        }
+        self.push(Op::Read { lba, count })
+    }
+
+    pub fn write(&mut self, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
+        if data.len() as u64 > MAX_REQUEST_BYTES {
+            return Err(StorageError::TooLarge);
+        }
+        self.push(Op::Write { lba, data })
+    }
+
+    pub fn synchronize(&mut self) -> Result<RequestId, StorageError> {
+        self.push(Op::Synchronize)
+    }
+
+    pub fn eject(&mut self) -> Result<RequestId, StorageError> {
+        self.push(Op::Eject)
+    }
+
+    pub fn prevent_removal(&mut self, prevent: bool) -> Result<RequestId, StorageError> {
+        self.push(Op::PreventRemoval(prevent))
+    }
+
+    pub fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
+        self.completions.remove(&id)
+    }
+
+    fn block_size(&self) -> u32 {
+        self.capacity().map_or(512, |c| c.1)
+    }
+
+    fn capacity(&self) -> Option<(u64, u32)> {
+        self.drive.as_ref()?.capacity
+    }
+
+    fn push(&mut self, op: Op) -> Result<RequestId, StorageError> {
+        match &self.drive {
+            None => return Err(StorageError::Disconnected),
+            Some(d) if d.step == Step::Offline => return Err(StorageError::Disconnected),
+            Some(_) => {}
+        }
+        if self.queue.len() + self.completions.len() >= MAX_REQUESTS {
+            return Err(StorageError::QueueFull);
+        }
+        let job = Job { id: self.last_id + 1, op, done: 0, read: Vec::new(), refusals: 0 };
+        job.check(self.capacity().map_or(u64::from(u32::MAX), |c| c.0), self.block_size())?;
+        self.last_id = job.id;
+        self.queue.push_back(job);
+        Ok(self.last_id)
+    }
+
+    pub fn wake_at(&self) -> Option<Ps> {
+        let drive = self.drive.as_ref()?;
+        match drive.step {
+            Step::Wait(until) => Some(until),
+            Step::Idle => drive.next_poll,
+            _ => drive.bot.wake_at(),
+        }
+    }
+
+    /// Does what is due at `now`; returns whether a running command was aborted.
+    pub fn wake(&mut self, now: Ps) -> bool {
+        let Some(drive) = self.drive.as_mut() else { return false };
+        match drive.step {
+            Step::Wait(until) if until <= now => self.begin(Step::Probe, now),
+            Step::Idle if !self.queue.is_empty() => {
+                let next = if drive.ready { Step::Transfer } else { Step::Probe };
+                self.begin(next, now);
+            }
+            Step::Idle if drive.next_poll.is_some_and(|at| at <= now) => self.begin(Step::Probe, now),
+            _ => return drive.bot.wake(now),
+        }
+        false
+    }
+
+    pub fn wanted(&self) -> Option<Ps> {
+        self.drive.as_ref()?.bot.wanted()
+    }
+
+    pub fn transaction(&self) -> Option<Transaction> {
+        self.drive.as_ref()?.bot.transaction()
+    }
+
+    pub fn finish(&mut self, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
+        let result = self.drive.as_mut()?.bot.finish(sent, end, outcome)?;
+        self.command_done(end, result)
+    }
+
+    pub fn control_request(&mut self) -> Option<Request> {
+        let drive = self.drive.as_mut()?;
+        if drive.step == Step::MaxLun {
+            if drive.max_lun_sent {
+                return None;
+            }
+            drive.max_lun_sent = true;
+            return Some(Request::new(0xa1, 0xfe, 0, u16::from(drive.interface), 1));
+        }
+        drive.bot.control_request()
+    }
+
+    pub fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
+        let drive = self.drive.as_mut()?;
+        if drive.step == Step::MaxLun {
+            return match result {
+                // A drive with one LUN may stall GET MAX LUN (BOT 1.0 section 3.2).
+                Ok(_) | Err(TransferError::Stall) => {
+                    self.begin(Step::Inquiry, end);
+                    None
+                }
+                Err(e) => self.lost(BotError::Transfer(e)),
+            };
+        }
+        let result = drive.bot.control_done(end, result)?;
+        self.command_done(end, result)
+    }
+
+    /// Starts the command of `step`.
+    fn begin(&mut self, step: Step, now: Ps) {
+        let Some(drive) = self.drive.as_mut() else { return };
+        drive.step = step;
+        let (cdb, data) = match step {
+            Step::Inquiry => {
+                (scsi::six(scsi::INQUIRY, scsi::INQUIRY_LENGTH as u8), Data::In(scsi::INQUIRY_LENGTH))
+            }
+            Step::Probe => (scsi::six(scsi::TEST_UNIT_READY, 0), Data::None),
+            Step::Capacity => (scsi::ten(scsi::READ_CAPACITY_10, 0, 0), Data::In(scsi::CAPACITY_LENGTH)),
+            Step::Mode => (scsi::mode_sense(), Data::In(scsi::MODE_LENGTH)),
+            Step::Sense(_) => {
+                (scsi::six(scsi::REQUEST_SENSE, scsi::SENSE_LENGTH as u8), Data::In(scsi::SENSE_LENGTH))
+            }
+            Step::Transfer => {
+                let (blocks, size) = drive.capacity.unwrap_or((0, 512));
+                let Some(job) = self.queue.front() else { return self.idle(now) };
+                // The medium may have changed since the request was accepted.
+                if let Err(e) = job.check(blocks, size) {
+                    return self.complete(Err(e), now);
+                }
+                job.command(self.config.max_blocks_per_command.max(1), size)
+            }
+            Step::MaxLun | Step::Wait(_) | Step::Idle | Step::Offline => return,
+        };
+        drive.bot.start(now, &cdb, data);
+    }
+
+    /// Nothing is running: start the next request or wait for one.
+    fn idle(&mut self, now: Ps) {
+        let interval = self.config.poll_interval_us;
+        let Some(drive) = self.drive.as_mut() else { return };
+        drive.step = Step::Idle;
+        drive.retries = 0;
+        drive.waits = 0;
+        drive.next_poll = interval.map(|us| now + us.max(1) * PS_PER_US);
+        if drive.ready && !self.queue.is_empty() {
+            self.begin(Step::Transfer, now);
+        }
+    }
+
+    fn command_done(&mut self, end: Ps, result: BotResult) -> Option<Notice> {
+        let drive = self.drive.as_mut()?;
+        let step = drive.step;
+        let (passed, data, residue) = match result {
+            BotResult::Status { passed, data, residue } => (passed, data, residue),
+            BotResult::Dead(why) => return self.lost(why),
+            BotResult::Recovered(why) => {
+                drive.retries += 1;
+                if drive.retries > MAX_RETRIES {
+                    return self.lost(why);
+                }
+                let again = if let Step::Sense(_) = step { Step::Probe } else { step };
+                self.begin(again, end);
+                return None;
+            }
+        };
+        let failed = match step {
+            Step::Sense(after) => {
+                let sense = if passed { scsi::parse_sense(&data) } else { Sense::default() };
+                return self.sensed(after, sense, end);
+            }
+            Step::Inquiry if passed => {
+                drive.inquiry = scsi::parse_inquiry(&data);
+                self.begin(Step::Probe, end);
+                return None;
+            }
+            Step::Probe if passed && drive.ready => {
+                self.idle(end);
+                return None;
+            }
+            Step::Probe if passed => {
+                self.begin(Step::Capacity, end);
+                return None;
+            }
+            Step::Capacity if passed => match scsi::parse_capacity(&data) {
+                Some(capacity) => {
+                    drive.capacity = Some(capacity);
+                    self.begin(Step::Mode, end);
+                    return None;
+                }
+                None => return self.sensed(Failed::Capacity, Sense::default(), end),
+            },
+            Step::Mode if passed => {
+                drive.write_protected = scsi::parse_write_protected(&data);
+                return self.ready(end);
+            }
+            Step::Transfer if passed => {
+                self.transferred(data, residue, end);
+                return None;
+            }
+            Step::Inquiry => Failed::Inquiry,
+            Step::Probe => Failed::Probe,
+            Step::Capacity => Failed::Capacity,
+            Step::Mode => Failed::Mode,
+            Step::Transfer => Failed::Transfer,
+            Step::MaxLun | Step::Wait(_) | Step::Idle | Step::Offline => return None,
+        };
+        self.begin(Step::Sense(failed), end);
+        None
+    }
+
+    fn ready(&mut self, end: Ps) -> Option<Notice> {
+        let drive = self.drive.as_mut()?;
+        drive.ready = true;
+        let (blocks, block_size) = drive.capacity?;
+        let write_protected = drive.write_protected;
+        self.idle(end);
+        Some(Notice::Ready { blocks, block_size, write_protected })
+    }
+
+    /// A part of the first request succeeded.
+    fn transferred(&mut self, data: Vec<u8>, residue: u32, end: Ps) {
+        let limit = u64::from(self.config.max_blocks_per_command.max(1));
+        let Some(drive) = self.drive.as_mut() else { return };
+        let Some(job) = self.queue.front_mut() else { return self.idle(end) };
+        let size = drive.capacity.map_or(512, |c| c.1);
+        let part = job.part(limit, size);
+        let whole = match job.op {
+            Op::Read { .. } => data.len() as u64 == part * u64::from(size),
+            _ => true,
+        };
+        if !whole || residue != 0 {
+            drive.retries += 1;
+            if drive.retries > MAX_RETRIES {
+                self.complete(Err(StorageError::Short), end);
+            } else {
+                self.begin(Step::Transfer, end);
+            }
+            return;
+        }
+        drive.retries = 0;
+        job.read.extend(data);
+        job.done += part;
+        if matches!(job.op, Op::Eject) {
+            drive.ready = false;
+            drive.capacity = None;
+        }
+        if job.remaining(size) == 0 {
+            let read = std::mem::take(&mut job.read);
+            self.complete(Ok(read), end);
+        } else {
+            self.begin(Step::Transfer, end);
+        }
+    }
+
+    /// Ends the first request.
+    fn complete(&mut self, result: Result<Vec<u8>, StorageError>, end: Ps) {
+        if let Some(job) = self.queue.pop_front() {
+            self.completions.insert(job.id, result);
+        }
+        self.idle(end);
+    }
+
+    fn fail_all(&mut self, error: &StorageError) {
+        for job in self.queue.drain(..) {
+            self.completions.insert(job.id, Err(error.clone()));
+        }
+    }
+
+    fn lost(&mut self, why: BotError) -> Option<Notice> {
+        self.drive.as_mut()?.step = Step::Offline;
+        self.fail_all(&StorageError::Transport(why.clone()));
+        Some(Notice::Lost(why))
+    }
+
+    fn medium_gone(&mut self, error: &StorageError, end: Ps) -> Option<Notice> {
+        self.fail_all(error);
+        let drive = self.drive.as_mut()?;
+        let was_ready = std::mem::replace(&mut drive.ready, false);
+        drive.capacity = None;
+        self.idle(end);
+        was_ready.then_some(Notice::MediumGone)
+    }
+
+    /// Decides what to do about a failed command.
+    fn sensed(&mut self, after: Failed, sense: Sense, end: Ps) -> Option<Notice> {
+        if after == Failed::Transfer
+            && let Some(job) = self.queue.front_mut()
+        {
+            job.refusals += 1;
+            if job.refusals > MAX_WAITS {
+                self.complete(Err(StorageError::Refused(sense)), end);
+                return None;
+            }
+            if sense.key == scsi::KEY_UNIT_ATTENTION {
+                job.done = 0;
+                job.read.clear();
+            }
+        }
+        let drive = self.drive.as_mut()?;
+        match sense.key {
+            scsi::KEY_NOT_READY if sense.asc == scsi::ASC_MEDIUM_NOT_PRESENT => {
+                return self.medium_gone(&StorageError::NoMedium, end);
+            }
+            scsi::KEY_NOT_READY => {
+                drive.waits += 1;
+                if drive.waits > MAX_WAITS {
+                    return self.medium_gone(&StorageError::Refused(sense), end);
+                }
+                drive.step = Step::Wait(end + WAIT);
+                return None;
+            }
+            // Power-on, reset or medium change: what is known about the medium is void.
+            scsi::KEY_UNIT_ATTENTION => {
+                drive.waits += 1;
+                if drive.waits > MAX_WAITS {
+                    return self.medium_gone(&StorageError::Refused(sense), end);
+                }
+                drive.ready = false;
+                drive.capacity = None;
+                self.begin(Step::Probe, end);
+                return None;
+            }
+            _ => {}
+        }
+        match after {
+            Failed::Inquiry => self.begin(Step::Probe, end),
+            Failed::Mode => {
+                drive.write_protected = false;
+                return self.ready(end);
+            }
+            Failed::Probe | Failed::Capacity => {
+                drive.retries += 1;
+                if drive.retries > MAX_RETRIES {
+                    return self.medium_gone(&StorageError::Refused(sense), end);
+                }
+                self.begin(Step::Probe, end);
+            }
+            Failed::Transfer => {
+                let optional = matches!(
+                    self.queue.front().map(|j| &j.op),
+                    Some(Op::Synchronize | Op::PreventRemoval(_))
+                );
+                drive.retries += 1;
+                match sense.key {
+                    scsi::KEY_DATA_PROTECT => {
+                        drive.write_protected = true;
+                        self.complete(Err(StorageError::WriteProtected), end);
+                    }
+                    // A drive without a cache or a lock has nothing to do for these commands.
+                    scsi::KEY_ILLEGAL_REQUEST if optional => self.complete(Ok(Vec::new()), end),
+                    scsi::KEY_ILLEGAL_REQUEST => self.complete(Err(StorageError::Refused(sense)), end),
+                    _ if drive.retries > MAX_RETRIES => self.complete(Err(StorageError::Refused(sense)), end),
+                    _ => self.begin(Step::Transfer, end),
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Job {
+    fn check(&self, blocks: u64, block_size: u32) -> Result<(), StorageError> {
+        let (lba, bytes) = match &self.op {
+            Op::Read { lba, count } => (*lba, (*count * u64::from(block_size)) as usize),
+            Op::Write { lba, data } => (*lba, data.len()),
+            Op::Synchronize | Op::Eject | Op::PreventRemoval(_) => return Ok(()),
+        };
+        if bytes == 0 || bytes % block_size as usize != 0 {
+            return Err(StorageError::Unaligned { bytes, block_size });
+        }
+        let count = bytes as u64 / u64::from(block_size);
+        if lba.checked_add(count).is_none_or(|end| end > blocks) {
+            return Err(StorageError::OutOfRange { lba, count, blocks });
+        }
+        Ok(())
+    }
+
+    /// Blocks still to be transferred; 1 for a command without data that has not run.
+    fn remaining(&self, block_size: u32) -> u64 {
+        let total = match &self.op {
+            Op::Read { count, .. } => *count,
+            Op::Write { data, .. } => data.len() as u64 / u64::from(block_size),
+            Op::Synchronize | Op::Eject | Op::PreventRemoval(_) => 1,
+        };
+        total.saturating_sub(self.done)
+    }
+
+    /// Blocks that the next command transfers.
+    fn part(&self, limit: u64, block_size: u32) -> u64 {
+        self.remaining(block_size).min(limit)
+    }
+
+    fn command(&self, limit: u16, block_size: u32) -> (Vec<u8>, Data) {
+        let part = self.part(u64::from(limit), block_size);
+        let bytes = part as usize * block_size as usize;
+        let ten = |opcode, lba: u64| scsi::ten(opcode, (lba + self.done) as u32, part as u16);
+        match &self.op {
+            Op::Read { lba, .. } => (ten(scsi::READ_10, *lba), Data::In(bytes)),
+            Op::Write { lba, data } => {
+                let from = self.done as usize * block_size as usize;
+                (ten(scsi::WRITE_10, *lba), Data::Out(data[from..from + bytes].to_vec()))
+            }
+            Op::Synchronize => (scsi::ten(scsi::SYNCHRONIZE_CACHE_10, 0, 0), Data::None),
+            Op::Eject => (scsi::eject(), Data::None),
+            Op::PreventRemoval(prevent) => (scsi::prevent_removal(*prevent), Data::None),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A bulk or interrupt endpoint as the host keeps it: data toggle, retries, and when to try again.
+
+use crate::bus::Ps;
+use crate::transaction::{Outcome, Token, Transaction, TransferError};
+
+/// A transaction without an answer is tried this often (USB 2.0 section 10.2.6).
+pub const TRIES: u8 = 3;
+/// Packets with the wrong toggle in a row before the endpoint is given up.
+pub const MAX_DUPLICATES: u8 = 16;
+
+/// When an endpoint is tried again.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    /// Bulk: `busy` after a NAK, and `idle` once nothing has moved for `idle_after`.
+    Bulk { busy: Ps, idle: Ps, idle_after: Ps },
+    /// Interrupt: once per interval.
+    Interrupt { interval: Ps },
+}
+
+/// How far one transaction brought a pipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    Sent,
+    Received(Vec<u8>),
+    /// Nothing moved; try again at `ready_at`.
+    Pending,
+    /// STALL: the endpoint must be cleared.
+    Halted,
+    Failed(TransferError),
+}
+
+#[derive(Clone, Debug)]
+pub struct Pipe {
+    address: u8,
+    number: u8,
+    max_packet: usize,
+    data1: bool,
+    errors: u8,
+    duplicates: u8,
+    ready_at: Ps,
+    last_progress: Ps,
+    pace: Pace,
+}
+
+impl Pipe {
+    /// `endpoint` is bEndpointAddress; its direction bit is the caller's business.
+    pub fn new(address: u8, endpoint: u8, max_packet: usize, pace: Pace, now: Ps) -> Pipe {
+        Pipe {
+            address,
+            number: endpoint & 0x0f,
+            max_packet,
+            data1: false,
+            errors: 0,
+            duplicates: 0,
+            ready_at: now,
+            last_progress: now,
+            pace,
+        }
+    }
+
+    pub fn ready_at(&self) -> Ps {
+        self.ready_at
+    }
+
+    pub fn max_packet(&self) -> usize {
+        self.max_packet
+    }
+
+    /// New work for an idle pipe: poll it briskly again.
+    pub fn restart(&mut self, now: Ps) {
+        self.ready_at = now;
+        self.last_progress = now;
+        self.errors = 0;
+        self.duplicates = 0;
+    }
+
+    /// CLEAR_FEATURE(ENDPOINT_HALT) succeeded: the toggle is DATA0 again (USB 2.0 section 9.4.5).
+    pub fn cleared(&mut self, now: Ps) {
+        self.data1 = false;
+        self.restart(now);
+    }
+
+    pub fn input(&self) -> Transaction {
+        Transaction {
+            address: self.address,
+            endpoint: self.number,
+            token: Token::In { max_packet: self.max_packet },
+        }
+    }
+
+    pub fn output(&self, data: Vec<u8>) -> Transaction {
+        Transaction {
+            address: self.address,
+            endpoint: self.number,
+            token: Token::Out { data1: self.data1, data },
+        }
+    }
+
+    pub fn finish(&mut self, end: Ps, outcome: Outcome) -> Progress {
+        self.ready_at = match self.pace {
+            Pace::Bulk { .. } => end,
+            Pace::Interrupt { interval } => end + interval,
+        };
+        match outcome {
+            Outcome::Ack => {
+                self.moved(end);
+                Progress::Sent
+            }
+            Outcome::Data { data1, bytes } if data1 == self.data1 => {
+                self.moved(end);
+                Progress::Received(bytes)
+            }
+            // The device missed our ACK and repeats itself: acknowledge and discard (USB 2.0 section 8.6.4).
+            Outcome::Data { .. } => {
+                self.errors = 0;
+                self.duplicates = self.duplicates.saturating_add(1);
+                if self.duplicates >= MAX_DUPLICATES {
+                    return Progress::Failed(TransferError::Toggle);
+                }
+                Progress::Pending
+            }
+            Outcome::Nak => {
+                self.errors = 0;
+                if let Pace::Bulk { busy, idle, idle_after } = self.pace {
+                    self.ready_at = end + if end - self.last_progress < idle_after { busy } else { idle };
+                }
+                Progress::Pending
+            }
+            Outcome::Stall => Progress::Halted,
+            Outcome::Timeout => {
+                self.errors = self.errors.saturating_add(1);
+                if self.errors >= TRIES {
+                    return Progress::Failed(TransferError::NoAnswer);
+                }
+                Progress::Pending
+            }
+            Outcome::Babble => Progress::Failed(TransferError::Babble),
+        }
+    }
+
+    fn moved(&mut self, end: Ps) {
+        self.data1 = !self.data1;
+        self.errors = 0;
+        self.duplicates = 0;
+        self.last_progress = end;
+    }
+}

@@ -1,0 +1,136 @@
+//! SCSI commands and their data (SPC-4, SBC-3; the subset that a PC sends to a flash drive).
+
+pub const TEST_UNIT_READY: u8 = 0x00;
+pub const REQUEST_SENSE: u8 = 0x03;
+pub const INQUIRY: u8 = 0x12;
+pub const MODE_SENSE_6: u8 = 0x1a;
+pub const START_STOP_UNIT: u8 = 0x1b;
+pub const PREVENT_ALLOW_MEDIUM_REMOVAL: u8 = 0x1e;
+pub const READ_CAPACITY_10: u8 = 0x25;
+pub const READ_10: u8 = 0x28;
+pub const WRITE_10: u8 = 0x2a;
+pub const SYNCHRONIZE_CACHE_10: u8 = 0x35;
+
+pub const INQUIRY_LENGTH: usize = 36;
+pub const SENSE_LENGTH: usize = 18;
+pub const CAPACITY_LENGTH: usize = 8;
+/// A PC asks for 192 bytes of mode pages, because some drives mishandle a request for the four bytes it needs.
+pub const MODE_LENGTH: usize = 192;
+
+/// A six-byte command without a data address.
+pub fn six(opcode: u8, allocation: u8) -> Vec<u8> {
+    vec![opcode, 0, 0, 0, allocation, 0]
+}
+
+/// MODE SENSE(6) for all pages (page code 0x3f).
+pub fn mode_sense() -> Vec<u8> {
+    vec![MODE_SENSE_6, 0, 0x3f, 0, MODE_LENGTH as u8, 0]
+}
+
+/// START STOP UNIT: eject (LOEJ = 1, START = 0).
+pub fn eject() -> Vec<u8> {
+    six(START_STOP_UNIT, 0x02)
+}
+
+/// PREVENT ALLOW MEDIUM REMOVAL.
+pub fn prevent_removal(prevent: bool) -> Vec<u8> {
+    six(PREVENT_ALLOW_MEDIUM_REMOVAL, u8::from(prevent))
+}
+
+/// A ten-byte command with a block address and a block count.
+pub fn ten(opcode: u8, lba: u32, blocks: u16) -> Vec<u8> {
+    let (a, n) = (lba.to_be_bytes(), blocks.to_be_bytes());
+    vec![opcode, 0, a[0], a[1], a[2], a[3], 0, n[0], n[1], 0]
+}
+
+/// Sense data of a failed command (SPC-4 section 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sense {
+    pub key: u8,
+    /// Additional sense code and its qualifier.
+    pub asc: u8,
+    pub ascq: u8,
+}
+
+pub const KEY_NOT_READY: u8 = 0x2;
+pub const KEY_ILLEGAL_REQUEST: u8 = 0x5;
+pub const KEY_UNIT_ATTENTION: u8 = 0x6;
+pub const KEY_DATA_PROTECT: u8 = 0x7;
+pub const ASC_MEDIUM_NOT_PRESENT: u8 = 0x3a;
+
+/// Parses fixed-format sense data; anything else counts as "no sense".
+pub fn parse_sense(data: &[u8]) -> Sense {
+    match *data {
+        [code, _, key, ..] if matches!(code & 0x7f, 0x70 | 0x71) => Sense {
+            key: key & 0x0f,
+            asc: data.get(12).copied().unwrap_or(0),
+            ascq: data.get(13).copied().unwrap_or(0),
+        },
+        _ => Sense::default(),
+    }
+}
+
+/// INQUIRY's standard data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inquiry {
+    pub removable: bool,
+    pub vendor: String,
+    pub product: String,
+    pub revision: String,
+}
+
+pub fn parse_inquiry(data: &[u8]) -> Inquiry {
+    let text = |from: usize, to: usize| {
+        let bytes = data.get(from..to.min(data.len())).unwrap_or(&[]);
+        let text: String = bytes.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { ' ' }).collect();
+        text.trim().to_string()
+    };
+    Inquiry {
+        removable: data.get(1).is_some_and(|b| b & 0x80 != 0),
+        vendor: text(8, 16),
+        product: text(16, 32),
+        revision: text(32, 36),
+    }
+}
+
+/// Number of blocks and block size from READ CAPACITY(10).
+pub fn parse_capacity(data: &[u8]) -> Option<(u64, u32)> {
+    let word = |at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
+    let (last, size) = (word(0)?, word(4)?);
+    // 0xffffffff means that READ CAPACITY(16) would be needed; no full-speed drive has 2 TiB.
+    (last != u32::MAX && matches!(size, 512 | 1024 | 2048 | 4096)).then_some((u64::from(last) + 1, size))
+}
+
+/// The WP bit of MODE SENSE(6)'s header (SBC-3 section 6.4.1); missing data means writable.
+pub fn parse_write_protected(data: &[u8]) -> bool {
+    data.get(2).is_some_and(|b| b & 0x80 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_big_endian() {
+        assert_eq!(ten(READ_10, 0x0102_0304, 0x0506), [0x28, 0, 1, 2, 3, 4, 0, 5, 6, 0]);
+        assert_eq!(eject(), [0x1b, 0, 0, 0, 2, 0]);
+    }
+
+    #[test]
+    fn answers_of_any_length_parse() {
+        let mut random = crate::testing::Random::new(2);
+        for _ in 0..10_000 {
+            let data: Vec<u8> = (0..random.below(64)).map(|_| random.next_u64() as u8).collect();
+            assert!(parse_sense(&data).key < 16);
+            assert!(parse_inquiry(&data).product.len() <= 16);
+            let _ = parse_write_protected(&data);
+            if let Some((blocks, size)) = parse_capacity(&data) {
+                assert!(blocks > 0 && size.is_power_of_two());
+            }
+        }
+        assert_eq!(parse_capacity(&[0, 0, 7, 0xd7, 0, 0, 2, 0]), Some((2008, 512)));
+        assert_eq!(parse_capacity(&[0xff; 8]), None);
+        let sense = parse_sense(&[0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x3a, 0, 0, 0, 0, 0]);
+        assert_eq!(sense, Sense { key: 2, asc: 0x3a, ascq: 0 });
+    }
+}

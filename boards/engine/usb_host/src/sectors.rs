@@ -1,0 +1,203 @@
+//! A write-back sector cache that remembers what was written.
+//!
+//! The RP2040 boot ROM's volume ignores writes to its FAT and directory, so a sector that was written is answered from here for
+//! as long as the cache lives. Changes reach the drive at `flush`: file contents, then FAT, then everything else, each in
+//! ascending order. A failed operation is undone by `discard`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use crate::layout::{Layout, SECTOR};
+use crate::volume::{BlockDevice, Stage};
+
+/// Sectors kept that were only read.
+const MAX_CLEAN: usize = 8192;
+/// Longest single write to the drive, in sectors.
+const MAX_RUN: usize = 128;
+/// Sectors that are fetched together with one of a file that is being read.
+const READ_AHEAD: u64 = 31;
+
+type Data = Box<[u8; SECTOR]>;
+
+#[derive(Debug)]
+pub struct Sectors<D> {
+    device: D,
+    layout: Layout,
+    clean: BTreeMap<u64, Data>,
+    written: BTreeMap<u64, Data>,
+    dirty_content: BTreeSet<u64>,
+    dirty_metadata: BTreeSet<u64>,
+    /// What `written` held before the current operation.
+    before: BTreeMap<u64, Option<Data>>,
+    /// Whether `fatfs` is moving file contents rather than structures.
+    pub content: bool,
+    /// Accesses left to the current operation; a corrupt volume can lead `fatfs` in circles.
+    pub budget: u64,
+}
+
+impl<D: BlockDevice> Sectors<D> {
+    pub fn new(device: D, layout: Layout) -> Sectors<D> {
+        Sectors {
+            device,
+            layout,
+            clean: BTreeMap::new(),
+            written: BTreeMap::new(),
+            dirty_content: BTreeSet::new(),
+            dirty_metadata: BTreeSet::new(),
+            before: BTreeMap::new(),
+            content: false,
+            budget: 0,
+        }
+    }
+
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    pub fn device_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    pub fn into_device(self) -> D {
+        self.device
+    }
+
+    /// Forgets everything, so that the drive is read again.
+    pub fn forget(&mut self) {
+        self.clean.clear();
+        self.written.clear();
+        self.before.clear();
+        self.dirty_content.clear();
+        self.dirty_metadata.clear();
+    }
+
+    /// Undoes the changes since the last flush.
+    pub fn discard(&mut self) {
+        self.dirty_content.clear();
+        self.dirty_metadata.clear();
+        for (sector, data) in std::mem::take(&mut self.before) {
+            match data {
+                Some(data) => self.written.insert(sector, data),
+                None => self.written.remove(&sector),
+            };
+        }
+    }
+
+    fn spend(&mut self) -> io::Result<()> {
+        self.budget = self.budget.checked_sub(1).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "the FAT volume's structures lead in circles")
+        })?;
+        Ok(())
+    }
+
+    /// Reads from `position` (bytes, within the volume) to at most the end of its sector; 0 at the volume's end.
+    /// File contents that have to be read from the drive are fetched together with the sectors that follow.
+    pub fn read(&mut self, position: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.spend()?;
+        let sector = position / SECTOR as u64;
+        if sector >= self.layout.sectors || buf.is_empty() {
+            return Ok(0);
+        }
+        let offset = (position % SECTOR as u64) as usize;
+        let length = buf.len().min(SECTOR - offset);
+        let ahead = if self.content && sector >= self.layout.fat_end { READ_AHEAD } else { 0 };
+        let data = self.sector(sector, ahead)?;
+        buf[..length].copy_from_slice(&data[offset..offset + length]);
+        Ok(length)
+    }
+
+    /// Writes at `position` to at most the end of its sector; 0 at the volume's end.
+    pub fn write(&mut self, position: u64, bytes: &[u8]) -> io::Result<usize> {
+        self.spend()?;
+        let sector = position / SECTOR as u64;
+        if sector >= self.layout.sectors || bytes.is_empty() {
+            return Ok(0);
+        }
+        let offset = (position % SECTOR as u64) as usize;
+        let length = bytes.len().min(SECTOR - offset);
+        let fresh = self.content && offset == 0 && !self.dirty_content.contains(&sector);
+        let mut data = if length == SECTOR || fresh {
+            // New file contents: what the rest of the sector held does not matter and is not worth a read.
+            Box::new([0; SECTOR])
+        } else {
+            Box::new(*self.sector(sector, 0)?)
+        };
+        data[offset..offset + length].copy_from_slice(&bytes[..length]);
+        let old = self.written.get(&sector).or_else(|| self.clean.get(&sector));
+        let unchanged = old.is_some_and(|old| *old == data);
+        let is_fat = (self.layout.fat_start..self.layout.fat_end).contains(&sector);
+        if self.content && !is_fat {
+            self.dirty_metadata.remove(&sector);
+            self.dirty_content.insert(sector);
+        } else if unchanged {
+            return Ok(length);
+        } else if sector != 0 {
+            // The boot sector stays as it is on the drive: `fatfs` changes nothing in it but the "dirty" mark.
+            self.dirty_metadata.insert(sector);
+        }
+        let previous = self.written.insert(sector, data);
+        self.before.entry(sector).or_insert(previous);
+        Ok(length)
+    }
+
+    fn sector(&mut self, sector: u64, ahead: u64) -> io::Result<&[u8; SECTOR]> {
+        if !self.written.contains_key(&sector) && !self.clean.contains_key(&sector) {
+            self.fetch(sector, ahead)?;
+        }
+        Ok(self.written.get(&sector).or_else(|| self.clean.get(&sector)).expect("just fetched"))
+    }
+
+    fn fetch(&mut self, sector: u64, ahead: u64) -> io::Result<()> {
+        let limit = (sector + 1 + ahead).min(self.layout.sectors);
+        let known = |s: &u64| self.written.contains_key(s) || self.clean.contains_key(s);
+        let end = (sector + 1..limit).find(known).unwrap_or(limit);
+        let mut buf = vec![0; (end - sector) as usize * SECTOR];
+        self.device.read(self.layout.start + sector, &mut buf)?;
+        if self.clean.len() >= MAX_CLEAN {
+            self.clean.clear();
+        }
+        for (s, chunk) in (sector..end).zip(buf.chunks_exact(SECTOR)) {
+            let mut data: Data = Box::new([0; SECTOR]);
+            data.copy_from_slice(chunk);
+            if s == 0 {
+                // The boot ROM's boot sector has no signature, and `fatfs` insists on one.
+                data[510..].copy_from_slice(&[0x55, 0xaa]);
+            }
+            self.clean.insert(s, data);
+        }
+        Ok(())
+    }
+
+    /// Brings all changes to the drive.
+    ///
+    /// Errors: the drive's, and whether file contents or structures were being written.
+    pub fn flush(&mut self) -> Result<(), (Stage, io::Error)> {
+        let content: Vec<u64> = self.dirty_content.iter().copied().collect();
+        self.write_back(&content).map_err(|e| (Stage::Content, e))?;
+        let is_fat = |s: &u64| (self.layout.fat_start..self.layout.fat_end).contains(s);
+        let (fat, rest): (Vec<u64>, Vec<u64>) = self.dirty_metadata.iter().copied().partition(is_fat);
+        self.write_back(&fat).map_err(|e| (Stage::Structure, e))?;
+        self.write_back(&rest).map_err(|e| (Stage::Structure, e))?;
+        self.before.clear();
+        Ok(())
+    }
+
+    /// Writes ascending `sectors`, neighbours together.
+    fn write_back(&mut self, sectors: &[u64]) -> io::Result<()> {
+        let mut rest = sectors;
+        while let Some(&first) = rest.first() {
+            let run = rest.iter().zip(first..).take(MAX_RUN).take_while(|(s, expected)| *s == expected).count();
+            let mut buf = Vec::with_capacity(run * SECTOR);
+            for s in &rest[..run] {
+                buf.extend_from_slice(&self.written[s][..]);
+            }
+            self.device.write(self.layout.start + first, &buf)?;
+            for s in &rest[..run] {
+                self.dirty_content.remove(s);
+                self.dirty_metadata.remove(s);
+            }
+            rest = &rest[run..];
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! One transaction: token, data and handshake on the bus.
+
+use crate::bus::{Handshake, InResult, Ps, UsbBus};
+use crate::timing;
+
+/// What the host sends to start a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    Setup([u8; 8]),
+    Out { data1: bool, data: Vec<u8> },
+    In { max_packet: usize },
+}
+
+/// A transaction that is about to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    pub address: u8,
+    pub endpoint: u8,
+    pub token: Token,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Ack,
+    Data {
+        data1: bool,
+        bytes: Vec<u8>,
+    },
+    Nak,
+    Stall,
+    Timeout,
+    /// More bytes than the endpoint's maximum packet (USB 2.0 section 8.7.4).
+    Babble,
+}
+
+/// Why a transfer failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferError {
+    Stall,
+    /// Three transactions in a row without an answer.
+    NoAnswer,
+    /// The device kept answering NAK until the transfer's deadline.
+    Deadline,
+    Babble,
+    /// The device kept sending the wrong data toggle.
+    Toggle,
+}
+
+impl std::fmt::Display for TransferError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            TransferError::Stall => "the device answered STALL",
+            TransferError::NoAnswer => "the device did not answer three times in a row",
+            TransferError::Deadline => "the device answered NAK until the deadline",
+            TransferError::Babble => "the device sent more bytes than were asked for",
+            TransferError::Toggle => "the device kept sending the wrong data toggle",
+        })
+    }
+}
+
+impl Transaction {
+    /// Time from the start of the transaction to the moment at which the device sees it.
+    pub fn seen_after(&self) -> Ps {
+        match &self.token {
+            Token::Setup(_) => timing::out_received(8),
+            Token::Out { data, .. } => timing::out_received(data.len()),
+            Token::In { .. } => timing::in_received(),
+        }
+    }
+
+    /// Longest time that the transaction can occupy the bus.
+    pub fn longest(&self) -> Ps {
+        match &self.token {
+            Token::Setup(_) => timing::out_answered(8),
+            Token::Out { data, .. } => timing::out_answered(data.len()),
+            Token::In { max_packet } => timing::in_data(*max_packet),
+        }
+    }
+
+    /// Performs the transaction; returns how it ended and how long it occupied the bus from its start.
+    pub fn run(&self, bus: &mut dyn UsbBus) -> (Outcome, Ps) {
+        match &self.token {
+            Token::Setup(packet) => answered(bus.setup(self.address, *packet), 8),
+            Token::Out { data1, data } => answered(bus.out(self.address, self.endpoint, *data1, data), data.len()),
+            Token::In { max_packet } => {
+                let mut bytes = Vec::with_capacity(*max_packet);
+                match bus.input(self.address, self.endpoint, &mut bytes) {
+                    InResult::Data { .. } if bytes.len() > *max_packet => {
+                        (Outcome::Babble, timing::in_data(*max_packet))
+                    }
+                    InResult::Data { data1 } => {
+                        let time = timing::in_data(bytes.len());
+                        (Outcome::Data { data1, bytes }, time)
+                    }
+                    InResult::Nak => (Outcome::Nak, timing::in_refused()),
+                    InResult::Stall => (Outcome::Stall, timing::in_refused()),
+                    InResult::Timeout => (Outcome::Timeout, timing::in_timeout()),
+                }
+            }
+        }
+    }
+}
+
+fn answered(handshake: Handshake, len: usize) -> (Outcome, Ps) {
+    match handshake {
+        Handshake::Ack => (Outcome::Ack, timing::out_answered(len)),
+        Handshake::Nak => (Outcome::Nak, timing::out_answered(len)),
+        Handshake::Stall => (Outcome::Stall, timing::out_answered(len)),
+        Handshake::Timeout => (Outcome::Timeout, timing::out_timeout(len)),
+    }
+}
