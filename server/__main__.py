@@ -41,9 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with contextlib.suppress(ValueError):  # not in the main thread, so nobody sends it signals
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        with PingPongServer(port=0) as trial:
+            own = trial.measure_own_turnaround()
         with server:
-            own = server.measure_own_turnaround()
-            records.get(timeout=5)
             own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
             print(f"listening on {server.host}:{server.port}, {own_us}", flush=True)
             return _report(records, options.once, options.timeout if options.once else None)

@@ -55,12 +55,14 @@ class PingPongServer:
         self._records: deque[SessionRecord] = deque(maxlen=_KEPT_RECORDS)
         self._active: dict[int, Session] = {}
         self._accepted = 0
+        self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> PingPongServer:
         listener = _listen(self.host, self.port)
+        self._stopping = False
         self.host, self.port = listener.getsockname()[:2]
         started = threading.Event()
         self._thread = threading.Thread(
@@ -162,6 +164,7 @@ class PingPongServer:
         started.set()
         await self._stop.wait()
         server.close()
+        self._stopping = True
         for session in list(self._active.values()):
             session.abort("the server was stopped")
         deadline = self._loop.time() + _STOP_LIMIT_S
@@ -171,8 +174,11 @@ class PingPongServer:
     def _session(self) -> Session:
         number = self._accepted
         self._accepted += 1
-        full = len(self._active) >= self._max_clients
-        refusal = f"turned away: {self._max_clients} clients are connected already" if full else None
+        refusal = None
+        if self._stopping:  # accepted in the loop's last turns
+            refusal = "the server was stopped"
+        elif len(self._active) >= self._max_clients:
+            refusal = f"turned away: {self._max_clients} clients are connected already"
         session = Session(number, self._limits, refusal, self._ended)
         self._active[number] = session
         return session
