@@ -1,4 +1,8 @@
 //! TCP connections of the PC: listening on demand, handing bytes to applications and their answers back.
+//!
+//! As on a Linux PC: no Nagle, an ACK that waits for an answer to ride on, a window of 44 segments. Not as on Linux: the
+//! first segments of a connection are not acknowledged at once (quick ACK), and the retransmission timeout is at least 1 s
+//! (RFC 6298, `smoltcp`'s constant) instead of 200 ms, which matters only where frames are lost.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};

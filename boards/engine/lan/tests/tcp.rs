@@ -5,7 +5,10 @@ mod common;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use common::*;
-use lan::{AppReply, ConnectionState, Fate, Faults, Lan, LanConfig, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, wire_time_ps};
+use lan::{
+    AppReply, ConnectionState, Fate, Faults, FrameRecord, Lan, LanConfig, PS_PER_MS, PS_PER_S, PS_PER_US, Ps,
+    wire_time_ps,
+};
 use smoltcp::socket::{dhcpv4, tcp};
 
 /// A frame of at most 60 bytes.
@@ -260,13 +263,10 @@ fn dhcp_gives_an_address_in_four_messages_and_renews_it() {
     let handle = board.sockets.add(dhcpv4::Socket::new());
     let mut offered = None;
     let at = board.run_until(PS_PER_S, "the lease", |board| {
-        match board.sockets.get_mut::<dhcpv4::Socket>(handle).poll() {
-            Some(dhcpv4::Event::Configured(config)) => {
-                assert_eq!(config.router, Some(PC));
-                assert_eq!(config.dns_servers.as_slice(), [PC]);
-                offered = Some(config.address);
-            }
-            _ => {}
+        if let Some(dhcpv4::Event::Configured(config)) = board.sockets.get_mut::<dhcpv4::Socket>(handle).poll() {
+            assert_eq!(config.router, Some(PC));
+            assert_eq!(config.dns_servers.as_slice(), [PC]);
+            offered = Some(config.address);
         }
         offered.is_some()
     });
@@ -365,4 +365,45 @@ fn two_lans_with_the_same_inputs_are_identical() {
     let (first, second) = (run(), run());
     assert!(first.2.lost > 0);
     assert_eq!(first, second);
+}
+
+/// Everything that reached the board: when it was queued, sent and there, and the bytes.
+fn to_board(log: Vec<FrameRecord>) -> Vec<FrameRecord> {
+    log.into_iter().filter(|record| record.to_board).collect()
+}
+
+#[test]
+fn the_steps_of_the_caller_do_not_matter() {
+    let lan = || {
+        let mut lan = Lan::new(LanConfig { tcp_echo_port: Some(7), ..LanConfig::default() });
+        lan.listen(5000, recorder(ping_pong).1).unwrap();
+        lan.log_frames(1_000_000);
+        lan
+    };
+    let mut board = Board::with_address(lan());
+    let handle = board.connect(40_001, 5000);
+    board.run_until(PS_PER_S, "connect", |board| board.tcp(handle).may_send());
+    play(&mut board, handle, 20, PS_PER_S);
+    board.tcp(handle).close();
+    echo(&mut board, 50_000, PS_PER_S);
+    let end = board.now + 50 * PS_PER_MS;
+    board.run_to(end);
+    let log = board.lan.take_log();
+    let inputs: Vec<FrameRecord> = log.iter().filter(|record| !record.to_board).cloned().collect();
+    let expected = to_board(log);
+    assert!(inputs.len() > 60 && expected.len() > 60);
+
+    for step in [PS_PER_US / 3, 7 * PS_PER_US, PS_PER_S] {
+        let mut lan = lan();
+        let mut now = 0;
+        for input in &inputs {
+            while now + step < input.queued {
+                now += step;
+                lan.advance(now);
+            }
+            lan.from_board(input.queued, &input.frame);
+        }
+        lan.advance(end);
+        assert_eq!(to_board(lan.take_log()), expected, "in steps of {step} ps");
+    }
 }
