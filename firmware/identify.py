@@ -16,8 +16,8 @@ from typing import Final
 from firmware import uf2
 from firmware.catalogue import DEFAULT_ROWS, CatalogueError, Family, FirmwareEntry
 
-NATIVE_PROGRAM: Final = "portbench-native"
-"""`binary_info` program name of the native client."""
+NATIVE_PROGRAM: Final = b"portbench-native"
+"""The name that the native client holds and reports."""
 
 _CIRCUITPYTHON = re.compile(rb"CircuitPython (\d[\w.+\-]*) on \d{4}-\d\d-\d\d(?:; ([ -~]+))?")
 _MICROPYTHON = re.compile(rb"MicroPython v?(\d[\w.+\-]*) on \d{4}-\d\d-\d\d")
@@ -66,8 +66,8 @@ def identify(image: uf2.Uf2Image) -> Identity:
         family = Family.WIZNET if _HARDWIRED in content else Family.MICROPYTHON
         machine = _MACHINE.search(content)
         return Identity(family, found[1].decode(), _text(machine[1]) if machine else None, program)
-    family_by_name = Family.NATIVE if program.get("program_name") == NATIVE_PROGRAM else None
-    return Identity(family_by_name, program.get("program_version"), program.get("pico_board"), program)
+    own = Family.NATIVE if NATIVE_PROGRAM in content else None
+    return Identity(own, program.get("program_version"), program.get("pico_board"), program)
 
 
 def entry_for_file(

@@ -36,8 +36,8 @@ _RIGHT: Final = frozenset(
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
 _LEAST_WANTED: Final = (
-    *("board", "address", "p99 us", "ready ms", "version", "notes", "INTn", "messages", "silicon/s", "spread"),
-    *("SPI MHz asked -> real", "where", "runs", "round trip us"),
+    *("board", "address", "p99 us", "ready ms", "version", "notes", "messages", "INTn", "silicon/s", "round trip us"),
+    *("where", "SPI MHz asked -> real", "spread", "runs"),
 )
 
 
@@ -129,7 +129,7 @@ def _cells(group: Group) -> dict[str, str]:
         "messages": str(row.messages),
         "runs": str(group.messages_per_s.n),
         "messages/s": _figure(group.messages_per_s.median),
-        "spread": f"{group.messages_per_s.spread:.1%}",
+        "spread": f"{group.messages_per_s.spread:.1%}{' unstable' if group.unstable else ''}",
         "round trip us": _figure(group.round_trip_us.median),
         "p99 us": _figure(group.round_trip_us.p99),
         "ready ms": "" if group.ready_us is None else f"{group.ready_us / 1000:.0f}",

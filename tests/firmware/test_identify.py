@@ -50,9 +50,9 @@ def test_banners(content: bytes, family: Family | None, version: str | None, mac
 
 
 def test_binary_info_is_read() -> None:
-    content = with_binary_info({0x02031C86: NATIVE_PROGRAM.encode(), 0x11A9BC3A: b"2", 0xB63CFFBB: b"w5500"})
+    content = with_binary_info({0x02031C86: NATIVE_PROGRAM, 0x11A9BC3A: b"2", 0xB63CFFBB: b"w5500"})
     found = identify(uf2.parse(uf2.build(content)))
-    assert found.program == {"program_name": NATIVE_PROGRAM, "program_version": "2", "pico_board": "w5500"}
+    assert found.program == {"program_name": NATIVE_PROGRAM.decode(), "program_version": "2", "pico_board": "w5500"}
     assert (found.family, found.version, found.machine) == (Family.NATIVE, "2", "w5500")
 
 

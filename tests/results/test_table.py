@@ -107,6 +107,12 @@ def test_figures_of_a_row() -> None:
     assert "SPI MHz asked -> real" not in cells("Hosted")[0]
 
 
+def test_unstable_row_says_so_and_why() -> None:
+    (table,) = tables(run_of(row("x", "emulated", 4000, 0), row("x", "emulated", 4400, 1)))
+    line = dict(zip(table.columns, table.rows[0], strict=True))
+    assert line["spread"] == "9.5% unstable" and line["notes"] == "unstable: runs spread by 10%"
+
+
 def test_what_was_not_measured_is_listed_with_its_reason() -> None:
     assert cells("Not measured") == [
         {
