@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import uf2
+from firmware import catalogue, uf2
 from firmware.catalogue import CatalogueError, Family
 from firmware.identify import NATIVE_PROGRAM, entry_for_file, identify
 
@@ -83,3 +83,11 @@ def test_damaged_binary_info_is_no_fault(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         struct.pack_into("<I", content, data.draw(offsets), data.draw(words))
     assert identify(uf2.parse(uf2.build(bytes(content)))).program.keys() <= {"program_name", "program_version"}
+
+
+def test_own_client_is_the_one_that_the_catalogue_names() -> None:
+    entry = catalogue.load().get("portbench-native")
+    folder = catalogue.CATALOGUE_PATH.parent
+    assert f'VERSION "{entry.version}"' in (folder / "native" / "version.h").read_text()
+    image = uf2.read(folder / str(entry.bundled))
+    assert identify(image).family is Family.NATIVE and not image.in_ram
