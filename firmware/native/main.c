@@ -69,13 +69,16 @@ static const char *connect(uint32_t deadline_us) {
     return tcp_connect(&tcp, network.server, config.port, deadline_us, &run.connect_attempts);
 }
 
-/* Tells the server what went wrong: on the open connection, else on a new one. */
+/* Tells the server what went wrong: on the open connection, else on a new one. A server takes a report after an answer
+   only, so a new connection begins with one message. */
 static void report_failure(const char *error, enum stage failed) {
-    const bool open = failed >= STAGE_EXCHANGE && tcp_can_send();
-    if (!open && failed > STAGE_CONNECT) {
+    bool open = failed >= STAGE_EXCHANGE && tcp_can_send();
+    if (!open && failed != STAGE_CONNECT) {
         tcp_close();
+        open = !connect(time_us() + config.ready_timeout_ms * 1000u) && tcp_send(&tcp, "1", 1) &&
+               tcp_await_answer(time_us() + config.message_timeout_ms * 1000u);
     }
-    if (open || (failed != STAGE_CONNECT && !connect(time_us() + config.ready_timeout_ms * 1000u))) {
+    if (open) {
         enter(STAGE_REPORT);
         report_send(&tcp, &config, &network, &run, &result, error, stage_name(failed));
         tcp_close();

@@ -1,8 +1,9 @@
 """Makes the UF2 image of the native firmware from its two linked parts: `pack.py boot2.bin native.bin output.uf2`.
 
 The RP2040's bootrom accepts a second stage whose last 4 of 256 bytes are the CRC-32 of the others (RP2040 datasheet,
-section 2.8.1.3.1): polynomial 0x04C11DB7, start value 0xFFFFFFFF, neither reflected nor inverted. The record beside the
-image (`.json`) names the compiler and the image's SHA-256, so that a test knows when a rebuild must give the same bytes.
+section 2.8.1.3.1): polynomial 0x04C11DB7, start value 0xFFFFFFFF, neither reflected nor inverted. The record
+beside the image (`.json`) names the compiler and the image's SHA-256, so that a test knows when a rebuild must give the
+same bytes.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ static const char *await_bytes(uint32_t length, bool poll, uint32_t deadline_us,
         }
         const uint32_t flags = w5500_read8(REGISTERS, Sn_IR);
         w5500_write8(REGISTERS, Sn_IR, Sn_IR_RECV | Sn_IR_SENDOK);
-        if (flags & (Sn_IR_DISCON | Sn_IR_TIMEOUT)) {
-            *waiting = w5500_read16(REGISTERS, Sn_RX_RSR); /* what came together with the FIN */
+        if (flags & (Sn_IR_DISCON | Sn_IR_TIMEOUT) || !tcp_can_send()) {
+            *waiting = w5500_read16(REGISTERS, Sn_RX_RSR); /* what came together with the end */
             if (*waiting >= length) {
                 return 0;
             }

@@ -125,9 +125,21 @@ bool tcp_send(struct tcp *tcp, const void *data, uint32_t length) {
     return true;
 }
 
+bool tcp_await_answer(uint32_t deadline_us) {
+    while (w5500_read16(REGISTERS, Sn_RX_RSR) == 0) {
+        if (time_reached(deadline_us) || !tcp_can_send()) {
+            return false;
+        }
+        sleep_us(POLL_US);
+    }
+    return true;
+}
+
 void tcp_close(void) {
     const uint32_t deadline_us = time_us() + CLOSE_WAIT_US;
-    w5500_command(TCP_SOCKET, Sn_CR_DISCON);
+    if (tcp_can_send()) {
+        w5500_command(TCP_SOCKET, Sn_CR_DISCON);
+    }
     while (w5500_read8(REGISTERS, Sn_SR) != SOCK_CLOSED) {
         if (time_reached(deadline_us)) {
             break;

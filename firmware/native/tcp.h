@@ -20,6 +20,9 @@ bool tcp_can_send(void);
 /* Sends all of it; false if the connection fails or does not take it within 10 s. */
 bool tcp_send(struct tcp *tcp, const void *data, uint32_t length);
 
+/* Waits for anything from the server and leaves it in the receive buffer; false: nothing came. */
+bool tcp_await_answer(uint32_t deadline_us);
+
 /* Ends the connection with FIN, waits at most 2 s for the server's, and frees the socket. */
 void tcp_close(void);
 
