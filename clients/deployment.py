@@ -22,8 +22,10 @@ _SCRIPTS = {
     "wiznet": ("micropython.py", "main.py"),
     "circuitpython": ("circuitpython.py", "code.py"),
     "hosted": ("unix.py", "main.py"),
+    "blinka": ("circuitpython.py", "code.py"),
 }
-"""Family -> (script of this folder, its name on the board)."""
+"""Family -> (script of this folder, its name on the board). `blinka`: CircuitPython's client on the PC's CPython, which
+has the libraries installed."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pytest
 
 from boards import BoardDefinition, UnknownBoard, board_definition
 from clients import AddressMode, StaticAddress
+from results.storage import RESULTS_FOLDER
 from runner.timeouts import DEFAULT_S, Stage
 
 WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]
@@ -43,7 +44,7 @@ class BenchOptions:
     phy_link_delay_s: float = 1.5
     address_mode: AddressMode = "dhcp"
     static: StaticAddress | None = None
-    results_dir: Path = Path("results")
+    results_dir: Path = RESULTS_FOLDER
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -82,7 +83,7 @@ def add_options(parser: pytest.Parser) -> None:
     add("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5")
     add("--address-mode", "dhcp (default) or static", default="dhcp")
     add("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static")
-    add("--results-dir", "where rows and logs go (default: results in pytest's root)")
+    add("--results-dir", "where rows and logs go (default: results of the project)")
 
 
 def read_options(config: pytest.Config) -> BenchOptions:
@@ -114,7 +115,7 @@ def read_options(config: pytest.Config) -> BenchOptions:
         phy_link_delay_s=_number("--phy-link-delay-s", given("phy_link_delay_s"), float, 0, 60),
         address_mode=address_mode,
         static=static,
-        results_dir=Path(given("results_dir") or config.rootpath / "results"),
+        results_dir=Path(given("results_dir") or RESULTS_FOLDER),
     )
 
 

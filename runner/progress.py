@@ -36,6 +36,7 @@ class ProgressView:
         self._console = console or Console(file=sys.stdout, highlight=False)
         self._status: Status | None = None
         self._label = ""
+        self._told: set[str] = set()
         self._stage = Stage.IMAGE
         self._since = 0.0
 
@@ -63,8 +64,12 @@ class ProgressView:
         self._show(text)
 
     def done(self, status: str, details: str) -> None:
-        """The row that is on has ended as `status`; `details` is one line."""
+        """The row that is on has ended as `status`; `details` is one line. What was skipped is told once."""
         self._done += 1
+        if status == "skipped":
+            if details in self._told:
+                return
+            self._told.add(details)
         counted = f"[{self._done:>{len(str(self._rows))}}/{self._rows}]"
         self._console.print(
             Text.assemble(counted, " ", (f"{status:<8}", _STYLES.get(status, "")), f" {self._label}  {details}"),

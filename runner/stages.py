@@ -52,7 +52,8 @@ class PreparedBoard:
     def prepare(self, program: Program, clock: StageClock) -> None:
         """Flash and deploy what is not there yet, and check what answers. Raises BoardError."""
         board = self.board
-        if program.uf2 is None or program.uf2_sha256 != self._flashed:
+        content = program.uf2_sha256 or "nothing to flash"
+        if content != self._flashed:
             self.runtime = self._flashed = self._deployed = None
             if program.uf2 is not None:
                 with clock.stage(Stage.FLASH) as deadline:
@@ -64,7 +65,7 @@ class PreparedBoard:
                     self.runtime = board.identify(deadline)
                 if program.identity is not None:
                     check_runtime(program.identity, self.runtime, board)
-            self._flashed = program.uf2_sha256
+            self._flashed = content
         if program.deployment != self._deployed:
             self._deployed = None
             with clock.stage(Stage.DEPLOY) as deadline:

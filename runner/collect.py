@@ -1,0 +1,89 @@
+"""Turns a run, or what kept it from happening, into a row of the run file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boards import BoardDefinition, RunOutput, Where
+from firmware.catalogue import Family
+from firmware.images import Image
+from results.model import Published, Row, Settings, Sim, Status
+from results.model import Where as RowWhere
+from runner.client_result import ClientResult
+from runner.options import BenchOptions
+from runner.plan import PlannedRun
+
+
+@dataclass
+class RowDraft:
+    """What is known about a row so far; every stage adds to it."""
+
+    run: PlannedRun
+    options: BenchOptions
+    where: Where
+    image: Image | None = None
+    version: str = ""
+    turnaround_us: float | None = None
+    log: str | None = None
+
+    def measured(self, result: ClientResult, output: RunOutput) -> Row:
+        return self._row(
+            status=Status.MEASURED,
+            version=self.version or result.version or "",
+            settings=self._settings(result),
+            messages=result.messages,
+            total_us=result.total_us,
+            round_trip_us=result.round_trip_us,
+            ready_us=result.ready_us,
+            sim=None if output.sim is None else Sim.model_validate(output.sim),
+        )
+
+    def skipped(self, reason: str) -> Row:
+        return self._row(status=Status.SKIPPED, reason=one_line(reason))
+
+    def failed(self, reason: str, console_tail: list[str]) -> Row:
+        return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=console_tail)
+
+    def _row(self, **more: Any) -> Row:
+        entry, profile, published = self.run.entry, self.run.profile, self.run.profile.published
+        known: dict[str, Any] = {
+            "runtime": entry.id,
+            "family": str(entry.family),
+            "version": self.version or (self.image.version if self.image else None) or entry.version or "",
+            "where": RowWhere(self.where),
+            "board": None if entry.family is Family.HOSTED else self.options.board.id,
+            "profile": profile.name,
+            "run_index": self.run.number - 1,
+            "image_file": self.image.path.name if self.image and self.image.path else entry.file,
+            "image_sha256": self.image.sha256 if self.image else None,
+            "settings": self._settings(None),
+            "messages_asked": self.options.messages,
+            "published": None
+            if published is None
+            else Published(total_s=list(published.total_s), messages=published.messages, source=published.source),
+            "log": self.log,
+        }
+        return Row(**(known | more))
+
+    def _settings(self, result: ClientResult | None) -> Settings:
+        on_a_board = self.run.entry.family is not Family.HOSTED
+        return Settings(
+            spi_hz_asked=spi_hz_asked(self.run, self.options.board),
+            spi_hz_actual=result.spi_hz_actual if result else None,
+            intn=result.intn if result else None,
+            address_mode=self.options.address_mode if on_a_board else None,
+            turnaround_us=self.options.turnaround_us if self.where == "emulated" else self.turnaround_us,
+        )
+
+
+def spi_hz_asked(run: PlannedRun, board: BoardDefinition) -> int | None:
+    """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
+    if run.profile.spi_hz is not None:
+        return run.profile.spi_hz
+    return board.spi.default_hz if run.entry.family in (Family.MICROPYTHON, Family.WIZNET) else None
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks; never empty."""
+    return " ".join(text.split()) or "no reason was given"

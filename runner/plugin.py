@@ -1,0 +1,193 @@
+"""pytest's side of the bench: options, which tests are collected, rows as tests, and the table at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from rich.console import Console
+
+from boards import builtin_definitions
+from firmware import catalogue
+from firmware.images import ImageError, ImageStore
+from results.model import Status
+from results.storage import StorageError
+from results.table import terminal
+from runner.bench import Bench
+from runner.options import add_options, read_options
+from runner.plan import PlannedRun, chosen_entries, plan
+from runner.progress import ProgressView
+
+# Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
+PROJECT = Path(__file__).resolve().parents[1]
+BENCH = PROJECT / "bench"
+
+_FIXTURE = "planned_run"
+_FILE_COLUMNS = 160  # of the table where no terminal sets them
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "bench: measures a row on a board; only when the bench is asked for")
+    config.pluginmanager.register(BenchPlugin(config), "portbench-bench")
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if not config.getoption("portbench_list_runtimes"):
+        return None
+    for entry in catalogue.load():
+        profiles = ", ".join(row.name for row in entry.rows)
+        print(f"{entry.id:<22} {entry.family:<14} {entry.board:<16} {profiles}")
+    print(f"boards: {', '.join(builtin_definitions())}")
+    return 0
+
+
+class BenchPlugin:
+    """Lives as long as pytest's session; owns the Bench, if the session has any row to measure."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._rows: list[PlannedRun] | None = None
+        self._bench: Bench | None = None
+        self._view: ProgressView | None = None
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if _FIXTURE not in metafunc.fixturenames:
+            return
+        if self._rows is None:
+            self._rows = plan(read_options(self._config)) if self._is_asked_for() else []
+        metafunc.parametrize(_FIXTURE, self._rows, ids=[run.id for run in self._rows])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """The bench is a run of its own: unit tests beside it would disturb what it measures."""
+        bench = [item for item in items if item.get_closest_marker("bench")]
+        wanted = bench if self._is_asked_for() else [item for item in items if item not in bench]
+        if not wanted or len(wanted) == len(items):
+            left_out: list[pytest.Item] = []
+        else:
+            left_out = [item for item in items if item not in wanted]
+        if left_out:
+            self._config.hook.pytest_deselected(items=left_out)
+            items[:] = wanted
+        if bench and self._is_asked_for() and not self._config.option.collectonly:
+            self._start(len(items))
+            for item in items:
+                if self._config.pluginmanager.hasplugin("timeout"):
+                    item.add_marker(pytest.mark.timeout(0))  # every stage has a deadline of its own
+
+    @pytest.fixture
+    def bench(self) -> MeasureRow:
+        assert self._bench is not None and self._view is not None
+        return MeasureRow(self._bench, self._view, self._config)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """The view has shown the row already."""
+        if self._bench is None or report.when != "call" or report.outcome == "failed":
+            return None
+        return report.outcome, "", ""
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if self._bench is not None:
+            try:
+                if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+                    self._bench.finish()
+            finally:
+                self._bench.close()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._bench is None:
+            return
+        writer = self._bench.writer
+        terminalreporter.ensure_newline()
+        console = Console(highlight=False)
+        width = console.width if console.is_terminal else _FILE_COLUMNS
+        console = Console(highlight=False, width=width)
+        measured = [row for row in writer.run.rows if row.status is Status.MEASURED]
+        if measured:  # what was not, the view and pytest's report of failures have told
+            console.print(terminal(writer.run.model_copy(update={"rows": measured}), width))
+        for host, own in self._bench.servers.own_turnaround.items():
+            console.print(f"server on {host}: {own.median_us:.0f} us per message over the loopback, client included")
+        console.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
+
+    def _start(self, rows: int) -> None:
+        options = read_options(self._config)
+        try:
+            store = ImageStore(chosen_entries(options, catalogue.load()))
+            self._bench = Bench(options, store, PROJECT)
+        except (ImageError, StorageError) as error:
+            raise pytest.UsageError(str(error)) from None
+        self._view = ProgressView(rows)
+        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            reporter.showfspath = False  # the view writes the lines,
+            reporter.reportchars = "fE"  # and the table lists what was skipped
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, _interrupt)
+
+    def _is_asked_for(self) -> bool:
+        """By `-k runtime`, by `--runtime`, or by naming the bench's folder, file or marker."""
+        option = self._config.option
+        named = self._config.args if self._config.args_source is pytest.Config.ArgsSource.ARGS else []
+        return bool(
+            re.search(r"\bruntime\b", option.keyword or "")
+            or self._config.getoption("portbench_runtime")
+            or re.search(r"\bbench\b", option.markexpr or "")
+            or any(_is_bench(argument, self._config) for argument in named)
+        )
+
+
+class MeasureRow:
+    """What the bench's test function calls."""
+
+    def __init__(self, bench: Bench, view: ProgressView, config: pytest.Config) -> None:
+        self._bench = bench
+        self._view = view
+        self._capture = config.pluginmanager.getplugin("capturemanager")
+
+    def __call__(self, run: PlannedRun) -> None:
+        """Measures `run`; the test fails or is skipped as the row is."""
+        with self._shown():
+            outcome = self._bench.measure(run, self._view)
+        row = outcome.row
+        if row.status is Status.SKIPPED:
+            pytest.skip(row.reason or "")
+        if row.status is Status.FAILED:
+            lines = [f"{run.label}: {row.reason}"]
+            if outcome.console_tail:
+                lines += ["the console's last lines:", *(f"  {line}" for line in outcome.console_tail)]
+            pytest.fail("\n".join([*lines, f"log: {_shown(outcome.log)}"]), pytrace=False)
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[None]:
+        """Lets the view write to the terminal in spite of pytest's capturing."""
+        if self._capture is None:
+            yield
+            return
+        with self._capture.global_and_fixture_disabled():
+            yield
+
+
+def _is_bench(argument: str, config: pytest.Config) -> bool:
+    """Whether a path argument names the bench's folder or a file in it."""
+    path = (config.invocation_params.dir / argument.split("::")[0]).resolve()
+    return path == BENCH or BENCH in path.parents
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Ending the process politely ends the boards too."""
+    raise KeyboardInterrupt(f"signal {number}")
+
+
+def _shown(path: Path) -> str:
+    with contextlib.suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)

@@ -1,0 +1,83 @@
+"""The real ping-pong servers of a bench run: one for each address that boards reach this PC at."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from ipaddress import IPv4Address
+
+from boards import Board, Where
+from runner.client_result import RunFailed
+from runner.options import BenchOptions
+from runner.program import Peer
+from server.records import SessionRecord, Turnaround
+from server.tcp import PingPongServer, ServerError
+
+_IDLE_TIMEOUT_S = 60.0  # the slowest published message took 0.26 s
+_SESSION_END_S = 5.0  # between the client's result line and its connection's end
+_OWN_MESSAGES = 500
+
+
+class Servers:
+    """Starts a server when a board first needs it, and stops all of them at `close`."""
+
+    def __init__(self, options: BenchOptions) -> None:
+        self._options = options
+        self._stack = ExitStack()
+        self._servers: dict[str, PingPongServer] = {}
+        self.own_turnaround: dict[str, Turnaround] = {}
+        """What each server and this PC add to a message, over the loopback, by address."""
+
+    def peer_for(self, board: Board) -> tuple[Peer, PingPongServer | None]:
+        """Where `board` finds its server; None as server where the board brings its own. Raises ServerError."""
+        if board.own_network is not None:
+            return Peer(board.own_network.server, board.own_network.port), None
+        server = self._server(self._host(board.where))
+        return Peer(IPv4Address(server.host), server.port), server
+
+    def close(self) -> None:
+        self._servers.clear()
+        self._stack.close()
+
+    def _host(self, where: Where) -> str:
+        if where != "silicon":
+            return "127.0.0.1"
+        return self._options.server_host or address_of_this_pc()
+
+    def _server(self, host: str) -> PingPongServer:
+        if host not in self._servers:
+            server = PingPongServer(host, self._options.server_port, idle_timeout_s=_IDLE_TIMEOUT_S)
+            self._stack.enter_context(server)
+            self._servers[host] = server
+            self.own_turnaround[host] = server.measure_own_turnaround(_OWN_MESSAGES)
+            server.wait_sessions(1, _SESSION_END_S)
+        return self._servers[host]
+
+
+def session_since(server: PingPongServer, number: int, messages: int) -> SessionRecord:
+    """The session of the client that has just finished, among those numbered `number` or more.
+
+    Raises RunFailed where the server saw no good one of `messages` messages.
+    """
+    try:
+        server.wait_sessions(number + 1, _SESSION_END_S)
+    except ServerError as error:
+        raise RunFailed(f"the client reported a result, but {error}") from error
+    seen = [record for record in server.sessions() if record.number >= number]
+    for record in seen:
+        if record.ok and record.messages == messages:
+            return record
+    raise RunFailed(f"the client reported a result, but the server saw no such session: {seen[-1].line()}")
+
+
+def address_of_this_pc() -> str:
+    """The address of the interface that the default route uses; nothing is sent. Raises ServerError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a documentation address (RFC 5737)
+        except OSError as error:
+            raise ServerError(
+                f"no network for real boards ({error.strerror}); name it: --server-host ADDRESS"
+            ) from error
+        host: str = probe.getsockname()[0]
+        return host

@@ -1,0 +1,280 @@
+"""Bench: rows are stored at once and a bad board does not spoil the next row. Boards are the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from boards import (
+    Board,
+    BoardUnavailable,
+    ConsoleLost,
+    Deadline,
+    Deployment,
+    FlashFailed,
+    OwnNetwork,
+    Progress,
+    RunOutput,
+    RuntimeIdentity,
+    board_definition,
+)
+from firmware import uf2
+from firmware.catalogue import Family, FirmwareEntry, RunSettings
+from firmware.images import ImageStore
+from results import storage
+from results.model import Status
+from runner import bench as bench_module
+from runner.bench import Bench
+from runner.options import BenchOptions
+from runner.plan import PlannedRun
+from runner.progress import ProgressView
+
+LAN = OwnNetwork(
+    IPv4Address("192.168.50.1"),
+    5000,
+    tuple(IPv4Address(f"192.168.50.{n}") for n in (9, 0, 1, 1)),  # type: ignore[arg-type]
+)
+RESULT = {"messages": 2, "total_us": 2100, "round_trip_us": [1000, 1050], "ready_us": 7, "spi_hz_actual": 12_000_000}
+
+
+@dataclass
+class Session:
+    report: dict[str, Any] | None
+
+
+class ScriptedBoard(Board):
+    """Does what the test says at each stage."""
+
+    where = "emulated"
+    name = "scripted"
+    own_network = LAN
+
+    def __init__(self, script: Callable[[str], Any] = lambda stage: None) -> None:
+        self.definition = board_definition("W5500_EVB_PICO")
+        self.script = script
+        self.deployed: Deployment | None = None
+        self.flashed: bytes = b""
+        self.closed = 0
+
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        self.script("flash")
+        self.flashed = image.read_bytes()
+
+    def wait_console(self, deadline: Deadline) -> None:
+        self.script("console")
+
+    def identify(self, deadline: Deadline) -> RuntimeIdentity:
+        return self.script("identify") or RuntimeIdentity("micropython", "1.26.0", "", "")
+
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        self.script("deploy")
+        self.deployed = deployment
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        if progress:
+            progress("hello from the board")
+        return self.script("run") or RunOutput(
+            dict(RESULT), ["hello"], [], {"host_s": 0.5, "counters": {"spi_bytes": 9}}
+        )
+
+    def reset(self, deadline: Deadline) -> None:
+        self.script("reset")
+
+    def console_tail(self, n: int = 20) -> list[str]:
+        return ["Traceback", "boom"]
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class World:
+    """A bench whose boards come from `boards`, one for each opening."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.boards: list[Board | Exception] = []
+        self.opened: list[Board] = []
+        self.folder = folder
+        self.options = BenchOptions(
+            board=board_definition("W5500_EVB_PICO"), messages=2, where="emulated", results_dir=folder / "results"
+        )
+        monkeypatch.setattr(bench_module, "open_board", self._open)
+        self.image = folder / "image.uf2"
+        self.image.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040".ljust(256)))
+        self.bench = Bench(self.options, ImageStore(), folder)
+        self.said = Console(file=(folder / "said.txt").open("w"), width=200)
+
+    def _open(self, *arguments: Any) -> Board:
+        board = self.boards.pop(0)
+        if isinstance(board, Exception):
+            raise board
+        self.opened.append(board)
+        return board
+
+    def planned(self, family: Family = Family.MICROPYTHON, profile: RunSettings | None = None) -> PlannedRun:
+        entry = FirmwareEntry(
+            id="tried-1", family=family, board="W5500_EVB_PICO", rows=(RunSettings("tuned"),), path=self.image
+        )
+        return PlannedRun(entry, profile or RunSettings("tuned"), 1, 1)
+
+    def measure(self, planned: PlannedRun | None = None) -> bench_module.Outcome:
+        return self.bench.measure(planned or self.planned(), ProgressView(1, self.said))
+
+    @property
+    def stored(self) -> list[Any]:
+        return storage.read(self.folder / "results" / "latest.json").rows
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    world = World(tmp_path, monkeypatch)
+    yield world
+    world.bench.close()
+    world.said.file.close()
+
+
+def raises(stage: str, error: Exception) -> Callable[[str], Any]:
+    def script(now: str) -> None:
+        if now == stage:
+            raise error
+
+    return script
+
+
+def test_a_measured_row_has_everything(world: World) -> None:
+    world.boards = [ScriptedBoard()]
+    row = world.measure().row
+    assert row.status is Status.MEASURED and row.version == "1.26.0" and row.where == "emulated"
+    assert row.messages_per_s == pytest.approx(2e6 / 2100)
+    assert row.round_trip_us == [1000, 1050] and row.ready_us == 7
+    assert row.settings.spi_hz_asked == 20_000_000 and row.settings.spi_hz_actual == 12_000_000
+    assert row.settings.turnaround_us == 200 and row.settings.address_mode == "dhcp"
+    assert row.sim is not None and row.sim.counters == {"spi_bytes": 9}
+    assert row.image_sha256 and row.image_file == "image.uf2"
+    assert world.stored == [row]
+
+
+def test_the_client_is_told_the_boards_own_server(world: World) -> None:
+    board = ScriptedBoard()
+    world.boards = [board]
+    world.measure(world.planned(profile=RunSettings("as-published", spi_hz=2_000_000, intn=False)))
+    assert board.deployed is not None
+    config = board.deployed.files["portbench_config.json"]
+    assert b'"server": "192.168.50.1"' in config and b'"spi_hz": 2000000' in config and b'"intn": false' in config
+
+
+def test_the_log_has_stages_and_console(world: World) -> None:
+    world.boards = [ScriptedBoard()]
+    outcome = world.measure()
+    log = outcome.log.read_text()
+    assert "# flash" in log and "hello from the board" in log and "# measured" in log
+    assert (world.options.results_dir / outcome.row.log).samefile(outcome.log)
+
+
+@pytest.mark.parametrize("stage", ["flash", "console", "identify", "deploy", "run"])
+def test_a_failed_stage_is_named_and_the_next_row_gets_a_fresh_board(stage: str, world: World) -> None:
+    bad, good = ScriptedBoard(raises(stage, FlashFailed("the volume\nis full"))), ScriptedBoard()
+    world.boards = [bad, good]
+    outcome = world.measure()
+    assert outcome.row.status is Status.FAILED and outcome.row.reason == f"{stage}: the volume is full"
+    assert outcome.console_tail == ["Traceback", "boom"] == outcome.row.console_tail
+    assert bad.closed == 1
+    assert world.measure().row.status is Status.MEASURED
+    assert [row.status for row in world.stored] == [Status.FAILED, Status.MEASURED]
+
+
+def test_a_good_board_is_kept_for_the_next_row(world: World) -> None:
+    board = ScriptedBoard()
+    world.boards = [board]
+    world.measure()
+    world.measure()
+    assert world.opened == [board] and board.closed == 0
+    world.bench.close()
+    world.bench.close()
+    assert board.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        (
+            RunOutput({"error": "OSError(13)", "stage": "connect"}, []),
+            "run: the client failed in stage connect: OSError(13)",
+        ),
+        (RunOutput(None, []), "run: no result line came"),
+        (RunOutput(RESULT | {"messages": 1}, []), "run: the client measured 1 messages, not 2"),
+    ],
+)
+def test_what_the_client_says_can_fail_a_row(output: RunOutput, says: str, world: World) -> None:
+    world.boards = [ScriptedBoard(lambda stage: output if stage == "run" else None)]
+    assert world.measure().row.reason == says
+
+
+def test_a_lost_console_fails_the_row(world: World) -> None:
+    world.boards = [ScriptedBoard(raises("run", ConsoleLost("the port went away")))]
+    assert world.measure().row.reason == "run: the port went away"
+
+
+def test_the_wrong_runtime_fails_the_row(world: World) -> None:
+    world.boards = [
+        ScriptedBoard(lambda s: RuntimeIdentity("circuitpython", "9.1.4", "", "") if s == "identify" else None)
+    ]
+    reason = world.measure().row.reason
+    assert reason and "flashed micropython 1.26.0, but circuitpython 9.1.4" in reason
+
+
+def test_no_board_skips_the_row_unless_it_was_asked_for(world: World) -> None:
+    world.boards = [BoardUnavailable("the emulated board is not built; run: make build")] * 2
+    outcome = world.measure()
+    assert outcome.row.status is Status.SKIPPED and "make build" in (outcome.row.reason or "")
+    world.bench.options = replace(world.options, where="silicon")
+    assert world.measure().row.status is Status.FAILED
+
+
+def test_a_fault_of_ours_is_stored_and_not_hidden(world: World) -> None:
+    world.boards = [ScriptedBoard(raises("run", KeyError("oops")))]
+    with pytest.raises(KeyError):
+        world.measure()
+    assert world.stored[0].status is Status.FAILED and "KeyError('oops')" in world.stored[0].reason
+
+
+def test_an_interruption_stores_nothing_half_done(world: World) -> None:
+    def interrupt(stage: str) -> None:
+        if stage == "run":
+            raise KeyboardInterrupt
+
+    world.boards = [ScriptedBoard(), ScriptedBoard(interrupt)]
+    world.measure()
+    world.bench._drop_board()
+    with pytest.raises(KeyboardInterrupt):
+        world.measure()
+    assert [row.status for row in world.stored] == [Status.MEASURED]
+
+
+def test_the_native_clients_report_comes_from_its_server(world: World) -> None:
+    output = RunOutput(None, [], [Session(None), Session(dict(RESULT))], None)
+    board = ScriptedBoard(lambda stage: output if stage == "run" else None)
+    world.boards = [board]
+    row = world.measure(world.planned(Family.NATIVE)).row
+    assert row.status is Status.MEASURED and row.messages == 2
+    assert board.deployed == Deployment({}, "native")
+    ranges = uf2.parse(board.flashed, "flashed").ranges()
+    assert any(start <= 0x101FF000 < start + len(data) for start, data in ranges.items())
+
+
+def test_a_missing_image_skips_the_row(world: World) -> None:
+    entry = FirmwareEntry(
+        id="gone",
+        family=Family.NATIVE,
+        board="W5500_EVB_PICO",
+        rows=(RunSettings("tuned"),),
+        bundled="gone.uf2",
+        provide="make gone",
+    )
+    row = world.measure(PlannedRun(entry, entry.rows[0], 1, 1)).row
+    assert row.status is Status.SKIPPED and "make gone" in (row.reason or "")
