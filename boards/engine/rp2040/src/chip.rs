@@ -3,7 +3,6 @@
 use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
-use crate::peripherals::{Peripheral, resets};
 use crate::sys::{ResetRequest, Sys, Unmodelled};
 use crate::time::Ps;
 use crate::trace::{Record, kind};
@@ -224,7 +223,9 @@ impl Chip {
                 "SYSRESETREQ"
             }
             ResetRequest::Watchdog { timer } => {
-                self.bus.watchdog_reset(&mut self.mem, timer);
+                if !self.bus.watchdog_reset(&mut self.mem, timer) {
+                    return None;
+                }
                 if timer { "WATCHDOG timer" } else { "WATCHDOG trigger" }
             }
         };
@@ -240,26 +241,5 @@ impl Chip {
     fn start_core(&mut self, index: usize, cycle: u64) {
         self.cores[index].reset(&self.mem);
         self.cores[index].cycles = self.cores[index].cycles.max(cycle);
-    }
-}
-
-impl Bus {
-    /// Every block as after power-on.
-    fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
-        self.sys.held_in_reset = 0;
-        self.sys.entering_reset = resets::bit::ALL;
-        self.settle(mem);
-        self.blocks.resets.reset(&mut self.sys);
-        self.sio.reset(&mut self.sys);
-        self.ssi.reset(&mut self.sys, mem);
-        self.xip_ctrl.reset(&mut self.sys);
-        let _ = bootsel_pressed;
-        self.sys.entering_reset = 0;
-        self.settle(mem);
-    }
-
-    fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) {
-        let _ = timer;
-        self.settle(mem);
     }
 }

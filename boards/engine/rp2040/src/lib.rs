@@ -3,6 +3,7 @@
 
 pub mod bus;
 pub mod chip;
+mod chip_reset;
 pub mod cpu;
 pub mod memory;
 pub mod peripherals;

@@ -1,5 +1,7 @@
 //! What is soldered to the chip's pins.
 
+use std::any::Any;
+
 use crate::peripherals::usb::Usb;
 use crate::sys::Sys;
 
@@ -14,8 +16,8 @@ pub trait World: Send {
     fn event(&mut self, sys: &mut Sys, usb: &mut Usb, index: usize);
     /// A byte left a UART.
     fn uart_byte(&mut self, _sys: &mut Sys, _uart: usize, _byte: u8) {}
-    /// The chip went through a power-on, RUN-pin or brown-out reset.
-    fn power_cycled(&mut self, _sys: &mut Sys) {}
+    /// For the owner of the chip, to reach what it attached.
+    fn as_any(&mut self) -> &mut dyn Any;
 }
 
 /// A bare chip: MISO floats high, nothing is attached.
@@ -27,4 +29,8 @@ impl World for Nothing {
     }
     fn pins_changed(&mut self, _sys: &mut Sys) {}
     fn event(&mut self, _sys: &mut Sys, _usb: &mut Usb, _index: usize) {}
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
 }

@@ -1,0 +1,94 @@
+"""The control channel of an emulated board: what a hand at the board does (power, cable), and what a probe measures.
+
+Everything a real board's owner does through USB goes through the serial port and the volume instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import threading
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from typing import Any
+
+from boards.emulated.registry import CONTROL_SOCKET
+from boards.errors import BoardError, DeadlineExceeded
+from boards.timing import Deadline
+
+
+class Request:
+    """One request, answered by the board's main loop."""
+
+    def __init__(self, op: str, arguments: dict[str, Any]) -> None:
+        self.op = op
+        self.arguments = arguments
+        self._answer: queue.Queue[dict[str, Any]] = queue.Queue(1)
+
+    def answer(self, **values: Any) -> None:
+        self._answer.put(values)
+
+    def fail(self, text: str) -> None:
+        self._answer.put({"error": text})
+
+    def wait(self) -> dict[str, Any]:
+        return self._answer.get()
+
+
+class ControlServer:
+    """Accepts requests on a socket in the board's folder and queues them for the main loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self.requests: queue.Queue[Request] = queue.Queue()
+        self._listener = Listener(str(folder / CONTROL_SOCKET), family="AF_UNIX")
+        threading.Thread(target=self._accept, name="control", daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), name="control client", daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        with contextlib.suppress(EOFError, OSError, ValueError), connection:
+            while True:
+                message = json.loads(connection.recv_bytes())
+                request = Request(message.pop("op"), message)
+                self.requests.put(request)
+                connection.send_bytes(json.dumps(request.wait()).encode())
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+class ControlClient:
+    """Talks to one board's control channel. Errors of the board come as BoardError."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._name = name
+        try:
+            self._connection = Client(str(folder / CONTROL_SOCKET), family="AF_UNIX")
+        except OSError as error:
+            raise BoardError(f"{name}: its control channel does not answer: {error.strerror or error}") from error
+
+    def call(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
+        """Ask the board to do `op` and return its answer."""
+        try:
+            self._connection.send_bytes(json.dumps({"op": op, **arguments}).encode())
+            if not self._connection.poll(deadline.remaining):
+                raise deadline.exceeded(f"{self._name} to answer {op!r}")
+            answer: dict[str, Any] = json.loads(self._connection.recv_bytes())
+        except (EOFError, OSError) as error:
+            if isinstance(error, DeadlineExceeded):
+                raise
+            raise BoardError(f"{self._name}: the emulated board's process ended during {op!r}") from error
+        if "error" in answer:
+            raise BoardError(f"{self._name}: {answer['error']}")
+        return answer
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.close()

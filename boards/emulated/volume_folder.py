@@ -1,0 +1,105 @@
+"""A USB drive of the board shown as a folder, as a desktop's mount shows it.
+
+Files that programs put into the folder go to the drive through the PC's FAT driver and USB, block by block; the board sees
+exactly what it would see of a real PC. When the drive goes away, so does the folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+class Drive(Protocol):
+    """What the folder needs of `boards._engine.Machine`."""
+
+    def volume_list(self) -> list[tuple[str, bool, int]]: ...
+    def volume_label(self) -> str: ...
+    def volume_read(self, paths: list[str]) -> list[bytes]: ...
+    def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    is_dir: bool
+    size: int
+    mtime_ns: int
+
+
+class VolumeFolder:
+    """Mirrors one drive in `parent/LABEL`. `log` gets one line per event that a user may want to know."""
+
+    def __init__(self, drive: Drive, parent: Path, log: Callable[[str], None]) -> None:
+        self._drive = drive
+        self._log = log
+        self.label = drive.volume_label().strip() or "NO NAME"
+        self.path = parent / self.label.replace("/", "_")
+        self._mirrored: dict[str, _Stamp] = {}
+        self._seen: dict[str, _Stamp] = {}
+        self._mount()
+
+    def _mount(self) -> None:
+        """Fills the folder under another name first, so that whoever sees it sees all of it."""
+        building = self.path.with_name(f".{self.path.name}.mounting")
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(parents=True)
+        entries = self._drive.volume_list()
+        files = [path for path, is_dir, _ in entries if not is_dir]
+        for path, is_dir, _ in entries:
+            if is_dir:
+                (building / path).mkdir(parents=True, exist_ok=True)
+        for path, data in zip(files, self._drive.volume_read(files), strict=True):
+            (building / path).parent.mkdir(parents=True, exist_ok=True)
+            (building / path).write_bytes(data)
+        shutil.rmtree(self.path, ignore_errors=True)
+        building.rename(self.path)
+        self._mirrored = self._seen = self._scan()
+
+    def _scan(self) -> dict[str, _Stamp]:
+        found: dict[str, _Stamp] = {}
+        for path in sorted(self.path.rglob("*")):
+            try:
+                stat = path.stat()
+            except FileNotFoundError:
+                continue
+            is_dir = path.is_dir()
+            stamp = _Stamp(is_dir, 0 if is_dir else stat.st_size, 0 if is_dir else stat.st_mtime_ns)
+            found[path.relative_to(self.path).as_posix()] = stamp
+        return found
+
+    def sync(self) -> bool:
+        """Brings changes that have settled (two looks alike) to the drive; true if there were any.
+
+        Raises OSError when the drive went away meanwhile, as it does once a UF2 is complete.
+        """
+        now = self._scan()
+        if now != self._seen:
+            self._seen = now
+            return False
+        changes = self._changes(now)
+        if not changes:
+            return False
+        self._mirrored = now
+        self._log(f"{self.label}: " + ", ".join(f"{action} {path}" for action, path, _ in changes))
+        self._drive.volume_apply(changes)
+        return True
+
+    def _changes(self, now: dict[str, _Stamp]) -> list[tuple[str, str, bytes]]:
+        old = self._mirrored
+        gone = [path for path in old if path not in now or now[path].is_dir != old[path].is_dir]
+        changes = [("remove", path, b"") for path in sorted(gone, reverse=True)]
+        for path, stamp in now.items():
+            if old.get(path) == stamp:
+                continue
+            if stamp.is_dir:
+                changes.append(("mkdir", path, b""))
+            else:
+                changes.append(("write", path, (self.path / path).read_bytes()))
+        return changes
+
+    def remove(self) -> None:
+        """The drive is gone: so is the folder."""
+        shutil.rmtree(self.path, ignore_errors=True)

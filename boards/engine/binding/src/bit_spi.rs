@@ -1,0 +1,83 @@
+//! An SPI master made of GPIO edges (bit-banged or by PIO) seen from the device: modes 0 and 3, MSB first, as the
+//! W5500 takes them (datasheet 2.1).
+
+/// Shifts bits between the pins and whole bytes.
+#[derive(Debug, Default)]
+pub struct BitSpi {
+    sck: bool,
+    bits: u8,
+    mosi: u8,
+    /// Byte on its way out, most significant bit first.
+    miso: u8,
+}
+
+/// What an edge led to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Edge {
+    Nothing,
+    /// Eight bits have been clocked in: exchange them and pass the answer to [`BitSpi::answer`].
+    Byte(u8),
+    /// MISO changes to this level.
+    Miso(bool),
+}
+
+impl BitSpi {
+    /// Chip select fell: counting starts over.
+    pub fn select(&mut self) {
+        self.bits = 0;
+    }
+
+    /// Levels of SCK and MOSI after a change.
+    pub fn pins(&mut self, sck: bool, mosi: bool) -> Edge {
+        if sck == self.sck {
+            return Edge::Nothing;
+        }
+        self.sck = sck;
+        if sck {
+            self.mosi = (self.mosi << 1) | u8::from(mosi);
+            self.bits += 1;
+            if self.bits == 8 {
+                self.bits = 0;
+                return Edge::Byte(self.mosi);
+            }
+            return Edge::Nothing;
+        }
+        let level = self.miso & 0x80 != 0;
+        self.miso <<= 1;
+        Edge::Miso(level)
+    }
+
+    /// The answer to the byte just clocked in: the device puts it out bit by bit during the next one.
+    pub fn answer(&mut self, miso: u8) {
+        self.miso = miso;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_a_byte_in_and_the_next_answer_out() {
+        let mut spi = BitSpi::default();
+        spi.select();
+        let mut clock = |spi: &mut BitSpi, byte: u8| {
+            let (mut got, mut read) = (None, 0u8);
+            let mut miso = false;
+            for bit in (0..8).rev() {
+                if let Edge::Miso(level) = spi.pins(false, byte & (1 << bit) != 0) {
+                    miso = level;
+                }
+                read = (read << 1) | u8::from(miso);
+                if let Edge::Byte(value) = spi.pins(true, byte & (1 << bit) != 0) {
+                    got = Some(value);
+                }
+            }
+            (got, read)
+        };
+        spi.pins(true, false);
+        assert_eq!(clock(&mut spi, 0xa5).0, Some(0xa5));
+        spi.answer(0x3c);
+        assert_eq!(clock(&mut spi, 0x00), (Some(0x00), 0x3c));
+    }
+}

@@ -1,0 +1,72 @@
+//! Trace records as Python tuples.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rp2040::Ps;
+use rp2040::trace::{Record, kind};
+
+/// Bits of the trace mask by name.
+pub const KINDS: [(&str, u32); 8] = [
+    ("spi", kind::SPI),
+    ("pins", kind::PINS),
+    ("irq", kind::IRQ),
+    ("usb", kind::USB),
+    ("lan", kind::LAN),
+    ("pc", kind::PC),
+    ("registers", kind::REGISTERS),
+    ("reset", kind::RESET),
+];
+
+/// `{"t_us": float, "kind": str, ...}`.
+pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("t_us", at as f64 / 1e6)?;
+    match *record {
+        Record::Spi { spi, mosi, miso } => {
+            d.set_item("kind", "spi")?;
+            d.set_item("spi", spi)?;
+            d.set_item("mosi", mosi)?;
+            d.set_item("miso", miso)?;
+        }
+        Record::Pins { level, output_enabled } => {
+            d.set_item("kind", "pins")?;
+            d.set_item("level", level)?;
+            d.set_item("output_enabled", output_enabled)?;
+        }
+        Record::Exception { core, number, entry } => {
+            d.set_item("kind", "irq")?;
+            d.set_item("core", core)?;
+            d.set_item("number", number)?;
+            d.set_item("entry", entry)?;
+        }
+        Record::Usb { endpoint, token, handshake, len } => {
+            d.set_item("kind", "usb")?;
+            d.set_item("endpoint", endpoint)?;
+            d.set_item("token", token)?;
+            d.set_item("handshake", handshake)?;
+            d.set_item("len", len)?;
+        }
+        Record::Lan { from_board, len } => {
+            d.set_item("kind", "lan")?;
+            d.set_item("from_board", from_board)?;
+            d.set_item("len", len)?;
+        }
+        Record::Pc { core, pc } => {
+            d.set_item("kind", "pc")?;
+            d.set_item("core", core)?;
+            d.set_item("pc", pc)?;
+        }
+        Record::Register { core, write, address, value } => {
+            d.set_item("kind", "registers")?;
+            d.set_item("core", core)?;
+            d.set_item("write", write)?;
+            d.set_item("address", address)?;
+            d.set_item("value", value)?;
+        }
+        Record::Reset { cause } => {
+            d.set_item("kind", "reset")?;
+            d.set_item("cause", cause)?;
+        }
+    }
+    Ok(d)
+}

@@ -1,0 +1,214 @@
+//! What is soldered to the RP2040 of the board: the W5500 with its cable, and the USB port.
+
+use std::any::Any;
+
+use lan::{Lan, LanError};
+use rp2040::peripherals::usb::{self, Usb};
+use rp2040::pins::function;
+use rp2040::sys::{EventId, Sys};
+use rp2040::time::{NEVER, Ps};
+use rp2040::trace::{Record, kind};
+use rp2040::world::World;
+use usb_host::{Handshake, InResult, UsbBus, UsbHost};
+use w5500::W5500;
+
+use crate::bit_spi::{BitSpi, Edge};
+use crate::config::{BoardConfig, W5500Pins};
+
+/// The board around the chip.
+pub struct Wiring {
+    pins: W5500Pins,
+    pub w5500: W5500,
+    pub lan: Lan,
+    pub usb: UsbHost,
+    selected: bool,
+    /// The cable is in the board's socket.
+    pub plugged: bool,
+    bit_spi: BitSpi,
+}
+
+impl Wiring {
+    pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
+        let mut lan = Lan::try_new(config.lan.clone())?;
+        if let Some(path) = &config.capture {
+            lan.capture_to(path).map_err(|e| LanError(format!("{}: cannot write the capture: {e}", path.display())))?;
+        }
+        Ok(Self {
+            pins: config.pins,
+            w5500: W5500::new(config.w5500.clone()),
+            lan,
+            usb: UsbHost::new(config.usb.clone()),
+            selected: false,
+            plugged: config.w5500.cable_plugged,
+            bit_spi: BitSpi::default(),
+        })
+    }
+
+    /// Schedules the first events of the world.
+    pub fn start(&mut self, sys: &mut Sys) {
+        self.network(sys);
+        self.schedule_usb(sys);
+        self.sample_pins(sys);
+    }
+
+    /// Level on a wire that the W5500's own pull-up keeps high while the RP2040 does not drive it.
+    fn wire(&self, sys: &Sys, pin: u32) -> bool {
+        sys.pins.output_enabled() & (1 << pin) == 0 || sys.pins.output() & (1 << pin) != 0
+    }
+
+    fn sample_pins(&mut self, sys: &mut Sys) {
+        let now = sys.now();
+        self.w5500.set_rstn(now, !self.wire(sys, self.pins.rstn));
+        let selected = !self.wire(sys, self.pins.csn);
+        if selected != self.selected {
+            self.selected = selected;
+            self.w5500.set_scsn(now, selected);
+            self.bit_spi.select();
+        }
+        self.network(sys);
+    }
+
+    fn exchange(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
+        let miso = self.w5500.exchange(sys.now(), mosi);
+        self.network(sys);
+        miso
+    }
+
+    /// Moves frames between chip and cable, and brings INTn and the next event up to date.
+    pub fn network(&mut self, sys: &mut Sys) {
+        let now = sys.now();
+        while let Some((at, frame)) = self.w5500.take_frame() {
+            self.trace_frame(sys, at, true, frame.len());
+            self.lan.from_board(at, &frame);
+        }
+        sys.pins.drive(self.pins.intn, Some(!self.w5500.intn_low()));
+        let next = [self.w5500.next_event(), self.lan.next_event(), self.lan.next_cable_change(now)];
+        let due = next.into_iter().flatten().min().unwrap_or(NEVER).max(now);
+        if sys.due(EventId::World0) != due {
+            sys.schedule(EventId::World0, due);
+        }
+    }
+
+    fn network_event(&mut self, sys: &mut Sys) {
+        let now = sys.now();
+        self.w5500.set_cable(now, self.plugged && self.lan.cable_up(now));
+        self.w5500.advance(now);
+        self.lan.advance(now);
+        while let Some(frame) = self.lan.to_board(now) {
+            self.trace_frame(sys, now, false, frame.len());
+            self.w5500.receive_frame(now, &frame);
+        }
+        self.network(sys);
+        // An event that is due at this very moment has been handled; anything new comes later.
+        if sys.due(EventId::World0) <= now {
+            sys.schedule(EventId::World0, now + 1);
+        }
+    }
+
+    fn trace_frame(&self, sys: &mut Sys, at: Ps, from_board: bool, len: usize) {
+        if sys.trace.wants(kind::LAN) {
+            sys.trace.push(at, Record::Lan { from_board, len: len as u16 });
+        }
+    }
+
+    pub fn schedule_usb(&mut self, sys: &mut Sys) {
+        sys.schedule(EventId::World1, self.usb.next_event().unwrap_or(NEVER));
+    }
+}
+
+impl World for Wiring {
+    fn spi_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> u16 {
+        let connected = spi == self.pins.spi && sys.pins.is_selected(self.pins.sck, function::SPI);
+        if !connected || !self.selected {
+            // Nothing drives MISO.
+            return ((1u32 << bits) - 1) as u16;
+        }
+        let mosi = if sys.pins.is_selected(self.pins.mosi, function::SPI) { mosi } else { 0 };
+        let miso = match bits {
+            8 => u16::from(self.exchange(sys, mosi as u8)),
+            16 => {
+                let high = u16::from(self.exchange(sys, (mosi >> 8) as u8));
+                (high << 8) | u16::from(self.exchange(sys, mosi as u8))
+            }
+            // The W5500 counts bytes; other frame lengths only shift its answers out of place.
+            _ => u16::from(self.exchange(sys, mosi as u8)),
+        };
+        if sys.pins.is_selected(self.pins.miso, function::SPI) { miso } else { 0 }
+    }
+
+    fn pins_changed(&mut self, sys: &mut Sys) {
+        self.sample_pins(sys);
+        if !self.selected || sys.pins.is_selected(self.pins.sck, function::SPI) {
+            return;
+        }
+        let level = sys.pins.level();
+        match self.bit_spi.pins(level & (1 << self.pins.sck) != 0, level & (1 << self.pins.mosi) != 0) {
+            Edge::Nothing => {}
+            Edge::Miso(high) => sys.pins.drive(self.pins.miso, Some(high)),
+            Edge::Byte(mosi) => {
+                let miso = self.exchange(sys, mosi);
+                self.bit_spi.answer(miso);
+            }
+        }
+    }
+
+    fn event(&mut self, sys: &mut Sys, usb: &mut Usb, index: usize) {
+        if index == 0 {
+            self.network_event(sys);
+        } else {
+            let now = sys.now();
+            self.usb.advance(now, &mut Port { sys, usb });
+            self.schedule_usb(sys);
+        }
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The device controller as the PC's port sees it.
+struct Port<'a> {
+    sys: &'a mut Sys,
+    usb: &'a mut Usb,
+}
+
+fn handshake(answer: usb::Handshake) -> Handshake {
+    match answer {
+        usb::Handshake::Ack => Handshake::Ack,
+        usb::Handshake::Nak => Handshake::Nak,
+        usb::Handshake::Stall => Handshake::Stall,
+        usb::Handshake::Timeout => Handshake::Timeout,
+    }
+}
+
+impl UsbBus for Port<'_> {
+    fn pulled_up(&self) -> bool {
+        self.usb.pulled_up()
+    }
+
+    fn reset(&mut self) {
+        self.usb.host_reset(self.sys);
+    }
+
+    fn sof(&mut self, frame: u16) {
+        self.usb.host_sof(self.sys, frame);
+    }
+
+    fn setup(&mut self, addr: u8, packet: [u8; 8]) -> Handshake {
+        handshake(self.usb.host_setup(self.sys, addr, packet))
+    }
+
+    fn out(&mut self, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
+        handshake(self.usb.host_out(self.sys, addr, ep, data1, data))
+    }
+
+    fn input(&mut self, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
+        match self.usb.host_in(self.sys, addr, ep, buf) {
+            usb::InResult::Data { data1 } => InResult::Data { data1 },
+            usb::InResult::Nak => InResult::Nak,
+            usb::InResult::Stall => InResult::Stall,
+            usb::InResult::Timeout => InResult::Timeout,
+        }
+    }
+}
