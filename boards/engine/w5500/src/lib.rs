@@ -1,1 +1,269 @@
+//! A software model of the WIZnet W5500, written to the W5500 datasheet 1.0.9.
+//!
+//! The chip is driven as on a board: chip select edges, SPI bytes, the RSTn pin and complete Ethernet frames, each with
+//! its simulated time. Time only moves through these calls; equal calls give equal results.
+//!
+//! What takes the chip time is modelled only where the datasheet gives a figure (`time.rs`): RSTn and PLL lock, INTLEVEL,
+//! RTR/RCR, PTIMER, Sn_KPALVTR. The PHY's negotiation takes `Config::phy_link_delay`. Commands, checksums and copies to
+//! and from the MAC take none.
 
+mod arp;
+mod common;
+mod icmp;
+mod igmp;
+mod interrupt;
+mod ip;
+mod macraw;
+mod map;
+mod memory;
+mod phy;
+mod pppoe;
+mod registers;
+mod reset;
+mod socket;
+mod spi;
+mod tcp;
+mod time;
+mod udp;
+mod wire;
+
+use std::collections::VecDeque;
+
+use common::Common;
+use interrupt::IntPin;
+use memory::Memory;
+use phy::Phy;
+use reset::ResetLine;
+use socket::Socket;
+use spi::Decoder;
+
+pub use map::register_name;
+pub use spi::SpiFrame;
+pub use time::Ps;
+
+/// What differs from board to board or cannot be known from the datasheet.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// From RSTn's release, power-up, the end of a PHY reset by PHYCFGR, or plugging in the cable to link up.
+    /// Real chips negotiate for 1 to 3 s.
+    pub phy_link_delay: Ps,
+    /// Is the cable plugged in at power-up? See [`W5500::set_cable`].
+    pub cable_plugged: bool,
+    /// The PMODE[2:0] pins; 7 (auto-negotiation) is what the internal pull-ups give.
+    pub pmode: u8,
+    /// How long SOCK_TIME_WAIT shows before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
+    /// SOCK_CLOSED when FIN/ACK is received (4.2 "Sn_CR", DISCON), so the default is 0.
+    pub time_wait: Ps,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            phy_link_delay: 1_500 * time::MS,
+            cable_plugged: true,
+            pmode: 7,
+            time_wait: 0,
+        }
+    }
+}
+
+/// What has passed through the chip's pins since power-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// SPI bytes exchanged while SCSn was low.
+    pub spi_bytes: u64,
+    /// Falling edges of SCSn.
+    pub chip_selects: u64,
+    /// Frames handed to the PHY while the link was up.
+    pub frames_out: u64,
+    /// Frames of legal length that arrived while the link was up.
+    pub frames_in: u64,
+}
+
+/// The chip.
+pub struct W5500 {
+    config: Config,
+    /// The latest time that any call has told; time never goes back.
+    now: Ps,
+    /// The earliest time at which `advance` has something to do.
+    due: Option<Ps>,
+    common: Common,
+    sockets: [Socket; 8],
+    tx: Memory,
+    rx: Memory,
+    phy: Phy,
+    int_pin: IntPin,
+    reset: ResetLine,
+    spi: Decoder,
+    spi_log: Option<Vec<SpiFrame>>,
+    /// Identification field of the next IPv4 header.
+    ip_id: u16,
+    lcp: pppoe::Lcp,
+    outgoing: VecDeque<(Ps, Vec<u8>)>,
+    stats: Stats,
+}
+
+impl W5500 {
+    /// A chip that is powered up, with RSTn released and SCSn high, at time 0.
+    pub fn new(config: Config) -> Self {
+        let phy = Phy::new(config.phy_link_delay, config.pmode, config.cable_plugged);
+        Self {
+            config,
+            now: 0,
+            due: None,
+            common: Common::default(),
+            sockets: std::array::from_fn(|_| Socket::default()),
+            tx: Memory::new([2; 8]),
+            rx: Memory::new([2; 8]),
+            phy,
+            int_pin: IntPin::default(),
+            reset: ResetLine::power_up(),
+            spi: Decoder::default(),
+            spi_log: None,
+            ip_id: 0,
+            lcp: pppoe::Lcp::default(),
+            outgoing: VecDeque::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// An edge of SCSn.
+    pub fn set_scsn(&mut self, now: Ps, low: bool) {
+        self.advance(now);
+        self.spi_select(low);
+    }
+
+    /// One SPI byte; `now` is the time of its last clock edge. Returns what MISO carried meanwhile, 0 where the chip does
+    /// not drive it.
+    pub fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
+        self.advance(now);
+        self.spi_exchange(mosi)
+    }
+
+    /// The level of the RSTn pin. A low pulse shorter than 500 us is no reset.
+    pub fn set_rstn(&mut self, now: Ps, low: bool) {
+        self.advance(now);
+        self.reset_line(low);
+        self.refresh();
+    }
+
+    /// Level of the INTn pin as of the last call that told a time.
+    pub fn intn_low(&self) -> bool {
+        self.int_pin.low()
+    }
+
+    /// The earliest time at which `advance` has something to do.
+    pub fn next_event(&self) -> Option<Ps> {
+        self.due
+    }
+
+    /// Runs the chip's timers up to and including `now`, each at its own time.
+    pub fn advance(&mut self, now: Ps) {
+        while let Some(due) = self.due.filter(|&due| due <= now) {
+            self.now = self.now.max(due);
+            self.run_timers();
+            self.refresh();
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// The next frame that the MAC has handed to the PHY, and when: Ethernet without FCS, unpadded.
+    pub fn take_frame(&mut self) -> Option<(Ps, Vec<u8>)> {
+        self.outgoing.pop_front()
+    }
+
+    /// A complete frame has arrived: Ethernet without FCS. Lost when the link is down or the length is illegal.
+    pub fn receive_frame(&mut self, now: Ps, frame: &[u8]) {
+        self.advance(now);
+        if !self.link_up(self.now)
+            || !(wire::ETHERNET_HEADER..=wire::MAX_FRAME).contains(&frame.len())
+        {
+            return;
+        }
+        self.stats.frames_in += 1;
+        self.frame_arrived(frame);
+        self.refresh();
+    }
+
+    /// Is the link up at `now`? `now` may lie ahead of the last call, if nothing changes meanwhile.
+    pub fn link_up(&self, now: Ps) -> bool {
+        self.phy.link_up(now)
+    }
+
+    /// When the link that is being negotiated comes up or has come up; `None` while there can be none.
+    pub fn link_up_at(&self) -> Option<Ps> {
+        self.phy.link_at()
+    }
+
+    /// Plugs the cable in or pulls it out.
+    pub fn set_cable(&mut self, now: Ps, plugged: bool) {
+        self.advance(now);
+        self.phy.set_cable(self.now, plugged);
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Starts (with an empty log) or stops logging decoded SPI frames.
+    pub fn set_spi_log(&mut self, on: bool) {
+        self.spi_log = on.then(Vec::new);
+    }
+
+    /// The SPI frames that ended since the last call; empty while the log is off.
+    pub fn take_spi_log(&mut self) -> Vec<SpiFrame> {
+        self.spi_log
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Runs every timer that is due at `self.now`.
+    fn run_timers(&mut self) {
+        self.reset_timer();
+        for n in 0..8 {
+            self.arp_timer(n);
+            self.tcp_timers(n);
+        }
+        self.lcp_timer();
+    }
+
+    /// After anything that may have changed a timer or an interrupt: brings INTn and `due` up to date.
+    fn refresh(&mut self) {
+        let pending = self.interrupt_pending();
+        self.int_pin
+            .update(self.now, pending, self.common.intlevel());
+        self.due = self
+            .sockets
+            .iter()
+            .flat_map(|s| [s.arp.as_ref().map(|wait| wait.deadline), s.tcp.next_event()])
+            .chain([
+                self.reset.next_event(),
+                self.int_pin.next_event(pending),
+                self.lcp.next_event(),
+            ])
+            .flatten()
+            .min();
+    }
+
+    /// Does an interrupt ask for INTn to be low? (datasheet 4.1 "IMR", "SIMR")
+    fn interrupt_pending(&self) -> bool {
+        self.common.ir() & self.common.imr() != 0 || self.sir() & self.common.simr() != 0
+    }
+
+    /// SIR: the sockets with an interrupt that Sn_IMR lets through. Sn_IMR does not keep a bit out of Sn_IR itself:
+    /// MicroPython's MACRAW driver unmasks RECV alone and still waits for SEND_OK in Sn_IR.
+    fn sir(&self) -> u8 {
+        (0..8)
+            .filter(|&n| self.sockets[n].ir & self.sockets[n].imr() != 0)
+            .fold(0, |sir, n| sir | 1 << n)
+    }
+
+    /// The MAC hands a frame to the PHY, which loses it when there is no link.
+    fn emit(&mut self, frame: Vec<u8>) {
+        if self.link_up(self.now) {
+            self.stats.frames_out += 1;
+            self.outgoing.push_back((self.now, frame));
+        }
+    }
+}
