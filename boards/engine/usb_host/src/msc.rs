@@ -59,7 +59,11 @@ impl std::fmt::Display for StorageError {
             StorageError::NoMedium => f.write_str("the drive has no medium"),
             StorageError::WriteProtected => f.write_str("the drive is write-protected"),
             StorageError::OutOfRange { lba, count, blocks } => {
-                write!(f, "blocks {lba} to {} of a drive of {blocks} blocks", lba.saturating_add(*count))
+                write!(
+                    f,
+                    "blocks {lba} to {} of a drive of {blocks} blocks",
+                    lba.saturating_add(*count)
+                )
             }
             StorageError::Unaligned { bytes, block_size } => {
                 write!(f, "{bytes} bytes are not one or more blocks of {block_size}")
@@ -67,7 +71,11 @@ impl std::fmt::Display for StorageError {
             StorageError::TooLarge => f.write_str("more than 16 MiB in one request"),
             StorageError::QueueFull => f.write_str("64 requests are already waiting or not collected"),
             StorageError::Refused(s) => {
-                write!(f, "the drive refused the command: sense {:x}/{:02x}/{:02x}", s.key, s.asc, s.ascq)
+                write!(
+                    f,
+                    "the drive refused the command: sense {:x}/{:02x}/{:02x}",
+                    s.key, s.asc, s.ascq
+                )
             }
             StorageError::Short => f.write_str("the drive processed only a part of the command"),
             StorageError::Transport(e) => e.fmt(f),
@@ -109,7 +117,11 @@ pub struct DriveInfo {
 /// Something the host has to report or act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    Ready { blocks: u64, block_size: u32, write_protected: bool },
+    Ready {
+        blocks: u64,
+        block_size: u32,
+        write_protected: bool,
+    },
     MediumGone,
     /// The transport does not work any more; the port must be reset.
     Lost(BotError),
@@ -165,7 +177,13 @@ pub struct Storage {
 
 impl Storage {
     pub fn new(config: StorageConfig) -> Storage {
-        Storage { config, drive: None, queue: VecDeque::new(), completions: BTreeMap::new(), last_id: 0 }
+        Storage {
+            config,
+            drive: None,
+            queue: VecDeque::new(),
+            completions: BTreeMap::new(),
+            last_id: 0,
+        }
     }
 
     /// The device was configured at `now` and has this interface.
@@ -255,7 +273,13 @@ impl Storage {
         if self.queue.len() + self.completions.len() >= MAX_REQUESTS {
             return Err(StorageError::QueueFull);
         }
-        let job = Job { id: self.last_id + 1, op, done: 0, read: Vec::new(), refusals: 0 };
+        let job = Job {
+            id: self.last_id + 1,
+            op,
+            done: 0,
+            read: Vec::new(),
+            refusals: 0,
+        };
         job.check(self.capacity().map_or(u64::from(u32::MAX), |c| c.0), self.block_size())?;
         self.last_id = job.id;
         self.queue.push_back(job);
@@ -332,18 +356,22 @@ impl Storage {
         let Some(drive) = self.drive.as_mut() else { return };
         drive.step = step;
         let (cdb, data) = match step {
-            Step::Inquiry => {
-                (scsi::six(scsi::INQUIRY, scsi::INQUIRY_LENGTH as u8), Data::In(scsi::INQUIRY_LENGTH))
-            }
+            Step::Inquiry => (
+                scsi::six(scsi::INQUIRY, scsi::INQUIRY_LENGTH as u8),
+                Data::In(scsi::INQUIRY_LENGTH),
+            ),
             Step::Probe => (scsi::six(scsi::TEST_UNIT_READY, 0), Data::None),
             Step::Capacity => (scsi::ten(scsi::READ_CAPACITY_10, 0, 0), Data::In(scsi::CAPACITY_LENGTH)),
             Step::Mode => (scsi::mode_sense(), Data::In(scsi::MODE_LENGTH)),
-            Step::Sense(_) => {
-                (scsi::six(scsi::REQUEST_SENSE, scsi::SENSE_LENGTH as u8), Data::In(scsi::SENSE_LENGTH))
-            }
+            Step::Sense(_) => (
+                scsi::six(scsi::REQUEST_SENSE, scsi::SENSE_LENGTH as u8),
+                Data::In(scsi::SENSE_LENGTH),
+            ),
             Step::Transfer => {
                 let (blocks, size) = drive.capacity.unwrap_or((0, 512));
-                let Some(job) = self.queue.front() else { return self.idle(now) };
+                let Some(job) = self.queue.front() else {
+                    return self.idle(now);
+                };
                 // The medium may have changed since the request was accepted.
                 if let Err(e) = job.check(blocks, size) {
                     return self.complete(Err(e), now);
@@ -386,7 +414,11 @@ impl Storage {
         };
         let failed = match step {
             Step::Sense(after) => {
-                let sense = if passed { scsi::parse_sense(&data) } else { Sense::default() };
+                let sense = if passed {
+                    scsi::parse_sense(&data)
+                } else {
+                    Sense::default()
+                };
                 return self.sensed(after, sense, end);
             }
             Step::Inquiry if passed => {
@@ -435,14 +467,20 @@ impl Storage {
         let (blocks, block_size) = drive.capacity?;
         let write_protected = drive.write_protected;
         self.idle(end);
-        Some(Notice::Ready { blocks, block_size, write_protected })
+        Some(Notice::Ready {
+            blocks,
+            block_size,
+            write_protected,
+        })
     }
 
     /// A part of the first request succeeded.
     fn transferred(&mut self, data: Vec<u8>, residue: u32, end: Ps) {
         let limit = u64::from(self.config.max_blocks_per_command.max(1));
         let Some(drive) = self.drive.as_mut() else { return };
-        let Some(job) = self.queue.front_mut() else { return self.idle(end) };
+        let Some(job) = self.queue.front_mut() else {
+            return self.idle(end);
+        };
         let size = drive.capacity.map_or(512, |c| c.1);
         let part = job.part(limit, size);
         let whole = match job.op {

@@ -84,7 +84,9 @@ impl Pipe {
         Transaction {
             address: self.address,
             endpoint: self.number,
-            token: Token::In { max_packet: self.max_packet },
+            token: Token::In {
+                max_packet: self.max_packet,
+            },
         }
     }
 
@@ -92,7 +94,10 @@ impl Pipe {
         Transaction {
             address: self.address,
             endpoint: self.number,
-            token: Token::Out { data1: self.data1, data },
+            token: Token::Out {
+                data1: self.data1,
+                data,
+            },
         }
     }
 
@@ -122,7 +127,12 @@ impl Pipe {
             Outcome::Nak => {
                 self.errors = 0;
                 if let Pace::Bulk { busy, idle, idle_after } = self.pace {
-                    self.ready_at = end + if end - self.last_progress < idle_after { busy } else { idle };
+                    self.ready_at = end
+                        + if end - self.last_progress < idle_after {
+                            busy
+                        } else {
+                            idle
+                        };
                 }
                 Progress::Pending
             }

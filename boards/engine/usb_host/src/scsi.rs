@@ -82,7 +82,10 @@ pub struct Inquiry {
 pub fn parse_inquiry(data: &[u8]) -> Inquiry {
     let text = |from: usize, to: usize| {
         let bytes = data.get(from..to.min(data.len())).unwrap_or(&[]);
-        let text: String = bytes.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { ' ' }).collect();
+        let text: String = bytes
+            .iter()
+            .map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { ' ' })
+            .collect();
         text.trim().to_string()
     };
     Inquiry {
@@ -131,6 +134,13 @@ mod tests {
         assert_eq!(parse_capacity(&[0, 0, 7, 0xd7, 0, 0, 2, 0]), Some((2008, 512)));
         assert_eq!(parse_capacity(&[0xff; 8]), None);
         let sense = parse_sense(&[0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x3a, 0, 0, 0, 0, 0]);
-        assert_eq!(sense, Sense { key: 2, asc: 0x3a, ascq: 0 });
+        assert_eq!(
+            sense,
+            Sense {
+                key: 2,
+                asc: 0x3a,
+                ascq: 0
+            }
+        );
     }
 }

@@ -85,7 +85,10 @@ impl<D: BlockDevice> Sectors<D> {
 
     fn spend(&mut self) -> io::Result<()> {
         self.budget = self.budget.checked_sub(1).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "the FAT volume's structures lead in circles")
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the FAT volume's structures lead in circles",
+            )
         })?;
         Ok(())
     }
@@ -100,7 +103,11 @@ impl<D: BlockDevice> Sectors<D> {
         }
         let offset = (position % SECTOR as u64) as usize;
         let length = buf.len().min(SECTOR - offset);
-        let ahead = if self.content && sector >= self.layout.fat_end { READ_AHEAD } else { 0 };
+        let ahead = if self.content && sector >= self.layout.fat_end {
+            READ_AHEAD
+        } else {
+            0
+        };
         let data = self.sector(sector, ahead)?;
         buf[..length].copy_from_slice(&data[offset..offset + length]);
         Ok(length)
@@ -115,7 +122,9 @@ impl<D: BlockDevice> Sectors<D> {
         }
         let offset = (position % SECTOR as u64) as usize;
         let length = bytes.len().min(SECTOR - offset);
-        let fresh = self.content && offset == 0 && !self.dirty_content.contains(&sector);
+        let is_fat = (self.layout.fat_start..self.layout.fat_end).contains(&sector);
+        let content = self.content && !is_fat;
+        let fresh = content && offset == 0 && !self.dirty_content.contains(&sector);
         let mut data = if length == SECTOR || fresh {
             // New file contents: what the rest of the sector held does not matter and is not worth a read.
             Box::new([0; SECTOR])
@@ -125,8 +134,7 @@ impl<D: BlockDevice> Sectors<D> {
         data[offset..offset + length].copy_from_slice(&bytes[..length]);
         let old = self.written.get(&sector).or_else(|| self.clean.get(&sector));
         let unchanged = old.is_some_and(|old| *old == data);
-        let is_fat = (self.layout.fat_start..self.layout.fat_end).contains(&sector);
-        if self.content && !is_fat {
+        if content {
             self.dirty_metadata.remove(&sector);
             self.dirty_content.insert(sector);
         } else if unchanged {
@@ -144,7 +152,11 @@ impl<D: BlockDevice> Sectors<D> {
         if !self.written.contains_key(&sector) && !self.clean.contains_key(&sector) {
             self.fetch(sector, ahead)?;
         }
-        Ok(self.written.get(&sector).or_else(|| self.clean.get(&sector)).expect("just fetched"))
+        Ok(self
+            .written
+            .get(&sector)
+            .or_else(|| self.clean.get(&sector))
+            .expect("just fetched"))
     }
 
     fn fetch(&mut self, sector: u64, ahead: u64) -> io::Result<()> {
@@ -186,7 +198,12 @@ impl<D: BlockDevice> Sectors<D> {
     fn write_back(&mut self, sectors: &[u64]) -> io::Result<()> {
         let mut rest = sectors;
         while let Some(&first) = rest.first() {
-            let run = rest.iter().zip(first..).take(MAX_RUN).take_while(|(s, expected)| *s == expected).count();
+            let run = rest
+                .iter()
+                .zip(first..)
+                .take(MAX_RUN)
+                .take_while(|(s, expected)| *s == expected)
+                .count();
             let mut buf = Vec::with_capacity(run * SECTOR);
             for s in &rest[..run] {
                 buf.extend_from_slice(&self.written[s][..]);

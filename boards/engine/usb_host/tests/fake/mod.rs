@@ -116,9 +116,37 @@ const DEVICE: [u8; 18] = [18, 1, 0, 2, 0xef, 2, 1, 64, 0x8a, 0x2e, 0x29, 0x10, 0
 
 pub fn configuration() -> Vec<u8> {
     let mut body: Vec<u8> = vec![8, 11, 0, 2, 2, 2, 0, 0];
-    body.extend([9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16]);
-    body.extend([9, 4, 1, 0, 2, 10, 0, 0, 0, 7, 5, CONSOLE_OUT, 2, 64, 0, 0, 7, 5, CONSOLE_IN, 2, 64, 0, 0]);
-    body.extend([9, 4, 2, 0, 2, 8, 6, 0x50, 0, 7, 5, DISK_OUT, 2, 64, 0, 0, 7, 5, DISK_IN, 2, 64, 0, 0]);
+    body.extend([
+        9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16,
+    ]);
+    body.extend([
+        9,
+        4,
+        1,
+        0,
+        2,
+        10,
+        0,
+        0,
+        0,
+        7,
+        5,
+        CONSOLE_OUT,
+        2,
+        64,
+        0,
+        0,
+        7,
+        5,
+        CONSOLE_IN,
+        2,
+        64,
+        0,
+        0,
+    ]);
+    body.extend([
+        9, 4, 2, 0, 2, 8, 6, 0x50, 0, 7, 5, DISK_OUT, 2, 64, 0, 0, 7, 5, DISK_IN, 2, 64, 0, 0,
+    ]);
     let total = (9 + body.len() as u16).to_le_bytes();
     let mut bytes = vec![9, 2, total[0], total[1], 3, 1, 0, 0x80, 125];
     bytes.extend(body);
@@ -172,11 +200,17 @@ impl Device {
     }
 
     pub fn with_configuration(configuration: Vec<u8>) -> Device {
-        Device { configuration, ..Device::new(0) }
+        Device {
+            configuration,
+            ..Device::new(0)
+        }
     }
 
     pub fn with_device_descriptor(device: Vec<u8>) -> Device {
-        Device { device, ..Device::new(0) }
+        Device {
+            device,
+            ..Device::new(0)
+        }
     }
 
     /// Counts a transaction; the answer if a fault decides it.
@@ -188,7 +222,7 @@ impl Device {
         if !self.pulled_up || addr != self.address || take(&mut self.faults.timeouts) {
             return Some(Handshake::Timeout);
         }
-        let nak = may_nak && self.faults.nak_every > 0 && self.transactions % self.faults.nak_every == 0;
+        let nak = may_nak && self.faults.nak_every > 0 && self.transactions.is_multiple_of(self.faults.nak_every);
         nak.then_some(Handshake::Nak)
     }
 
@@ -269,7 +303,12 @@ impl Device {
         let lba = cdb.get(2..6).map_or(0, |b| u32::from_be_bytes(b.try_into().unwrap()));
         let count = cdb.get(7..9).map_or(0, |b| u16::from_be_bytes(b.try_into().unwrap()));
         let last = (self.blocks.len() / 512).saturating_sub(1) as u32;
+        let end = u64::from(lba) + u64::from(count);
         match cdb[0] {
+            0x28 | 0x2a if end > u64::from(last) + 1 || usize::from(count) * 512 != wanted => {
+                self.sense = (5, 0x21);
+                return self.refuse(wanted, cbw[12] & 0x80 != 0);
+            }
             0x03 => {
                 let (key, asc) = std::mem::take(&mut self.sense);
                 let sense = [0x70, 0, key, 0, 0, 0, 0, 10, 0, 0, 0, 0, asc, 0, 0, 0, 0, 0];
@@ -293,7 +332,6 @@ impl Device {
             0x28 => {
                 let from = lba as usize * 512;
                 let data = self.blocks[from..from + usize::from(count) * 512].to_vec();
-                assert_eq!(data.len(), wanted);
                 if take(&mut self.faults.status_for_data) {
                     self.disk = Disk::Status;
                 } else if take(&mut self.faults.stalled_reads) {
@@ -311,7 +349,6 @@ impl Device {
                 return self.refuse(wanted, false);
             }
             0x2a => {
-                assert_eq!(usize::from(count) * 512, wanted);
                 self.writes.push((lba, count));
                 self.write_at = lba as usize * 512;
                 self.naks_left = self.faults.write_naks;
@@ -419,7 +456,9 @@ impl UsbBus for Device {
         self.expect_out = if packet[0] & 0x80 == 0 { length } else { 0 };
         let reply = self.control();
         self.stall0 = reply.is_none();
-        self.reply = reply.filter(|_| packet[0] & 0x80 != 0).map(|r| r.into_iter().take(length).collect());
+        self.reply = reply
+            .filter(|_| packet[0] & 0x80 != 0)
+            .map(|r| r.into_iter().take(length).collect());
         self.reply_toggle = true;
         Handshake::Ack
     }
@@ -458,15 +497,27 @@ impl UsbBus for Device {
             }
             DISK_OUT => match self.disk {
                 Disk::Command => self.command(data),
+                Disk::DataOut(left) if data.len() > left => {
+                    self.halted.insert(DISK_OUT);
+                    Handshake::Stall
+                }
                 Disk::DataOut(left) => {
                     if left % 512 == 0 && take(&mut self.naks_left) {
                         return Handshake::Nak;
                     }
-                    self.naks_left = if left % 512 == 64 { self.faults.write_naks } else { self.naks_left };
+                    self.naks_left = if left % 512 == 64 {
+                        self.faults.write_naks
+                    } else {
+                        self.naks_left
+                    };
                     self.blocks[self.write_at..self.write_at + data.len()].copy_from_slice(data);
                     self.write_at += data.len();
                     self.residue -= data.len() as u32;
-                    self.disk = if left > data.len() { Disk::DataOut(left - data.len()) } else { Disk::Status };
+                    self.disk = if left > data.len() {
+                        Disk::DataOut(left - data.len())
+                    } else {
+                        Disk::Status
+                    };
                     Handshake::Ack
                 }
                 Disk::DataIn | Disk::Status => Handshake::Nak,
@@ -521,7 +572,11 @@ impl UsbBus for Device {
             _ => None,
         };
         let Some(packet) = packet else {
-            return if self.halted.contains(&ep) { InResult::Stall } else { InResult::Nak };
+            return if self.halted.contains(&ep) {
+                InResult::Stall
+            } else {
+                InResult::Nak
+            };
         };
         let data1 = self.toggles.contains(&ep);
         if !self.toggles.remove(&ep) {
@@ -545,7 +600,12 @@ pub fn run_until(
 ) {
     while !done(host, device) {
         let t = host.next_event().unwrap();
-        assert!(t <= deadline, "waited for {what} until {} ms; state {:?}", deadline / MS, host.state());
+        assert!(
+            t <= deadline,
+            "waited for {what} until {} ms; state {:?}",
+            deadline / MS,
+            host.state()
+        );
         device.now = t;
         host.advance(t, device);
         assert!(host.next_event().unwrap() > t);
@@ -568,7 +628,9 @@ pub fn with_drive(blocks: usize) -> (UsbHost, Device) {
     config.storage.poll_interval_us = None;
     let mut host = UsbHost::new(config);
     let mut device = Device::new(blocks);
-    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
+    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| {
+        h.state().storage.is_some()
+    });
     (host, device)
 }
 
@@ -590,5 +652,7 @@ pub fn complete(
 
 /// Bytes that differ from block to block.
 pub fn pattern(length: usize, seed: u32) -> Vec<u8> {
-    (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97) >> 13) as u8).collect()
+    (0..length as u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97) >> 13) as u8)
+        .collect()
 }
