@@ -16,7 +16,7 @@
 static bool open_socket(void) {
     w5500_write8(REGISTERS, Sn_MR, Sn_MR_UDP);
     w5500_write16(REGISTERS, Sn_PORT, DHCP_CLIENT_PORT);
-    return w5500_command(DHCP_SOCKET, Sn_CR_OPEN) && w5500_read8(REGISTERS, Sn_SR) == SOCK_UDP;
+    return w5500_open(DHCP_SOCKET, SOCK_UDP);
 }
 
 static bool broadcast(enum dhcp_type type, uint32_t xid, const uint8_t mac[6], const struct dhcp_reply *offer) {

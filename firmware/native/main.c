@@ -69,10 +69,10 @@ static const char *connect(uint32_t deadline_us) {
     return tcp_connect(&tcp, network.server, config.port, deadline_us, &run.connect_attempts);
 }
 
-/* Tells the server what went wrong: on the open connection, else on a new one. A server takes a report after an answer
-   only, so a new connection begins with one message. */
+/* Tells the server what went wrong: on the open connection, else on a new one. (A report that was not taken may have
+   been sent in part.) A server takes a report after an answer only, so a new connection begins with one message. */
 static void report_failure(const char *error, enum stage failed) {
-    bool open = failed >= STAGE_EXCHANGE && tcp_can_send();
+    bool open = failed == STAGE_EXCHANGE && tcp_can_send();
     if (!open && failed != STAGE_CONNECT) {
         tcp_close();
         open = !connect(time_us() + config.ready_timeout_ms * 1000u) && tcp_send(&tcp, "1", 1) &&

@@ -24,7 +24,7 @@ static const char *attempt(const uint8_t server[4], uint32_t port, uint32_t loca
     const uint8_t destination[6] = {server[0], server[1], server[2], server[3], (uint8_t)(port >> 8), (uint8_t)port};
     w5500_write8(REGISTERS, Sn_MR, Sn_MR_TCP);
     w5500_write16(REGISTERS, Sn_PORT, local_port);
-    if (!w5500_command(TCP_SOCKET, Sn_CR_OPEN) || w5500_read8(REGISTERS, Sn_SR) != SOCK_INIT) {
+    if (!w5500_open(TCP_SOCKET, SOCK_INIT)) {
         return "the W5500 does not open a TCP socket";
     }
     w5500_write(REGISTERS, Sn_DIPR, destination, sizeof destination);

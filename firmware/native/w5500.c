@@ -95,3 +95,16 @@ bool w5500_command(uint32_t socket, uint32_t command) {
     w5500_write8(BLOCK_SOCKET(socket), Sn_CR, command);
     return w5500_command_accepted(socket);
 }
+
+bool w5500_open(uint32_t socket, uint32_t status) {
+    const uint32_t deadline = time_us() + COMMAND_WAIT_US;
+    if (!w5500_command(socket, Sn_CR_OPEN)) {
+        return false;
+    }
+    while (w5500_read8(BLOCK_SOCKET(socket), Sn_SR) != status) {
+        if (time_reached(deadline)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -94,4 +94,7 @@ bool w5500_read16_stable(uint32_t block, uint32_t address, uint32_t *value);
 bool w5500_command_accepted(uint32_t socket);
 bool w5500_command(uint32_t socket, uint32_t command);
 
+/* OPEN, then waits for Sn_SR to become `status`, which may lag behind. False: not within 10 ms. */
+bool w5500_open(uint32_t socket, uint32_t status);
+
 #endif
