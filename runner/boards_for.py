@@ -31,12 +31,10 @@ def open_board(entry: FirmwareEntry, where: Where, options: BenchOptions, deadli
         )
     elif where == "emulated":
         emulated = _module("boards.emulated", "the emulated board")
-        board = emulated.EmulatedBoard(
-            options.board,
-            turnaround_us=options.turnaround_us,
-            phy_link_delay_s=options.phy_link_delay_s,
-            deployer=options.deployer,
+        config = _module("boards.emulated.config", "the emulated board").EmulatedConfig(
+            turnaround_us=options.turnaround_us, phy_link_delay_us=round(options.phy_link_delay_s * 1e6)
         )
+        board = emulated.EmulatedBoard(options.board, config, deployer=options.deployer)
     else:
         usb = _module("boards.usb", "a board on USB")
         board = usb.UsbBoard(options.board, device=options.device, deployer=options.deployer, deadline=deadline)

@@ -55,16 +55,13 @@ class BenchPlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._rows: list[PlannedRun] | None = None
+        self._rows = plan(read_options(config)) if self._is_asked_for() else []
         self._bench: Bench | None = None
         self._view: ProgressView | None = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        if _FIXTURE not in metafunc.fixturenames:
-            return
-        if self._rows is None:
-            self._rows = plan(read_options(self._config)) if self._is_asked_for() else []
-        metafunc.parametrize(_FIXTURE, self._rows, ids=[run.id for run in self._rows])
+        if _FIXTURE in metafunc.fixturenames:
+            metafunc.parametrize(_FIXTURE, self._rows, ids=[run.id for run in self._rows])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from boards.console import RESULT_PREFIX
 from runner.timeouts import Stage
 
 _DOING = {
@@ -61,7 +62,8 @@ class ProgressView:
 
     def line(self, text: str) -> None:
         """A line that the board printed."""
-        self._show(text)
+        if RESULT_PREFIX not in text:
+            self._show(text)
 
     def done(self, status: str, details: str) -> None:
         """The row that is on has ended as `status`; `details` is one line. What was skipped is told once."""
