@@ -40,7 +40,7 @@ def test_the_defaults() -> None:
 def test_everything_can_be_chosen() -> None:
     options = read(
         "--runtime=a", "--runtime=b.uf2", "--profile=tuned", "--board=wiznet_w5100s_evb_pico", "--where=silicon",
-        "--device=id:E660", "--messages=7", "--runs=2", "--timeout-s=flash=9.5", "--timeout-s=run=60", 
+        "--device=id:E660", "--messages=7", "--runs=2", "--timeout-s=flash=9.5", "--timeout-s=run=60",
         "--deploy=rshell",
         "--server-host=10.0.0.1", "--server-port=0", "--turnaround-us=0", "--phy-link-delay-s=2.5",
         "--address-mode=static", "--static-address=10.0.0.2,255.255.255.0,10.0.0.1,8.8.8.8", "--results-dir=/x",
