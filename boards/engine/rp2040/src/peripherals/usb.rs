@@ -726,10 +726,8 @@ impl Peripheral for Usb {
         match offset & 0xfff {
             reg::ADDR_ENDP => self.addr_endp = write.apply_masked(self.addr_endp, 0x000f_007f),
             // Host-mode registers: clearing them is part of a device driver's initialisation.
-            reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR | reg::INT_EP_CTRL => {
-                if write.apply(0) != 0 {
-                    unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
-                }
+            reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR | reg::INT_EP_CTRL if write.apply(0) != 0 => {
+                unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
             }
             reg::MAIN_CTRL => {
                 self.main_ctrl = write.apply_masked(self.main_ctrl, main_ctrl::MASK);
