@@ -402,6 +402,9 @@ impl Bus {
                     pio.input_changed(&mut self.sys);
                 }
                 self.blocks.pwm.input_changed(&mut self.sys);
+                for uart in &mut self.blocks.uart {
+                    uart.input_changed(&mut self.sys);
+                }
             } else if self.sys.pins.world_dirty {
                 self.sys.pins.world_dirty = false;
                 self.world.pins_changed(&mut self.sys);
@@ -426,6 +429,8 @@ impl Bus {
         // WATCHDOG first: it generates the tick that TIMER counts.
         blocks.watchdog.clocks_changed(sys);
         blocks.timer.clocks_changed(sys);
+        blocks.adc.clocks_changed(sys);
+        blocks.rtc.clocks_changed(sys);
     }
 
     fn enter_reset(&mut self) {

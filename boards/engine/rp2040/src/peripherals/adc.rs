@@ -1,14 +1,160 @@
-//! ADC.
+//! ADC (datasheet 4.9).
+//!
+//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read what [`Adc::set_input`] put there,
+//! channel 4 the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no
+//! conversion errors.
 
-use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use super::{Peripheral, Write};
+use crate::sys::{EventId, Sys, dreq, irq};
+use crate::ticks::Ticks;
+use crate::time::{NEVER, PS_PER_SECOND, Ps};
+use std::collections::VecDeque;
+
+const CYCLES: u64 = 96;
+const FIFO_DEPTH: usize = 4;
+/// 0.706 V / 3.3 V * 4096.
+pub const TEMPERATURE_27C: u16 = 876;
+
+mod cs {
+    pub const EN: u32 = 1 << 0;
+    pub const TS_EN: u32 = 1 << 1;
+    pub const START_ONCE: u32 = 1 << 2;
+    pub const START_MANY: u32 = 1 << 3;
+    pub const READY: u32 = 1 << 8;
+    /// EN, TS_EN, START_MANY, AINSEL, RROBIN.
+    pub const WRITABLE: u32 = 0x001f_700b;
+}
+
+mod fcs {
+    pub const EN: u32 = 1 << 0;
+    pub const SHIFT: u32 = 1 << 1;
+    pub const DREQ_EN: u32 = 1 << 3;
+    pub const EMPTY: u32 = 1 << 8;
+    pub const FULL: u32 = 1 << 9;
+    pub const UNDER: u32 = 1 << 10;
+    pub const OVER: u32 = 1 << 11;
+    pub const WRITABLE: u32 = 0x0f00_000f;
+}
 
 #[derive(Debug, Default)]
-pub struct Adc {}
+pub struct Adc {
+    /// 12-bit readings of channels 0 to 3.
+    inputs: [u16; 4],
+    cs: u32,
+    result: u32,
+    fcs: u32,
+    over: bool,
+    under: bool,
+    fifo: VecDeque<u32>,
+    div: u32,
+    inte: u32,
+    intf: u32,
+    /// End of the conversion in progress.
+    converting_until: Option<Ps>,
+    /// Starts of the conversions of START_MANY, and the number of the next one.
+    pace: Ticks,
+    next_start: u64,
+}
 
 impl Adc {
-    /// This block's event is due.
-    pub fn event(&mut self, _sys: &mut Sys) {}
+    /// Sets what channel `channel` (0 to 3) reads: 0 to 4095 for 0 V to the reference.
+    pub fn set_input(&mut self, channel: usize, reading: u16) {
+        if let Some(input) = self.inputs.get_mut(channel) {
+            *input = reading.min(0xfff);
+        }
+    }
+
+    /// A conversion ends or the next one starts.
+    pub fn event(&mut self, sys: &mut Sys) {
+        let now = sys.now();
+        if self.converting_until.is_some_and(|end| end <= now) {
+            self.converting_until = None;
+            self.finish();
+        }
+        self.update(sys);
+    }
+
+    /// clk_adc may have changed. A conversion in progress keeps its end.
+    pub fn clocks_changed(&mut self, sys: &mut Sys) {
+        self.set_pace(sys);
+        self.update(sys);
+    }
+
+    fn set_pace(&mut self, sys: &Sys) {
+        let period = (256 + u64::from(self.div)).max(CYCLES * 256);
+        self.pace.set_rate(sys.now(), sys.freq.clk_adc_hz.saturating_mul(256), period);
+    }
+
+    fn restart_pace(&mut self, sys: &Sys) {
+        self.pace = Ticks::default();
+        self.set_pace(sys);
+        self.next_start = 0;
+    }
+
+    fn sample(&self) -> u16 {
+        match (self.cs >> 12) & 7 {
+            channel @ 0..=3 => self.inputs[channel as usize],
+            4 if self.cs & cs::TS_EN != 0 => TEMPERATURE_27C,
+            _ => 0,
+        }
+    }
+
+    fn finish(&mut self) {
+        self.result = u32::from(self.sample());
+        if self.fcs & fcs::EN != 0 {
+            if self.fifo.len() < FIFO_DEPTH {
+                self.fifo.push_back(if self.fcs & fcs::SHIFT != 0 { self.result >> 4 } else { self.result });
+            } else {
+                self.over = true;
+            }
+        }
+        let robin = (self.cs >> 16) & 0x1f;
+        if robin != 0 {
+            let current = (self.cs >> 12) & 7;
+            let next = (1..=5).map(|ahead| (current + ahead) % 5).find(|channel| robin & (1 << channel) != 0);
+            self.cs = (self.cs & !0x7000) | (next.unwrap_or(0) << 12);
+        }
+    }
+
+    fn start(&mut self, sys: &Sys) {
+        let hz = sys.freq.clk_adc_hz;
+        let end = if hz == 0 {
+            NEVER
+        } else {
+            let ps = u128::from(CYCLES) * u128::from(PS_PER_SECOND) / u128::from(hz);
+            sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER))
+        };
+        self.converting_until = Some(end);
+    }
+
+    fn update(&mut self, sys: &mut Sys) {
+        let now = sys.now();
+        let mut next = self.converting_until.unwrap_or(NEVER);
+        if self.cs & (cs::EN | cs::START_MANY) == cs::EN | cs::START_MANY {
+            let mut start = self.pace.time_of(self.next_start);
+            if self.converting_until.is_none() && start <= now {
+                self.next_start = self.pace.count(now) + 1;
+                start = self.pace.time_of(self.next_start);
+                self.start(sys);
+                next = self.converting_until.unwrap_or(NEVER);
+            }
+            if self.converting_until.is_none() {
+                next = start;
+            }
+        }
+        sys.schedule(EventId::Adc, next);
+        sys.set_irq(irq::ADC_FIFO, self.ints() != 0);
+        sys.set_dreq(dreq::ADC, self.fcs & fcs::DREQ_EN != 0 && self.at_threshold());
+    }
+
+    /// A threshold of 0 asks for at least one result.
+    fn at_threshold(&self) -> bool {
+        self.fifo.len() >= ((self.fcs >> 24) as usize).max(1)
+    }
+
+    fn ints(&self) -> u32 {
+        (u32::from(self.at_threshold()) & self.inte) | self.intf
+    }
 }
 
 impl Peripheral for Adc {
@@ -17,15 +163,167 @@ impl Peripheral for Adc {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        match offset {
+            0x00 => {
+                let ready = self.cs & cs::EN != 0 && self.converting_until.is_none();
+                self.cs | if ready { cs::READY } else { 0 }
+            }
+            0x04 => self.result,
+            0x08 => {
+                let mut value = self.fcs | ((self.fifo.len() as u32) << 16);
+                for (condition, flag) in [
+                    (self.fifo.is_empty(), fcs::EMPTY),
+                    (self.fifo.len() >= FIFO_DEPTH, fcs::FULL),
+                    (self.under, fcs::UNDER),
+                    (self.over, fcs::OVER),
+                ] {
+                    value |= if condition { flag } else { 0 };
+                }
+                value
+            }
+            0x0c => {
+                let value = self.fifo.pop_front();
+                self.under |= value.is_none();
+                self.update(sys);
+                value.unwrap_or(0)
+            }
+            0x10 => self.div,
+            0x14 => u32::from(self.at_threshold()),
+            0x18 => self.inte,
+            0x1c => self.intf,
+            0x20 => self.ints(),
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        match offset {
+            0x00 => {
+                let old = self.cs;
+                let value = write.apply(old);
+                self.cs = value & cs::WRITABLE;
+                if self.cs & cs::EN == 0 {
+                    self.converting_until = None;
+                } else if self.cs & cs::START_MANY != 0 {
+                    if old & (cs::EN | cs::START_MANY) != cs::EN | cs::START_MANY {
+                        self.restart_pace(sys);
+                    }
+                } else if value & cs::START_ONCE != 0 && self.converting_until.is_none() {
+                    self.start(sys);
+                }
+            }
+            0x08 => {
+                self.fcs = write.apply_masked(self.fcs, fcs::WRITABLE);
+                self.under &= write.ones() & fcs::UNDER == 0;
+                self.over &= write.ones() & fcs::OVER == 0;
+            }
+            0x10 => {
+                self.div = write.apply_masked(self.div, 0x00ff_ffff);
+                self.restart_pace(sys);
+            }
+            0x18 => self.inte = write.apply_masked(self.inte, 1),
+            0x1c => self.intf = write.apply_masked(self.intf, 1),
+            _ => {}
+        }
+        self.update(sys);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::default();
+    /// The inputs are outside of the chip and stay.
+    fn reset(&mut self, sys: &mut Sys) {
+        *self = Self { inputs: self.inputs, ..Self::default() };
+        self.update(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::PS_PER_US;
+
+    fn enabled() -> (Sys, Adc) {
+        let mut sys = Sys::new(125_000_000);
+        sys.freq.clk_adc_hz = 48_000_000;
+        let mut adc = Adc::default();
+        adc.set_input(0, 1000);
+        adc.set_input(2, 0x5000);
+        adc.write(&mut sys, 0, Write::normal(cs::EN));
+        (sys, adc)
+    }
+
+    fn step(sys: &mut Sys, adc: &mut Adc) -> Ps {
+        let due = sys.due(EventId::Adc);
+        assert_eq!(sys.take_event(due), Some(EventId::Adc));
+        adc.event(sys);
+        assert_eq!(sys.take_event(0), None);
+        sys.cycle = sys.clock.cycle_at(due);
+        due
+    }
+
+    #[test]
+    fn reset_values() {
+        let mut sys = Sys::new(125_000_000);
+        let mut adc = Adc::default();
+        for (offset, value) in [(0x0, 0), (0x4, 0), (0x8, fcs::EMPTY), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)] {
+            assert_eq!(adc.read(&mut sys, offset), value);
+        }
+    }
+
+    #[test]
+    fn one_conversion_takes_two_microseconds() {
+        let (mut sys, mut adc) = enabled();
+        let (s, a) = (&mut sys, &mut adc);
+        assert_eq!(a.read(s, 0), cs::EN | cs::READY);
+        a.write(s, 0, Write { bits: cs::START_ONCE, alias: super::super::Alias::Set });
+        assert_eq!(a.read(s, 0), cs::EN);
+        assert_eq!(step(s, a), 2 * PS_PER_US);
+        assert_eq!((a.read(s, 0), a.read(s, 4)), (cs::EN | cs::READY, 1000));
+        for (select, expected) in [(2, 0xfff), (4, 0), (7, 0)] {
+            a.write(s, 0, Write::normal(cs::EN | cs::START_ONCE | (select << 12)));
+            step(s, a);
+            assert_eq!(a.read(s, 4), expected);
+        }
+        a.write(s, 0, Write::normal(cs::EN | cs::TS_EN | cs::START_ONCE | (4 << 12)));
+        step(s, a);
+        // 27 - (V - 0.706) / 0.001721
+        let volts = f64::from(a.read(s, 4)) * 3.3 / 4096.0;
+        assert!((27.0 - (volts - 0.706) / 0.001721 - 27.0).abs() < 0.5);
+    }
+
+    #[test]
+    fn paced_round_robin_fills_the_fifo() {
+        let (mut sys, mut adc) = enabled();
+        let (s, a) = (&mut sys, &mut adc);
+        a.write(s, 0x08, Write::normal(fcs::EN | fcs::SHIFT | fcs::DREQ_EN | (2 << 24)));
+        a.write(s, 0x18, Write::normal(1));
+        // 480 cycles: 10 us.
+        a.write(s, 0x10, Write::normal(479 << 8));
+        a.write(s, 0, Write::normal(cs::EN | cs::START_MANY | (0b101 << 16)));
+        assert_eq!(step(s, a), 2 * PS_PER_US);
+        assert_eq!((a.read(s, 0x14), s.dreq_level()), (0, 0));
+        assert_eq!((step(s, a), step(s, a)), (10 * PS_PER_US, 12 * PS_PER_US));
+        assert_eq!((a.read(s, 0x20), s.dreq_level(), s.irq_level()), (1, 1 << dreq::ADC, 1 << irq::ADC_FIFO));
+        assert_eq!((a.read(s, 0x0c), a.read(s, 0x0c), a.read(s, 0x20)), (1000 >> 4, 0xff, 0));
+        for _ in 0..10 {
+            step(s, a);
+        }
+        assert_eq!(a.read(s, 0x08) & 0x000f_0f00, fcs::FULL | fcs::OVER | (4 << 16));
+        a.write(s, 0x08, Write { bits: fcs::OVER, alias: super::super::Alias::Set });
+        assert_eq!(a.read(s, 0x08) & fcs::OVER, 0);
+        for _ in 0..5 {
+            a.read(s, 0x0c);
+        }
+        assert_eq!(a.read(s, 0x08) & fcs::UNDER, fcs::UNDER);
+        a.write(s, 0, Write::normal(0));
+        assert_eq!(s.due(EventId::Adc), NEVER);
+    }
+
+    #[test]
+    fn back_to_back_conversions_follow_at_once() {
+        let (mut sys, mut adc) = enabled();
+        let (s, a) = (&mut sys, &mut adc);
+        a.write(s, 0, Write::normal(cs::EN | cs::START_MANY));
+        for i in 1..20 {
+            assert_eq!(step(s, a), i * 2 * PS_PER_US);
+        }
     }
 }

@@ -1,22 +1,298 @@
-//! UART.
+//! UART0 and UART1: Arm PL011 (datasheet 4.2, Arm DDI 0183).
+//!
+//! Characters take the time that clk_peri and the baud divisor give and leave as bytes through
+//! `World::uart_byte` when their last stop bit ends; [`Uart::receive`] takes bytes in. The bit pattern does not appear on
+//! the pins: TX idles high, and is low during a break. IrDA mode is not modelled.
 
 use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use crate::pins::function;
+use crate::sys::{EventId, Sys, dreq, irq};
+use crate::time::{NEVER, PS_PER_SECOND, Ps};
+use crate::world::World;
+use std::collections::VecDeque;
+
+const FIFO_DEPTH: usize = 32;
+
+mod fr {
+    pub const CTS: u32 = 1 << 0;
+    pub const BUSY: u32 = 1 << 3;
+    pub const RXFE: u32 = 1 << 4;
+    pub const TXFF: u32 = 1 << 5;
+    pub const RXFF: u32 = 1 << 6;
+    pub const TXFE: u32 = 1 << 7;
+}
+
+mod lcr {
+    pub const BRK: u32 = 1 << 0;
+    pub const PEN: u32 = 1 << 1;
+    pub const STP2: u32 = 1 << 3;
+    pub const FEN: u32 = 1 << 4;
+}
+
+mod cr {
+    pub const UARTEN: u32 = 1 << 0;
+    pub const SIREN: u32 = 1 << 1;
+    pub const LBE: u32 = 1 << 7;
+    pub const TXE: u32 = 1 << 8;
+    pub const RXE: u32 = 1 << 9;
+    pub const RTS: u32 = 1 << 11;
+    pub const RTSEN: u32 = 1 << 14;
+    pub const CTSEN: u32 = 1 << 15;
+}
+
+/// Bits of IMSC, RIS, MIS and ICR.
+mod int {
+    pub const CTSM: u32 = 1 << 1;
+    pub const RX: u32 = 1 << 4;
+    pub const TX: u32 = 1 << 5;
+    pub const RT: u32 = 1 << 6;
+    pub const ERRORS: u32 = 0xf << 7;
+    pub const OE: u32 = 1 << 10;
+    pub const ALL: u32 = 0x7ff;
+}
+
+/// Overrun bit of an entry of the receive FIFO.
+const DATA_OE: u32 = 1 << 11;
+const IDS: [u32; 8] = [0x11, 0x10, 0x34, 0x00, 0x0d, 0xf0, 0x05, 0xb1];
+
+/// Line control as the last write of UARTLCR_H latched it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// Baud divisor in 64ths.
+    divisor: u64,
+    lcr_h: u32,
+}
 
 #[derive(Debug)]
 pub struct Uart {
     index: usize,
+    tx: VecDeque<u8>,
+    rx: VecDeque<u32>,
+    /// Byte in the transmit shift register and when its last stop bit ends.
+    shifting: Option<(u8, Ps)>,
+    /// When the receive timeout is due.
+    timeout_at: Ps,
+    rsr: u32,
+    overrun: bool,
+    ilpr: u32,
+    ibrd: u32,
+    fbrd: u32,
+    line: Line,
+    cr: u32,
+    ifls: u32,
+    imsc: u32,
+    ris: u32,
+    dmacr: u32,
+    cts: bool,
 }
 
 impl Uart {
     pub fn new(index: usize) -> Self {
-        Self { index }
+        Self {
+            index,
+            tx: VecDeque::new(),
+            rx: VecDeque::new(),
+            shifting: None,
+            timeout_at: NEVER,
+            rsr: 0,
+            overrun: false,
+            ilpr: 0,
+            ibrd: 0,
+            fbrd: 0,
+            line: Line::default(),
+            cr: cr::TXE | cr::RXE,
+            ifls: 0x12,
+            imsc: 0,
+            ris: 0,
+            dmacr: 0,
+            cts: true,
+        }
     }
-}
 
-impl Uart {
+    /// A character with correct parity and stop bits has arrived; `sys.now()` is the end of its stop bit.
+    pub fn receive(&mut self, sys: &mut Sys, byte: u8) {
+        self.arrive(sys, byte);
+        self.update(sys);
+    }
+
     /// This block's event is due.
-    pub fn event(&mut self, _sys: &mut Sys, _world: &mut dyn crate::world::World) {}
+    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
+        let now = sys.now();
+        if let Some((byte, end)) = self.shifting
+            && end <= now
+        {
+            self.shifting = None;
+            world.uart_byte(sys, self.index, byte);
+            if self.cr & cr::LBE != 0 {
+                self.arrive(sys, byte);
+            }
+        }
+        if self.timeout_at <= now {
+            self.timeout_at = NEVER;
+            self.ris |= int::RT;
+        }
+        self.update(sys);
+    }
+
+    /// Levels at the input buffers changed: CTS may be one of them.
+    pub fn input_changed(&mut self, sys: &mut Sys) {
+        let cts = self.cts_input(sys);
+        if cts != self.cts {
+            self.cts = cts;
+            self.ris |= int::CTSM;
+            self.update(sys);
+        }
+    }
+
+    fn arrive(&mut self, sys: &Sys, byte: u8) {
+        if self.cr & (cr::UARTEN | cr::RXE) != cr::UARTEN | cr::RXE {
+            return;
+        }
+        if self.rx.len() >= self.depth() {
+            self.overrun = true;
+            self.rsr |= 8;
+            self.ris |= int::OE;
+            return;
+        }
+        let mask = (1u32 << (5 + (self.line.lcr_h >> 5 & 3))) - 1;
+        let overrun = if std::mem::take(&mut self.overrun) { DATA_OE } else { 0 };
+        self.rx.push_back((u32::from(byte) & mask) | overrun);
+        if self.rx.len() >= self.rx_trigger() {
+            self.ris |= int::RX;
+        }
+        self.restart_timeout(sys);
+    }
+
+    fn restart_timeout(&mut self, sys: &Sys) {
+        self.timeout_at = if self.rx.is_empty() { NEVER } else { sys.now().saturating_add(self.bits_ps(sys, 32)) };
+    }
+
+    fn fifo_enabled(&self) -> bool {
+        self.line.lcr_h & lcr::FEN != 0
+    }
+
+    fn depth(&self) -> usize {
+        if self.fifo_enabled() { FIFO_DEPTH } else { 1 }
+    }
+
+    fn eighths(select: u32) -> usize {
+        [4, 8, 16, 24].get(select as usize).copied().unwrap_or(28)
+    }
+
+    fn rx_trigger(&self) -> usize {
+        if self.fifo_enabled() { Self::eighths(self.ifls >> 3 & 7) } else { 1 }
+    }
+
+    fn tx_trigger(&self) -> usize {
+        if self.fifo_enabled() { Self::eighths(self.ifls & 7) } else { 0 }
+    }
+
+    /// Duration of `bits` bit periods; [`NEVER`] without a clock or divisor.
+    fn bits_ps(&self, sys: &Sys, bits: u64) -> Ps {
+        let hz = sys.freq.clk_peri_hz;
+        if hz == 0 || self.line.divisor < 64 {
+            return NEVER;
+        }
+        // 16 clocks of clk_peri / (divisor / 64) to a bit.
+        let ps = u128::from(bits * self.line.divisor) * u128::from(PS_PER_SECOND) / u128::from(4 * hz);
+        u64::try_from(ps).unwrap_or(NEVER)
+    }
+
+    fn character_bits(&self) -> u64 {
+        let l = self.line.lcr_h;
+        1 + 5 + u64::from(l >> 5 & 3) + u64::from(l & lcr::PEN != 0) + if l & lcr::STP2 != 0 { 2 } else { 1 }
+    }
+
+    /// Pins with UART selected that carry signal `signal` (TX, RX, CTS, RTS) of this instance.
+    fn pins(&self, sys: &Sys, signal: u32) -> u32 {
+        // The instances alternate in groups of four pins: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on.
+        let mine = if self.index == 0 { 0x300f_f00f } else { 0x0ff0_0ff0 };
+        sys.pins.function_mask[function::UART] & mine & (0x1111_1111 << signal)
+    }
+
+    /// An input that no pin carries is low, and nUARTCTS is active low.
+    fn cts_input(&self, sys: &Sys) -> bool {
+        sys.pins.input() & self.pins(sys, 2) == 0
+    }
+
+    fn drive_pins(&self, sys: &mut Sys) {
+        let mine = if self.index == 0 { 0x300f_f00f } else { 0x0ff0_0ff0 };
+        let (tx_pins, rts_pins) = (mine & 0x1111_1111, mine & 0x8888_8888);
+        let rts = match self.cr & (cr::RTSEN | cr::RTS) {
+            0 => false,
+            rts if rts & cr::RTSEN != 0 => self.rx.len() < self.rx_trigger(),
+            _ => true,
+        };
+        let mut out = if self.line.lcr_h & lcr::BRK != 0 && self.cr & cr::UARTEN != 0 { 0 } else { tx_pins };
+        if !rts {
+            out |= rts_pins;
+        }
+        let pins = &mut sys.pins;
+        let old = pins.function_out[function::UART];
+        let new = (old & !mine) | out;
+        let oe = pins.function_oe[function::UART] | tx_pins | rts_pins;
+        if new != old || oe != pins.function_oe[function::UART] {
+            pins.function_out[function::UART] = new;
+            pins.function_oe[function::UART] = oe;
+            pins.refresh();
+        }
+    }
+
+    /// Starts what can start, and recomputes lines, pins and the next event.
+    fn update(&mut self, sys: &mut Sys) {
+        let may_send = self.cr & (cr::UARTEN | cr::TXE) == cr::UARTEN | cr::TXE && (self.cr & cr::CTSEN == 0 || self.cts);
+        if self.shifting.is_none() && may_send && self.line.lcr_h & lcr::BRK == 0 {
+            let duration = self.bits_ps(sys, self.character_bits());
+            if duration != NEVER
+                && let Some(byte) = self.tx.pop_front()
+            {
+                let mask = ((1u32 << (5 + (self.line.lcr_h >> 5 & 3))) - 1) as u8;
+                self.shifting = Some((byte & mask, sys.now().saturating_add(duration)));
+                if self.tx.len() == self.tx_trigger() {
+                    self.ris |= int::TX;
+                }
+            }
+        }
+        let end = self.shifting.map_or(NEVER, |(_, end)| end);
+        let event = if self.index == 0 { EventId::Uart0 } else { EventId::Uart1 };
+        sys.schedule(event, end.min(self.timeout_at));
+
+        let line = if self.index == 0 { irq::UART0 } else { irq::UART1 };
+        let mis = self.ris & self.imsc;
+        sys.set_irq(line, mis != 0);
+        let (tx, rx) = if self.index == 0 { (dreq::UART0_TX, dreq::UART0_RX) } else { (dreq::UART1_TX, dreq::UART1_RX) };
+        let enabled = self.cr & cr::UARTEN != 0;
+        sys.set_dreq(tx, enabled && self.dmacr & 2 != 0 && self.tx.len() < self.depth());
+        let held = self.dmacr & 4 != 0 && self.ris & int::ERRORS != 0;
+        sys.set_dreq(rx, enabled && self.dmacr & 1 != 0 && !held && !self.rx.is_empty());
+        self.drive_pins(sys);
+    }
+
+    fn read_data(&mut self, sys: &mut Sys) -> u32 {
+        let Some(entry) = self.rx.pop_front() else { return 0 };
+        self.rsr = entry >> 8;
+        if self.rx.len() < self.rx_trigger() {
+            self.ris &= !int::RX;
+        }
+        if self.rx.is_empty() {
+            self.ris &= !int::RT;
+        }
+        self.restart_timeout(sys);
+        self.update(sys);
+        entry
+    }
+
+    fn flags(&self) -> u32 {
+        let mut flags = 0;
+        let mut set = |condition: bool, flag: u32| flags |= if condition { flag } else { 0 };
+        set(self.cts, fr::CTS);
+        set(self.shifting.is_some() || !self.tx.is_empty(), fr::BUSY);
+        set(self.rx.is_empty(), fr::RXFE);
+        set(self.rx.len() >= self.depth(), fr::RXFF);
+        set(self.tx.is_empty(), fr::TXFE);
+        set(self.tx.len() >= self.depth(), fr::TXFF);
+        flags
+    }
 }
 
 impl Peripheral for Uart {
@@ -25,15 +301,239 @@ impl Peripheral for Uart {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        match offset {
+            0x00 => self.read_data(sys),
+            0x04 => self.rsr,
+            0x18 => self.flags(),
+            0x20 => self.ilpr,
+            0x24 => self.ibrd,
+            0x28 => self.fbrd,
+            0x2c => self.line.lcr_h,
+            0x30 => self.cr,
+            0x34 => self.ifls,
+            0x38 => self.imsc,
+            0x3c => self.ris,
+            0x40 => self.ris & self.imsc,
+            0x48 => self.dmacr,
+            0xfe0..=0xffc => IDS[((offset - 0xfe0) / 4) as usize],
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        match offset {
+            0x00 => {
+                if self.tx.len() < self.depth() {
+                    self.tx.push_back(write.bits as u8);
+                }
+                if self.tx.len() > self.tx_trigger() {
+                    self.ris &= !int::TX;
+                }
+            }
+            0x04 => self.rsr = 0,
+            0x20 => self.ilpr = write.apply_masked(self.ilpr, 0xff),
+            0x24 => self.ibrd = write.apply_masked(self.ibrd, 0xffff),
+            0x28 => self.fbrd = write.apply_masked(self.fbrd, 0x3f),
+            0x2c => {
+                // The one write that also latches the divisor.
+                let lcr_h = write.apply_masked(self.line.lcr_h, 0xff);
+                self.line = Line { divisor: u64::from(self.ibrd) * 64 + u64::from(self.fbrd), lcr_h };
+                let depth = self.depth();
+                self.tx.truncate(depth);
+                self.rx.truncate(depth);
+            }
+            0x30 => {
+                self.cr = write.apply_masked(self.cr, 0xff87);
+                if self.cr & cr::SIREN != 0 {
+                    unmodelled(sys, "UART.UARTCR (SIREN)", offset, Some(self.cr));
+                }
+            }
+            0x34 => self.ifls = write.apply_masked(self.ifls, 0x3f),
+            0x38 => self.imsc = write.apply_masked(self.imsc, int::ALL),
+            0x44 => self.ris &= !write.ones(),
+            0x48 => self.dmacr = write.apply_masked(self.dmacr, 7),
+            _ => {}
+        }
+        self.cts = self.cts_input(sys);
+        self.update(sys);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
+    fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.index);
+        self.update(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Alias, usb::Usb};
+    use super::*;
+    use std::any::Any;
+    use std::sync::{Arc, Mutex};
+
+    /// Notes the bytes and when they left.
+    #[derive(Default)]
+    struct Terminal(Arc<Mutex<Vec<(Ps, u8)>>>);
+
+    impl World for Terminal {
+        fn spi_frame(&mut self, _: &mut Sys, _: usize, _: u16, _: u8) -> u16 {
+            0
+        }
+        fn pins_changed(&mut self, _: &mut Sys) {}
+        fn event(&mut self, _: &mut Sys, _: &mut Usb, _: usize) {}
+        fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
+            assert_eq!(uart, 0);
+            self.0.lock().unwrap().push((sys.now(), byte));
+        }
+        fn as_any(&mut self) -> &mut dyn Any {
+            self
+        }
+    }
+
+    /// 115200 baud, 8N1 from 125 MHz: divisor 67 + 52/64.
+    fn configured(fifo: bool) -> (Sys, Uart, Terminal) {
+        let mut sys = Sys::new(125_000_000);
+        sys.freq.clk_peri_hz = 125_000_000;
+        let mut uart = Uart::new(0);
+        uart.reset(&mut sys);
+        for (offset, bits) in [(0x24, 67), (0x28, 52), (0x2c, 0x60 | if fifo { lcr::FEN } else { 0 }), (0x30, 0x301)] {
+            uart.write(&mut sys, offset, Write::normal(bits));
+        }
+        (sys, uart, Terminal::default())
+    }
+
+    const CHARACTER_PS: Ps = 10 * (67 * 64 + 52) * 1_000_000_000_000 / 500_000_000;
+
+    fn run(sys: &mut Sys, uart: &mut Uart, terminal: &mut Terminal, until: Ps) {
+        while let Some(id) = sys.take_event(until) {
+            assert_eq!(id, EventId::Uart0);
+            uart.event(sys, terminal);
+        }
+        sys.cycle = sys.clock.cycle_at(until);
+    }
+
+    #[test]
+    fn reset_values() {
+        let mut sys = Sys::new(125_000_000);
+        let mut uart = Uart::new(1);
+        uart.reset(&mut sys);
+        for (offset, value) in [
+            (0x00, 0), (0x04, 0), (0x18, 0x91), (0x20, 0), (0x24, 0), (0x28, 0), (0x2c, 0), (0x30, 0x300), (0x34, 0x12),
+            (0x38, 0), (0x3c, 0), (0x40, 0), (0x48, 0), (0xfe0, 0x11), (0xfe8, 0x34), (0xffc, 0xb1),
+        ] {
+            assert_eq!(uart.read(&mut sys, offset), value, "0x{offset:03x}");
+        }
+    }
+
+    #[test]
+    fn bytes_leave_at_the_baud_rate() {
+        let (mut sys, mut uart, mut terminal) = configured(true);
+        let sent = terminal.0.clone();
+        for byte in b"abc" {
+            uart.write(&mut sys, 0, Write::normal(u32::from(*byte)));
+        }
+        assert_eq!(uart.read(&mut sys, 0x18), fr::BUSY | fr::RXFE | fr::CTS);
+        run(&mut sys, &mut uart, &mut terminal, 4 * CHARACTER_PS);
+        assert_eq!(*sent.lock().unwrap(), [(CHARACTER_PS, b'a'), (2 * CHARACTER_PS, b'b'), (3 * CHARACTER_PS, b'c')]);
+        assert_eq!(uart.read(&mut sys, 0x18), fr::TXFE | fr::RXFE | fr::CTS);
+        // Baud rate within 0.1 % of 115200.
+        assert!((CHARACTER_PS as i64 - 86_805_556).abs() < 86_805);
+    }
+
+    #[test]
+    fn the_transmit_interrupt_comes_with_the_passage_through_its_level() {
+        let (mut sys, mut uart, mut terminal) = configured(true);
+        let (s, u, t) = (&mut sys, &mut uart, &mut terminal);
+        u.write(s, 0x34, Write::normal(0));
+        u.write(s, 0x38, Write::normal(int::TX));
+        assert_eq!(s.irq_level() & (1 << irq::UART0), 0);
+        for i in 0..40 {
+            u.write(s, 0, Write::normal(i));
+        }
+        assert_eq!(u.read(s, 0x18) & fr::TXFF, fr::TXFF);
+        // 33 were taken (one in the shift register); the level falls from 5 to 4 when the 29th starts.
+        run(s, u, t, 28 * CHARACTER_PS - 1);
+        assert_eq!(u.read(s, 0x40), 0);
+        run(s, u, t, 28 * CHARACTER_PS);
+        assert_eq!((u.read(s, 0x40), s.irq_level() & (1 << irq::UART0)), (int::TX, 1 << irq::UART0));
+        u.write(s, 0x44, Write::normal(int::TX));
+        run(s, u, t, 50 * CHARACTER_PS);
+        assert_eq!((u.read(s, 0x3c), t.0.lock().unwrap().len()), (0, 33));
+    }
+
+    #[test]
+    fn reception_levels_timeout_and_overrun() {
+        let (mut sys, mut uart, mut terminal) = configured(true);
+        let (s, u, t) = (&mut sys, &mut uart, &mut terminal);
+        u.write(s, 0x34, Write::normal(0));
+        u.write(s, 0x38, Write::normal(int::ALL));
+        for byte in 0..3 {
+            u.receive(s, byte);
+        }
+        assert_eq!(u.read(s, 0x3c), 0);
+        let bit = CHARACTER_PS / 10;
+        assert_eq!(s.due(EventId::Uart0), 32 * bit);
+        run(s, u, t, 32 * bit);
+        assert_eq!(u.read(s, 0x40), int::RT);
+        u.receive(s, 3);
+        assert_eq!(u.read(s, 0x40), int::RT | int::RX);
+        for expected in 0..4 {
+            assert_eq!(u.read(s, 0), expected);
+        }
+        assert_eq!((u.read(s, 0x3c), s.irq_level() & (1 << irq::UART0), s.due(EventId::Uart0)), (0, 0, NEVER));
+        for byte in 0..34 {
+            u.receive(s, byte);
+        }
+        assert_eq!(u.read(s, 0x3c), int::RX | int::OE);
+        assert_eq!(u.read(s, 0x18) & fr::RXFF, fr::RXFF);
+        for expected in 0..32 {
+            assert_eq!(u.read(s, 0), expected);
+        }
+        u.receive(s, 99);
+        assert_eq!((u.read(s, 0), u.read(s, 0x04)), (99 | DATA_OE, 8));
+        u.write(s, 0x04, Write::normal(0));
+        assert_eq!(u.read(s, 0x04), 0);
+    }
+
+    #[test]
+    fn loopback_single_registers_and_dma_requests() {
+        let (mut sys, mut uart, mut terminal) = configured(false);
+        let (s, u, t) = (&mut sys, &mut uart, &mut terminal);
+        u.write(s, 0x30, Write { bits: cr::LBE, alias: Alias::Set });
+        u.write(s, 0x48, Write::normal(3));
+        let (tx, rx) = (1u64 << dreq::UART0_TX, 1u64 << dreq::UART0_RX);
+        assert_eq!(s.dreq_level(), tx);
+        u.write(s, 0, Write::normal(0x155));
+        u.write(s, 0, Write::normal(0x66));
+        assert_eq!((s.dreq_level(), u.read(s, 0x18) & fr::TXFF), (0, fr::TXFF));
+        run(s, u, t, CHARACTER_PS);
+        assert_eq!((s.dreq_level(), u.read(s, 0x3c)), (tx | rx, int::RX | int::TX));
+        assert_eq!((u.read(s, 0), s.dreq_level()), (0x55, tx));
+    }
+
+    #[test]
+    fn cts_holds_transmission_back() {
+        let (mut sys, mut uart, mut terminal) = configured(true);
+        let (s, u, t) = (&mut sys, &mut uart, &mut terminal);
+        s.pins.function_mask[function::UART] = 1 << 14;
+        s.pins.drive(14, Some(true));
+        u.input_changed(s);
+        assert_eq!(u.read(s, 0x3c), int::CTSM);
+        u.write(s, 0x30, Write { bits: cr::CTSEN, alias: Alias::Set });
+        u.write(s, 0, Write::normal(7));
+        assert_eq!((s.due(EventId::Uart0), u.read(s, 0x18) & fr::CTS), (NEVER, 0));
+        s.cycle = 1000;
+        s.pins.drive(14, Some(false));
+        u.input_changed(s);
+        run(s, u, t, 2 * CHARACTER_PS);
+        assert_eq!(*t.0.lock().unwrap(), [(8_000_000 + CHARACTER_PS, 7)]);
+    }
+
+    #[test]
+    fn without_a_clock_nothing_moves() {
+        let (mut sys, mut uart, _) = configured(true);
+        sys.freq.clk_peri_hz = 0;
+        uart.write(&mut sys, 0, Write::normal(1));
+        assert_eq!((sys.due(EventId::Uart0), uart.read(&mut sys, 0x18) & fr::TXFE), (NEVER, 0));
     }
 }

@@ -74,7 +74,7 @@ impl Watchdog {
         if !self.enabled() {
             return self.time;
         }
-        let ticks = sys.tick.count(sys.now()).wrapping_sub(self.since_tick);
+        let ticks = sys.tick.count(sys.now()).saturating_sub(self.since_tick);
         u64::from(self.time).saturating_sub(ticks.saturating_mul(2)) as u32
     }
 
