@@ -148,7 +148,8 @@ class Bench:
         output = prepared.run(clock, printed)
         result = check_result(self._report(run, output, server, first), self.options.messages)
         if server is not None:
-            turnaround = session_since(server, first, result.messages).turnaround
+            session = session_since(server, first, result.messages)
+            turnaround = session.turnaround if session else None
             draft.turnaround_us = turnaround.median_us if turnaround else None
         return draft.measured(result, output)
 
