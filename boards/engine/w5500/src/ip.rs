@@ -41,6 +41,11 @@ impl W5500 {
         };
         let own = self.common.sipr();
         let unicast = packet.dst == own && own != [0; 4];
+        if own == [0; 4] && packet.protocol == PROTO_UDP && packet.dst[0] < 0xE0 {
+            // Without an address, UDP takes what comes to the chip's MAC address: adafruit_wiznet5k leaves DHCP's broadcast
+            // flag clear, so servers send their offer to the address that they offer.
+            return self.udp_arrived(source, &packet, true);
+        }
         if !unicast && !self.common.is_broadcast(packet.dst) && !is_multicast(packet.dst) {
             return false;
         }

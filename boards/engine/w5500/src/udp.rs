@@ -88,7 +88,7 @@ impl W5500 {
                 }
             }
         }
-        if !taken && unicast && !self.macraw_open() {
+        if !taken && unicast && self.common.sipr() != [0; 4] && !self.macraw_open() {
             self.send_port_unreachable(source, packet);
             taken = true;
         }

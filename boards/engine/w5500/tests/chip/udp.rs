@@ -138,6 +138,11 @@ fn dhcp_without_an_address_works_by_broadcast() {
         b"offer",
     ));
     assert_eq!(board.recv(0, 100)[8..], *b"offer");
+    // adafruit_wiznet5k leaves the broadcast flag clear, so the offer goes to the offered address.
+    board.arrive(&udp_frame(67, 68, b"direct"));
+    assert_eq!(board.recv(0, 100)[8..], *b"direct");
+    board.arrive(&udp_frame(67, 69, b"nobody"));
+    board.no_frame();
 }
 
 #[test]
