@@ -1,23 +1,29 @@
 //! DMA: twelve channels that move data over the bus on their own (datasheet 2.5).
 //!
-//! A channel does one read and one write per transfer; the two are pipelined, so that an unpaced channel moves one datum
-//! per cycle of clk_sys (2.5.1). Transfers happen in events: one per datum for paced channels, which keeps their pace exact,
-//! and short bursts for unpaced ones.
+//! Read and write master work in parallel, so that a channel moves one datum per cycle of clk_sys at best; wait states of
+//! the slower side stretch that. Transfers happen in events: one event per datum for paced channels, which keeps their pace
+//! exact, and short batches for unpaced ones, whose data appear at most [`BATCH_CYCLES`] early but whose completion is
+//! exact. A datum is read and written in one step: nothing is ever in flight in the FIFOs, and DREQ credits, which only
+//! keep such data from overflowing a peripheral (2.5.3.2), are not needed. Contention with the cores is not modelled.
 
-use super::{Peripheral, Write};
+use super::{Alias, Peripheral, Write};
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
 use crate::sys::{EventId, Sys, irq};
 use crate::time::NEVER;
 
 const CHANNELS: usize = 12;
+const ALL_CHANNELS: u32 = (1 << CHANNELS) - 1;
 const TIMERS: usize = 4;
 /// TREQ_SEL: pacing timers 0 to 3, and no pacing.
 const TREQ_TIMER0: u32 = 0x3b;
 const TREQ_PERMANENT: u32 = 0x3f;
-/// Unpaced transfers per event.
-const BURST: u64 = 16;
-/// Cycles from a data request to the transfer: the request is synchronised, then address and data phases follow.
+const DREQS: u32 = 40;
+/// Cycles that a batch of unpaced transfers may run ahead of the event that makes it.
+const BATCH_CYCLES: u64 = 32;
+/// Cycles from a trigger or data request to the end of the transfer it causes: the request is registered, then come the
+/// address and the data phase of the read and the data phase of the write. The datasheet draws this pipeline (figure in
+/// 2.5) without a number.
 const REQUEST_CYCLES: u64 = 3;
 
 mod ctrl {
@@ -34,6 +40,23 @@ mod ctrl {
     pub const READ_ERROR: u32 = 1 << 30;
     pub const AHB_ERROR: u32 = 1 << 31;
     pub const WRITABLE: u32 = 0x00ff_ffff;
+    pub const ERRORS: u32 = READ_ERROR | WRITE_ERROR;
+}
+mod sniff_ctrl {
+    pub const EN: u32 = 1;
+    pub const BSWAP: u32 = 1 << 9;
+    pub const OUT_REV: u32 = 1 << 10;
+    pub const OUT_INV: u32 = 1 << 11;
+    pub const MASK: u32 = 0xfff;
+}
+/// SNIFF_CTRL.CALC.
+mod calc {
+    pub const CRC32: u32 = 0x0;
+    pub const CRC32_REVERSED: u32 = 0x1;
+    pub const CRC16: u32 = 0x2;
+    pub const CRC16_REVERSED: u32 = 0x3;
+    pub const EVEN: u32 = 0xe;
+    pub const SUM: u32 = 0xf;
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,8 +66,13 @@ struct Channel {
     /// Transfers left, and the value that the next trigger loads.
     count: u32,
     reload: u32,
+    /// The writable fields and the error flags.
     ctrl: u32,
     busy: bool,
+    /// First cycle after a trigger at which a transfer can end.
+    starts_at: u64,
+    /// Cycle at which the last transfer is over; counts once `count` is 0.
+    ends_at: u64,
 }
 
 impl Channel {
@@ -56,8 +84,17 @@ impl Channel {
         (self.ctrl >> 15) & 0x3f
     }
 
+    fn timer(&self) -> Option<usize> {
+        (TREQ_TIMER0..TREQ_PERMANENT).contains(&self.treq()).then(|| (self.treq() - TREQ_TIMER0) as usize)
+    }
+
     fn chain_to(&self) -> usize {
         ((self.ctrl >> 11) & 0xf) as usize
+    }
+
+    /// Has transfers to make as soon as they are requested.
+    fn transfers(&self) -> bool {
+        self.busy && self.count != 0 && self.ctrl & ctrl::EN != 0
     }
 
     /// `address` after one transfer, wrapped in the ring if this side has one.
@@ -75,12 +112,39 @@ impl Channel {
     }
 }
 
+/// A pacing timer: X requests in Y cycles of clk_sys, at most one per cycle (2.5.5.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct Timer {
-    /// X and Y: the timer requests X times in Y cycles of clk_sys.
     x: u32,
     y: u32,
-    next: u64,
+    /// Next request: `fraction` / X of a cycle after `cycle`.
+    cycle: u64,
+    fraction: u64,
+}
+
+impl Timer {
+    /// Cycles between requests times X; 0: the timer stands still.
+    fn step(&self) -> u64 {
+        if self.x == 0 || self.y == 0 { 0 } else { u64::from(self.y.max(self.x)) }
+    }
+
+    fn due(&self) -> Option<u64> {
+        (self.step() != 0).then(|| self.cycle + u64::from(self.fraction != 0))
+    }
+
+    /// Takes the request that is due at `now`, and drops earlier ones that nobody took.
+    fn take(&mut self, now: u64) {
+        let (step, x) = (self.step(), u64::from(self.x));
+        if step == 0 {
+            return;
+        }
+        // Requests up to `now`: floor((now - cycle) * x / step - fraction / step) + 1.
+        let elapsed = u128::from(now.saturating_sub(self.cycle)) * u128::from(x);
+        let passed = elapsed.saturating_sub(u128::from(self.fraction)) / u128::from(step) + 1;
+        let total = passed * u128::from(step) + u128::from(self.fraction);
+        self.cycle += (total / u128::from(x)) as u64;
+        self.fraction = (total % u128::from(x)) as u64;
+    }
 }
 
 #[derive(Debug, Default)]
@@ -94,78 +158,99 @@ pub struct Dma {
     sniff_data: u32,
     /// Round-robin position among channels of equal priority.
     last: usize,
+    /// High-priority channels that had their turn in this scheduling round.
+    served: u32,
 }
 
 /// Result of looking for work.
 enum Work {
-    Channel(usize),
+    Transfer(usize),
+    /// The channel's last transfer is over.
+    Finish(usize),
     /// Nothing before this cycle.
     At(u64),
     None,
+}
+
+fn cycle(sys: &Sys) -> u64 {
+    sys.clock.cycle_at(sys.now())
 }
 
 impl Dma {
     /// DREQ lines in `sys.dreq_rose` rose.
     pub fn requests_changed(&mut self, sys: &mut Sys) {
         let rose = std::mem::take(&mut sys.dreq_rose);
-        let wanted = self.channels.iter().any(|c| c.busy && c.treq() < 40 && rose & (1 << c.treq()) != 0);
-        if wanted {
+        if self.channels.iter().any(|c| c.transfers() && c.treq() < DREQS && rose & (1 << c.treq()) != 0) {
             self.wake(sys, REQUEST_CYCLES);
         }
     }
 
     fn wake(&mut self, sys: &mut Sys, cycles: u64) {
-        let at = sys.clock.ps_at(sys.cycle + cycles);
+        let at = sys.clock.ps_at(cycle(sys).saturating_add(cycles));
         if at < sys.due(EventId::Dma) {
             sys.schedule(EventId::Dma, at);
         }
     }
 
     fn requested(&self, sys: &Sys, index: usize, now: u64) -> bool {
-        match self.channels[index].treq() {
-            TREQ_PERMANENT => true,
-            treq @ TREQ_TIMER0..0x3f => {
-                let timer = &self.timers[(treq - TREQ_TIMER0) as usize];
-                timer.x != 0 && timer.y != 0 && timer.next <= now
-            }
-            treq if treq < 40 => sys.dreq_level() & (1 << treq) != 0,
-            _ => false,
+        let c = &self.channels[index];
+        match (c.timer(), c.treq()) {
+            (Some(timer), _) => self.timers[timer].due().is_some_and(|due| due <= now),
+            (None, TREQ_PERMANENT) => true,
+            (None, treq) => treq < DREQS && sys.dreq_level() & (1 << treq) != 0,
         }
     }
 
-    /// The channel whose turn it is: high priority first, round robin among equals (2.5.3).
+    /// The next channel in round-robin order that may transfer now and that `eligible` admits.
+    fn next_channel(&self, sys: &Sys, now: u64, eligible: impl Fn(usize, &Channel) -> bool) -> Option<usize> {
+        (1..=CHANNELS).map(|step| (self.last + step) % CHANNELS).find(|&index| {
+            let c = &self.channels[index];
+            c.transfers() && c.starts_at <= now && eligible(index, c) && self.requested(sys, index, now)
+        })
+    }
+
+    /// What is to be done at cycle `now`: in each scheduling round all high-priority channels have their turn and then a
+    /// single other one (CTRL.HIGH_PRIORITY); equals take turns.
     fn next_work(&mut self, sys: &Sys, now: u64) -> Work {
-        for high in [true, false] {
-            for step in 1..=CHANNELS {
-                let index = (self.last + step) % CHANNELS;
-                let c = &self.channels[index];
-                let runs = c.busy && c.ctrl & ctrl::EN != 0 && (c.ctrl & ctrl::HIGH_PRIORITY != 0) == high;
-                if runs && self.requested(sys, index, now) {
-                    return Work::Channel(index);
-                }
-            }
+        if let Some(index) = self.channels.iter().position(|c| c.busy && c.count == 0 && c.ends_at <= now) {
+            return Work::Finish(index);
         }
-        let timers = self.channels.iter().filter(|c| c.busy && c.ctrl & ctrl::EN != 0);
-        let next = timers
-            .filter(|c| (TREQ_TIMER0..TREQ_PERMANENT).contains(&c.treq()))
-            .map(|c| &self.timers[(c.treq() - TREQ_TIMER0) as usize])
-            .filter(|t| t.x != 0 && t.y != 0)
-            .map(|t| t.next)
-            .min();
-        next.map_or(Work::None, Work::At)
+        let high = |c: &Channel| c.ctrl & ctrl::HIGH_PRIORITY != 0;
+        let served = self.served;
+        if let Some(index) = self.next_channel(sys, now, |i, c| high(c) && served & (1 << i) == 0) {
+            self.served |= 1 << index;
+            return Work::Transfer(index);
+        }
+        self.served = 0;
+        let next = self.next_channel(sys, now, |_, c| !high(c)).or_else(|| self.next_channel(sys, now, |_, _| true));
+        if let Some(index) = next {
+            if high(&self.channels[index]) {
+                self.served = 1 << index;
+            }
+            return Work::Transfer(index);
+        }
+        let ends = self.channels.iter().filter(|c| c.busy && c.count == 0).map(|c| c.ends_at);
+        let ticks = self.channels.iter().filter(|c| c.transfers()).filter_map(|c| self.timers[c.timer()?].due());
+        let starts = self.channels.iter().filter(|c| c.transfers() && c.starts_at > now).map(|c| c.starts_at);
+        ends.chain(ticks).chain(starts).min().map_or(Work::None, Work::At)
     }
 
     /// `EventId::Dma` is due: moves data over the bus.
     pub fn service(bus: &mut Bus, mem: &mut Memory) {
-        let mut now = bus.sys.cycle;
-        let mut moved = 0;
+        let start = cycle(&bus.sys);
+        let mut now = start;
         let next = loop {
             match bus.blocks.dma.next_work(&bus.sys, now) {
-                Work::Channel(index) => {
+                Work::Finish(index) => {
+                    let Bus { sys, blocks, .. } = &mut *bus;
+                    blocks.dma.finish(sys, index);
+                }
+                Work::Transfer(index) => {
                     let unpaced = bus.blocks.dma.channels[index].treq() == TREQ_PERMANENT;
                     now += Self::transfer(bus, mem, index, now);
-                    moved += 1;
-                    if !unpaced || moved >= BURST || bus.sys.unmodelled.is_some() {
+                    // The end of a sequence is an event of its own, so that it comes neither early nor late.
+                    let last = bus.blocks.dma.channels[index].count == 0;
+                    if !unpaced || last || now - start >= BATCH_CYCLES || bus.sys.unmodelled.is_some() {
                         break now;
                     }
                 }
@@ -173,62 +258,57 @@ impl Dma {
                 Work::None => return,
             }
         };
-        let at = bus.sys.clock.ps_at(next.max(bus.sys.cycle + 1));
-        bus.sys.schedule(EventId::Dma, at);
+        let at = bus.sys.clock.ps_at(next.max(start + 1));
+        if at < bus.sys.due(EventId::Dma) {
+            bus.sys.schedule(EventId::Dma, at);
+        }
     }
 
-    /// One datum of channel `index`; returns the cycles it keeps the DMA's bus ports busy.
+    /// One datum of channel `index`; returns the cycles until the next can follow.
     fn transfer(bus: &mut Bus, mem: &mut Memory, index: usize, now: u64) -> u64 {
         let c = bus.blocks.dma.channels[index];
         let size = c.size();
         bus.blocks.dma.last = index;
-        let treq = c.treq();
-        if (TREQ_TIMER0..TREQ_PERMANENT).contains(&treq) {
-            let timer = &mut bus.blocks.dma.timers[(treq - TREQ_TIMER0) as usize];
-            timer.next = now.max(timer.next) + u64::from(timer.y.div_ceil(timer.x.max(1)));
+        if let Some(timer) = c.timer() {
+            bus.blocks.dma.timers[timer].take(now);
         }
-        // Addresses are aligned by the address generator's size; a misaligned one is a bus error.
-        let mut waits = 0;
+        // Software has to keep addresses aligned (2.5.1.1); one that is not is a bus error here.
         let read = if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
-        waits += u64::from(bus.waits);
-        let Some(value) = read else {
-            Self::fail(bus, index, ctrl::READ_ERROR);
-            return 1;
-        };
+        let read_waits = u64::from(bus.waits);
+        let Some(value) = read else { return Self::fail(bus, index, ctrl::READ_ERROR) };
         let value = if c.ctrl & ctrl::BSWAP != 0 { swap(value, size) } else { value };
-        if bus.blocks.dma.sniff_ctrl & 1 != 0
-            && c.ctrl & ctrl::SNIFF_EN != 0
-            && ((bus.blocks.dma.sniff_ctrl >> 1) & 0xf) as usize == index
-        {
-            bus.blocks.dma.sniff(value, size);
-        }
-        // The channel moves on before its write: the write may be aimed at the DMA's own registers.
         {
             let dma = &mut bus.blocks.dma;
+            let watched = ((dma.sniff_ctrl >> 1) & 0xf) as usize == index;
+            if dma.sniff_ctrl & sniff_ctrl::EN != 0 && watched && c.ctrl & ctrl::SNIFF_EN != 0 {
+                dma.sniff(value, size);
+            }
+            // The channel moves on before its write, which may be aimed at the DMA's own registers.
             let c = &mut dma.channels[index];
             c.read_addr = c.advance(c.read_addr, ctrl::INCR_READ, false);
-            let target = c.write_addr;
-            c.write_addr = c.advance(target, ctrl::INCR_WRITE, true);
+            c.write_addr = c.advance(c.write_addr, ctrl::INCR_WRITE, true);
             c.count = c.count.saturating_sub(1);
         }
         let written = c.write_addr & (size - 1) == 0 && bus.write(mem, Master::Dma, c.write_addr, value, size).is_ok();
-        waits += u64::from(bus.waits);
+        let write_waits = u64::from(bus.waits);
         if !written {
-            Self::fail(bus, index, ctrl::WRITE_ERROR);
-            return 1;
+            return Self::fail(bus, index, ctrl::WRITE_ERROR);
         }
-        let Bus { sys, blocks, .. } = bus;
-        let dma = &mut blocks.dma;
-        if dma.channels[index].busy && dma.channels[index].count == 0 {
-            dma.finish(sys, index);
-        }
-        1 + waits
+        // The masters overlap: the slower one sets the pace.
+        let cycles = 1 + read_waits.max(write_waits);
+        bus.blocks.dma.channels[index].ends_at = now + cycles;
+        cycles
     }
 
-    fn fail(bus: &mut Bus, index: usize, error: u32) {
-        let c = &mut bus.blocks.dma.channels[index];
-        c.ctrl |= error | ctrl::AHB_ERROR;
-        c.busy = false;
+    /// A bus error halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
+    fn fail(bus: &mut Bus, index: usize, error: u32) -> u64 {
+        let Bus { sys, blocks, .. } = bus;
+        let dma = &mut blocks.dma;
+        dma.channels[index].ctrl |= error;
+        dma.channels[index].busy = false;
+        dma.intr |= 1 << index;
+        dma.update_irq(sys);
+        1
     }
 
     /// The last transfer of a sequence is done: interrupt, then chain.
@@ -244,57 +324,63 @@ impl Dma {
         }
     }
 
+    /// Starts a sequence, unless the channel is disabled or at work. One of no transfers ends as soon as a transfer would.
     fn trigger(&mut self, sys: &mut Sys, index: usize) {
+        let now = cycle(sys);
         let c = &mut self.channels[index];
         if c.ctrl & ctrl::EN == 0 || c.busy {
             return;
         }
         c.count = c.reload;
         c.busy = true;
-        if c.count == 0 {
-            // A sequence of no transfers ends as it starts; chaining to itself or in a ring must not recurse for ever.
-            c.busy = false;
-            if c.ctrl & ctrl::IRQ_QUIET == 0 {
-                self.intr |= 1 << index;
-                self.update_irq(sys);
-            }
-            return;
+        c.starts_at = now + REQUEST_CYCLES;
+        c.ends_at = c.starts_at;
+        // A pacing timer runs all the time; what it requested before the start is gone.
+        if let Some(timer) = c.timer()
+            && self.timers[timer].due().is_some_and(|due| due < now)
+        {
+            self.timers[timer].take(now);
         }
         self.wake(sys, REQUEST_CYCLES);
     }
 
     fn update_irq(&self, sys: &mut Sys) {
         for (n, line) in [(0, irq::DMA_0), (1, irq::DMA_1)] {
-            sys.set_irq(line, (self.intr & self.inte[n]) | self.intf[n] != 0);
+            sys.set_irq(line, self.ints(n) != 0);
         }
     }
 
-    /// Feeds `size` bytes of `value` to the sniffer (2.5.5.4).
+    fn ints(&self, n: usize) -> u32 {
+        (self.intr & self.inte[n]) | self.intf[n]
+    }
+
+    /// Feeds `size` bytes of `value` to the sniffer (2.5.5.2).
     fn sniff(&mut self, value: u32, size: u32) {
-        let value = if self.sniff_ctrl & (1 << 9) != 0 { swap(value, size) } else { value };
-        let bytes = value.to_le_bytes();
-        for &byte in &bytes[..size as usize] {
+        let value = if self.sniff_ctrl & sniff_ctrl::BSWAP != 0 { swap(value, size) } else { value };
+        let mode = (self.sniff_ctrl >> 5) & 0xf;
+        if mode == calc::SUM {
+            self.sniff_data = self.sniff_data.wrapping_add(value);
+            return;
+        }
+        for &byte in &value.to_le_bytes()[..size as usize] {
             let data = self.sniff_data;
-            self.sniff_data = match (self.sniff_ctrl >> 5) & 0xf {
-                0x0 => crc32(data, byte),
-                0x1 => crc32(data, byte.reverse_bits()),
-                0x2 => crc16(data, byte),
-                0x3 => crc16(data, byte.reverse_bits()),
-                0xe => data ^ u32::from(byte.count_ones() & 1),
+            self.sniff_data = match mode {
+                calc::CRC32 => crc32(data, byte),
+                calc::CRC32_REVERSED => crc32(data, byte.reverse_bits()),
+                calc::CRC16 => crc16(data, byte),
+                calc::CRC16_REVERSED => crc16(data, byte.reverse_bits()),
+                calc::EVEN => data ^ (byte.count_ones() & 1),
                 _ => data,
             };
-        }
-        if (self.sniff_ctrl >> 5) & 0xf == 0xf {
-            self.sniff_data = self.sniff_data.wrapping_add(value);
         }
     }
 
     fn sniff_result(&self) -> u32 {
         let mut value = self.sniff_data;
-        if self.sniff_ctrl & (1 << 10) != 0 {
+        if self.sniff_ctrl & sniff_ctrl::OUT_REV != 0 {
             value = value.reverse_bits();
         }
-        if self.sniff_ctrl & (1 << 11) != 0 {
+        if self.sniff_ctrl & sniff_ctrl::OUT_INV != 0 {
             value = !value;
         }
         value
@@ -306,7 +392,11 @@ impl Dma {
             Field::ReadAddr => c.read_addr,
             Field::WriteAddr => c.write_addr,
             Field::TransCount => c.count,
-            Field::Ctrl => c.ctrl | if c.busy { ctrl::BUSY } else { 0 },
+            Field::Ctrl => {
+                let busy = if c.busy { ctrl::BUSY } else { 0 };
+                let error = if c.ctrl & ctrl::ERRORS != 0 { ctrl::AHB_ERROR } else { 0 };
+                c.ctrl | busy | error
+            }
         }
     }
 
@@ -326,28 +416,25 @@ impl Dma {
                 c.reload
             }
             Field::Ctrl => {
-                let cleared = if write.alias == super::Alias::Clear { 0 } else { write.bits };
-                let errors = c.ctrl & (ctrl::READ_ERROR | ctrl::WRITE_ERROR) & !cleared;
-                let ahb = if errors != 0 { ctrl::AHB_ERROR } else { 0 };
-                c.ctrl = (write.apply(c.ctrl) & ctrl::WRITABLE) | errors | ahb;
+                // READ_ERROR and WRITE_ERROR: a written 1 clears; the clear alias writes zeros there.
+                let cleared = if write.alias == Alias::Clear { 0 } else { write.bits };
+                c.ctrl = (write.apply(c.ctrl) & ctrl::WRITABLE) | (c.ctrl & ctrl::ERRORS & !cleared);
+                let value = c.ctrl & ctrl::WRITABLE;
                 // Enabling a paused channel lets it go on.
                 if c.busy {
-                    self.wake(sys, 1);
+                    self.wake(sys, REQUEST_CYCLES);
                 }
-                self.channels[index].ctrl
+                value
             }
         };
-        // The last register of each alias triggers. Writing zero there is a null trigger: it only raises the interrupt
-        // that IRQ_QUIET held back (2.5.2.3).
+        // The last register of each alias triggers. Zero there is a null trigger, which only raises the interrupt that
+        // IRQ_QUIET held back (2.5.2.3).
         if register & 0xc == 0xc {
-            let c = &self.channels[index];
-            if value == 0 {
-                if c.ctrl & ctrl::IRQ_QUIET != 0 {
-                    self.intr |= 1 << index;
-                    self.update_irq(sys);
-                }
-            } else {
+            if value != 0 {
                 self.trigger(sys, index);
+            } else if self.channels[index].ctrl & ctrl::IRQ_QUIET != 0 {
+                self.intr |= 1 << index;
+                self.update_irq(sys);
             }
         }
     }
@@ -399,20 +486,19 @@ impl Peripheral for Dma {
             0x400 => self.intr,
             0x404 => self.inte[0],
             0x408 => self.intf[0],
-            0x40c => (self.intr & self.inte[0]) | self.intf[0],
+            0x40c => self.ints(0),
             0x414 => self.inte[1],
             0x418 => self.intf[1],
-            0x41c => (self.intr & self.inte[1]) | self.intf[1],
+            0x41c => self.ints(1),
             0x420..=0x42c => {
                 let timer = &self.timers[((offset - 0x420) / 4) as usize];
                 (timer.x << 16) | timer.y
             }
             0x434 => self.sniff_ctrl,
             0x438 => self.sniff_result(),
-            // FIFO_LEVELS and CHAN_ABORT: transfers are atomic, so nothing is ever in flight.
-            0x440 | 0x444 => 0,
+            // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort
+            // pending and no credit outstanding.
             0x448 => CHANNELS as u32,
-            0x800..0xb00 if offset & 0x3c == 0 => 0,
             0x800..0xb00 if offset & 0x3c == 4 => self.channels[((offset - 0x800) >> 6) as usize].reload,
             _ => 0,
         }
@@ -421,7 +507,7 @@ impl Peripheral for Dma {
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         match offset {
             0x000..0x300 => self.write_channel(sys, (offset >> 6) as usize, offset & 0x3c, write),
-            // INTR and both INTS: write 1 to clear.
+            // INTR and both INTS: a written 1 clears, through any alias.
             0x400 | 0x40c | 0x41c => self.intr &= !write.bits,
             0x404 => self.inte[0] = write.apply(self.inte[0]) & 0xffff,
             0x408 => self.intf[0] = write.apply(self.intf[0]) & 0xffff,
@@ -430,23 +516,23 @@ impl Peripheral for Dma {
             0x420..=0x42c => {
                 let timer = &mut self.timers[((offset - 0x420) / 4) as usize];
                 let value = write.apply((timer.x << 16) | timer.y);
-                *timer = Timer { x: value >> 16, y: value & 0xffff, next: sys.cycle };
-                self.wake(sys, 1);
+                let now = cycle(sys);
+                *timer = Timer { x: value >> 16, y: value & 0xffff, cycle: now, fraction: 0 };
+                timer.take(now);
+                self.wake(sys, REQUEST_CYCLES);
             }
             0x430 => {
-                for index in 0..CHANNELS {
-                    if write.bits & (1 << index) != 0 {
-                        self.trigger(sys, index);
-                    }
+                for index in (0..CHANNELS).filter(|index| write.bits & (1 << index) != 0) {
+                    self.trigger(sys, index);
                 }
             }
-            0x434 => self.sniff_ctrl = write.apply_masked(self.sniff_ctrl, 0xfff),
+            0x434 => self.sniff_ctrl = write.apply(self.sniff_ctrl) & sniff_ctrl::MASK,
             0x438 => self.sniff_data = write.apply(self.sniff_data),
+            // An aborted channel neither interrupts nor chains.
             0x444 => {
+                let aborted = write.bits & ALL_CHANNELS;
                 for (index, channel) in self.channels.iter_mut().enumerate() {
-                    if write.bits & (1 << index) != 0 {
-                        channel.busy = false;
-                    }
+                    channel.busy &= aborted & (1 << index) == 0;
                 }
             }
             _ => {}
@@ -472,6 +558,8 @@ mod tests {
         let mem = Memory::new(&[], 1 << 20);
         let mut sys = Sys::new(125_000_000);
         sys.freq.clk_sys_hz = 125_000_000;
+        sys.clock_sources_dirty = false;
+        sys.cycle = STARTED;
         (Bus::new(sys, Box::new(Nothing)), mem)
     }
 
@@ -483,20 +571,27 @@ mod tests {
         bus.read(mem, Master::Core(0), address, 4).unwrap()
     }
 
-    /// Runs DMA events until none is due; returns the cycle of the last.
+    /// Cycle at which the benches start their transfers.
+    const STARTED: u64 = 1000;
+
+    /// Runs events until none is due; returns the cycle of the last.
     fn run(bus: &mut Bus, mem: &mut Memory) -> u64 {
-        let mut last = 0;
-        for _ in 0..10_000 {
+        for _ in 0..100_000 {
             let due = bus.sys.next_due();
             if due == NEVER {
-                break;
+                let last = bus.sys.cycle;
+                bus.sys.take_event(0);
+                return last;
             }
             let id = bus.sys.take_event(due).unwrap();
             bus.sys.cycle = bus.sys.clock.cycle_at(due);
             bus.event(mem, id);
-            last = bus.sys.cycle;
         }
-        last
+        panic!("events without end");
+    }
+
+    fn busy(bus: &mut Bus, mem: &mut Memory, channel: u32) -> bool {
+        get(bus, mem, CHANNEL0 + 0x40 * channel + 0x10) & ctrl::BUSY != 0
     }
 
     fn start(bus: &mut Bus, mem: &mut Memory, read: u32, write: u32, count: u32, ctrl: u32) {
@@ -521,8 +616,7 @@ mod tests {
         assert!((0..64).all(|i| mem.ram_u32(0x1000 + 4 * i) == 0x1000 + i as u32));
         assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0xc) & ctrl::BUSY, 0);
         assert_eq!(bus.sys.irq_level() & (1 << irq::DMA_0), 1 << irq::DMA_0);
-        // Four bursts of 16 after the first request.
-        assert_eq!(last, REQUEST_CYCLES + 64);
+        assert_eq!(last, STARTED + REQUEST_CYCLES + 64);
         put(&mut bus, &mut mem, CHANNEL0 + 0x40c, 1);
         assert_eq!(bus.sys.irq_level() & (1 << irq::DMA_0), 0);
     }
@@ -570,7 +664,8 @@ mod tests {
         put(&mut bus, &mut mem, CHANNEL0 + 0x420, (1 << 16) | 100);
         start(&mut bus, &mut mem, 0x2000_0000, 0x2000_0100, 5, ctrl::EN | (2 << 2) | (TREQ_TIMER0 << 15));
         let last = run(&mut bus, &mut mem);
-        assert_eq!(last / 100, 4);
+        // Requests at 100, 200, ... after the timer was set; the last transfer takes a cycle.
+        assert_eq!(last, STARTED + 500 + 1);
     }
 
     #[test]
@@ -592,6 +687,236 @@ mod tests {
             start(&mut bus, &mut mem, 0x2000_0000, 0x2000_0100, 9, sniffed);
             run(&mut bus, &mut mem);
             assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0x438), expected, "{mode:#x}");
+        }
+    }
+
+    #[test]
+    fn a_fractional_timer_keeps_its_average() {
+        let mut timer = Timer { x: 3, y: 10, cycle: 0, fraction: 0 };
+        let mut at = vec![];
+        for _ in 0..7 {
+            timer.take(timer.due().unwrap());
+            at.push(timer.due().unwrap());
+        }
+        assert_eq!(at, [4, 7, 10, 14, 17, 20, 24]);
+        timer.take(1_000_001);
+        assert_eq!(timer.due(), Some(1_000_004));
+        // More than one request per cycle is not possible.
+        let mut fast = Timer { x: 9, y: 2, cycle: 5, fraction: 0 };
+        fast.take(5);
+        assert_eq!(fast.due(), Some(6));
+    }
+
+    #[test]
+    fn wait_states_of_the_slower_side_set_the_pace() {
+        let (mut bus, mut mem) = bench();
+        // APB reads (SPI1.SSPPERIPHID0): 1 + 2 cycles each, into SRAM.
+        start(&mut bus, &mut mem, 0x4004_0fe0, 0x2000_0000, 10, ctrl::EN | ctrl::INCR_WRITE | (TREQ_PERMANENT << 15));
+        assert_eq!(run(&mut bus, &mut mem), STARTED + REQUEST_CYCLES + 30);
+        assert_eq!(mem.ram_u32(4), 0x2222_2222);
+    }
+
+    #[test]
+    fn completion_is_neither_early_nor_late() {
+        let (mut bus, mut mem) = bench();
+        start(&mut bus, &mut mem, 0x2000_0000, 0x2000_1000, 1000, COPY | (2 << 2));
+        let end = bus.sys.clock.ps_at(STARTED + REQUEST_CYCLES + 1000);
+        for until in [end - 8_000, end] {
+            while let Some(id) = bus.sys.take_event(until) {
+                bus.event(&mut mem, id);
+            }
+            bus.sys.cycle = bus.sys.clock.cycle_at(until);
+            assert_eq!(busy(&mut bus, &mut mem, 0), until != end);
+        }
+        assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0x400), 1);
+    }
+
+    #[test]
+    fn all_aliases_reach_the_same_registers_and_the_last_triggers() {
+        use Field::{Ctrl, ReadAddr, TransCount, WriteAddr};
+        let order = [
+            [ReadAddr, WriteAddr, TransCount, Ctrl],
+            [Ctrl, ReadAddr, WriteAddr, TransCount],
+            [Ctrl, TransCount, ReadAddr, WriteAddr],
+            [Ctrl, WriteAddr, TransCount, ReadAddr],
+        ];
+        for (alias, fields) in order.iter().enumerate() {
+            let (mut bus, mut mem) = bench();
+            mem.set_ram_u32(0x10, 77);
+            for (i, f) in fields.iter().enumerate() {
+                let value = match f {
+                    ReadAddr => 0x2000_0010,
+                    WriteAddr => 0x2000_0020,
+                    TransCount => 1,
+                    Ctrl => COPY | (2 << 2),
+                };
+                assert!(!busy(&mut bus, &mut mem, 2));
+                put(&mut bus, &mut mem, CHANNEL0 + 0x80 + 0x10 * alias as u32 + 4 * i as u32, value);
+            }
+            assert!(busy(&mut bus, &mut mem, 2));
+            run(&mut bus, &mut mem);
+            assert_eq!(mem.ram_u32(0x20), 77, "alias {alias}");
+        }
+    }
+
+    #[test]
+    fn null_triggers_and_quiet_channels() {
+        let (mut bus, mut mem) = bench();
+        start(&mut bus, &mut mem, 0x2000_0000, 0x2000_0100, 1, COPY | ctrl::IRQ_QUIET);
+        run(&mut bus, &mut mem);
+        assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0x400), 0);
+        put(&mut bus, &mut mem, CHANNEL0 + 0x3c, 0);
+        assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0x400), 1);
+        assert!(!busy(&mut bus, &mut mem, 0));
+    }
+
+    #[test]
+    fn channels_chain_and_start_together() {
+        let (mut bus, mut mem) = bench();
+        mem.set_ram_u32(0, 5);
+        for (n, chain) in [(0u32, 1u32), (1, 2), (2, 2)] {
+            let at = CHANNEL0 + 0x40 * n;
+            put(&mut bus, &mut mem, at, 0x2000_0000 + 4 * n);
+            put(&mut bus, &mut mem, at + 4, 0x2000_0004 + 4 * n);
+            put(&mut bus, &mut mem, at + 8, 1);
+            put(&mut bus, &mut mem, at + 0x10, ctrl::EN | (2 << 2) | (chain << 11) | (TREQ_PERMANENT << 15));
+        }
+        put(&mut bus, &mut mem, CHANNEL0 + 0x430, 1);
+        assert_eq!(run(&mut bus, &mut mem), STARTED + 3 * (REQUEST_CYCLES + 1));
+        assert_eq!((mem.ram_u32(12), get(&mut bus, &mut mem, CHANNEL0 + 0x400)), (5, 7));
+        // A ring of channels without transfers goes on in simulated time, not for ever on the spot.
+        for n in 0..2 {
+            put(&mut bus, &mut mem, CHANNEL0 + 0x40 * n + 8, 0);
+            put(&mut bus, &mut mem, CHANNEL0 + 0x40 * n + 0x10, COPY | ((1 - n) << 11));
+        }
+        put(&mut bus, &mut mem, CHANNEL0 + 0x430, 1);
+        let before = bus.sys.clock.cycle_at(bus.sys.next_due());
+        for _ in 0..10 {
+            let due = bus.sys.next_due();
+            let id = bus.sys.take_event(due).unwrap();
+            bus.event(&mut mem, id);
+        }
+        assert_eq!(bus.sys.clock.cycle_at(bus.sys.next_due()), before + 10 * REQUEST_CYCLES);
+    }
+
+    #[test]
+    fn high_priority_channels_go_first_and_others_share() {
+        let (mut bus, mut mem) = bench();
+        for (n, flags) in [(0u32, 0), (1, ctrl::HIGH_PRIORITY), (2, 0)] {
+            let at = CHANNEL0 + 0x40 * n;
+            put(&mut bus, &mut mem, at, 0x2000_0000);
+            put(&mut bus, &mut mem, at + 4, 0x2000_0100);
+            put(&mut bus, &mut mem, at + 8, 8);
+            put(&mut bus, &mut mem, at + 0x10, ctrl::EN | flags | (n << 11) | (TREQ_PERMANENT << 15));
+        }
+        put(&mut bus, &mut mem, CHANNEL0 + 0x430, 7);
+        let mut order = vec![];
+        while bus.sys.next_due() != NEVER {
+            let due = bus.sys.next_due();
+            let id = bus.sys.take_event(due).unwrap();
+            bus.event(&mut mem, id);
+            let done = bus.blocks.dma.intr;
+            for n in 0..3 {
+                if done & (1 << n) != 0 && !order.contains(&n) {
+                    order.push(n);
+                }
+            }
+        }
+        // Channel 1 has every other cycle; 0 and 2 share the rest, and then all of them.
+        assert_eq!(order, [1, 2, 0]);
+    }
+
+    #[test]
+    fn an_abort_stops_silently_and_a_pause_keeps_the_place() {
+        let (mut bus, mut mem) = bench();
+        start(&mut bus, &mut mem, 0x2000_0000, 0x2000_0100, 5, COPY | (2 << 2));
+        put(&mut bus, &mut mem, CHANNEL0 + 0x444, 1);
+        assert!(!busy(&mut bus, &mut mem, 0));
+        run(&mut bus, &mut mem);
+        assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0x400), 0);
+        put(&mut bus, &mut mem, CHANNEL0 + 0xc, COPY | (2 << 2));
+        bus.write(&mut mem, Master::Core(0), CHANNEL0 + 0x3010, ctrl::EN, 4).unwrap();
+        run(&mut bus, &mut mem);
+        assert!(busy(&mut bus, &mut mem, 0));
+        assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 8), 5);
+        bus.write(&mut mem, Master::Core(0), CHANNEL0 + 0x2010, ctrl::EN, 4).unwrap();
+        run(&mut bus, &mut mem);
+        assert!(!busy(&mut bus, &mut mem, 0));
+    }
+
+    #[test]
+    fn errors_raise_the_interrupt_even_of_a_quiet_channel() {
+        let (mut bus, mut mem) = bench();
+        start(&mut bus, &mut mem, 0x2000_0000, 0x0000_0000, 4, COPY | ctrl::IRQ_QUIET);
+        run(&mut bus, &mut mem);
+        let value = get(&mut bus, &mut mem, CHANNEL0 + 0x10);
+        assert_eq!(value & (ctrl::ERRORS | ctrl::AHB_ERROR), ctrl::WRITE_ERROR | ctrl::AHB_ERROR);
+        assert_eq!(get(&mut bus, &mut mem, CHANNEL0 + 0x400), 1);
+    }
+
+    #[test]
+    fn a_full_duplex_spi_transfer_runs_at_the_wire_rate() {
+        let (mut bus, mut mem) = bench();
+        bus.sys.freq.clk_peri_hz = 125_000_000;
+        // SPI0 released from reset, loop back, clk_peri / 4, 8 bits, mode 3: frames follow without a pause.
+        bus.sys.held_in_reset = 0;
+        for (offset, value) in [(0x10, 4), (0x00, 0xc7), (0x24, 3), (0x04, 3)] {
+            put(&mut bus, &mut mem, 0x4003_c000 + offset, value);
+        }
+        for i in 0..64 {
+            mem.set_ram_u8(i, i as u8 ^ 0x5a);
+        }
+        for (channel, read, write, flags, dreq) in [
+            (0u32, 0x2000_0000, 0x4003_c008, ctrl::INCR_READ, crate::sys::dreq::SPI0_TX),
+            (1, 0x4003_c008, 0x2000_0100, ctrl::INCR_WRITE, crate::sys::dreq::SPI0_RX),
+        ] {
+            let at = CHANNEL0 + 0x40 * channel;
+            put(&mut bus, &mut mem, at, read);
+            put(&mut bus, &mut mem, at + 4, write);
+            put(&mut bus, &mut mem, at + 8, 64);
+            put(&mut bus, &mut mem, at + 0x10, ctrl::EN | flags | (channel << 11) | (dreq << 15));
+        }
+        put(&mut bus, &mut mem, CHANNEL0 + 0x430, 3);
+        while busy(&mut bus, &mut mem, 1) {
+            let due = bus.sys.next_due();
+            assert_ne!(due, NEVER);
+            let id = bus.sys.take_event(due).unwrap();
+            bus.event(&mut mem, id);
+        }
+        assert!((0..64).all(|i| mem.ram_u8(0x100 + i) == i as u8 ^ 0x5a));
+        // First TX write after the request; 64 frames of 8 * 4 cycles; the last byte's read request, 3 cycles on the APB.
+        let end = bus.sys.clock.cycle_at(bus.sys.now());
+        assert_eq!(end, STARTED + REQUEST_CYCLES + 64 * 32 + REQUEST_CYCLES + 3);
+    }
+
+    #[test]
+    fn random_programs_never_panic_or_hang() {
+        let (mut bus, mut mem) = bench();
+        bus.sys.held_in_reset = 0;
+        let mut x = 0xdead_beef_cafe_f00du64;
+        for _ in 0..30_000 {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            let value = (x >> 32) as u32;
+            let address = match x % 4 {
+                0 => [0x2000_0000, 0x5000_0000, 0x1500_0000, 0x4003_c008][(x >> 8) as usize % 4] + (value & 0xffc),
+                1 => value & 0x3f,
+                _ => value,
+            };
+            let offset = CHANNEL0 + ((x >> 12) as u32 & 0x3ffc);
+            let value = if x & 0x40 != 0 { value } else { address };
+            put(&mut bus, &mut mem, offset, value);
+            for _ in 0..4 {
+                let due = bus.sys.next_due();
+                if due != NEVER
+                    && let Some(id) = bus.sys.take_event(due)
+                {
+                    bus.sys.cycle = bus.sys.clock.cycle_at(due);
+                    bus.event(&mut mem, id);
+                }
+            }
+            bus.sys.take_event(0);
         }
     }
 }
