@@ -224,9 +224,18 @@ impl Bus {
                 let offset = if offset < RAM_SIZE { offset } else { Memory::bank_offset(address).ok_or(BusFault)? };
                 return Ok(lane(mem.ram_u32(offset & !3), address, size));
             }
-            4 | 5 => self.read_peripheral(address)?,
+            4 | 5 => {
+                if address & 0xffff_c000 == 0x4001_4000 {
+                    self.refresh_pwm_pins(mem);
+                }
+                self.read_peripheral(address)?
+            }
             0xd => match master {
                 // SIO is only reachable through a core's own IO port.
+                Master::Core(core) if address & 0x0fff_fffc == 0x004 => {
+                    self.refresh_pwm_pins(mem);
+                    self.sio.read(&mut self.sys, core, 0x004)
+                }
                 Master::Core(_) if address & 0x0fff_fffc == 0x008 => self.blocks.io_qspi.gpio_hi_in(),
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => self.sio.read(&mut self.sys, core, address & 0x1fc),
                 _ => return Err(BusFault),
@@ -270,6 +279,14 @@ impl Bus {
         self.trace_register(master, address, value, true);
         self.settle(mem);
         Ok(())
+    }
+
+    /// A program looks at pins: PWM only keeps those up to date that somebody waits for.
+    fn refresh_pwm_pins(&mut self, mem: &mut Memory) {
+        if self.blocks.pwm.drives_pins(&self.sys) {
+            self.blocks.pwm.refresh_pins(&mut self.sys);
+            self.settle(mem);
+        }
     }
 
     fn read_peripheral(&mut self, address: u32) -> Result<u32, BusFault> {
@@ -393,6 +410,10 @@ impl Bus {
         if self.sys.clock_sources_dirty {
             self.update_clocks();
         }
+        if self.sys.watch_dirty {
+            self.sys.watch_dirty = false;
+            self.blocks.pwm.reschedule(&mut self.sys);
+        }
         // A change may cause another (a pin that loops back); the bound keeps a ring oscillator from hanging the host.
         for _ in 0..8 {
             if self.sys.pins.input_dirty {
@@ -431,6 +452,7 @@ impl Bus {
         blocks.timer.clocks_changed(sys);
         blocks.adc.clocks_changed(sys);
         blocks.rtc.clocks_changed(sys);
+        blocks.pwm.reschedule(sys);
     }
 
     fn enter_reset(&mut self) {

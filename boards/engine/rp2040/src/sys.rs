@@ -94,6 +94,15 @@ pub mod dreq {
     pub const XIP_SSIRX: u32 = 39;
 }
 
+/// Who needs every edge of some pins, although nobody reads them (index of [`Sys::watch_pins`]).
+pub mod watcher {
+    pub const WORLD: usize = 0;
+    pub const IO_BANK0: usize = 1;
+    pub const PIO0: usize = 2;
+    pub const PIO1: usize = 3;
+    pub const COUNT: usize = 4;
+}
+
 /// Frequencies in Hz of the clocks that CLOCKS generates from the programmed sources (0: stopped).
 #[derive(Clone, Debug, Default)]
 pub struct Frequencies {
@@ -154,6 +163,10 @@ pub struct Sys {
     /// DREQ lines that rose since the DMA last looked.
     pub dreq_rose: u64,
     pub pins: Pins,
+    watched_pins: [u32; watcher::COUNT],
+    watched_dreqs: u64,
+    /// Somebody began or ceased to watch pins or DREQs.
+    pub watch_dirty: bool,
     pub reset_request: Option<ResetRequest>,
     pub unmodelled: Option<Unmodelled>,
     pub trace: Trace,
@@ -185,6 +198,9 @@ impl Sys {
             dreq: 0,
             dreq_rose: 0,
             pins: Pins::default(),
+            watched_pins: [0; watcher::COUNT],
+            watched_dreqs: 0,
+            watch_dirty: false,
             reset_request: None,
             unmodelled: None,
             trace: Trace::default(),
@@ -297,6 +313,31 @@ impl Sys {
         } else {
             self.dreq &= !bit;
         }
+    }
+
+    /// Declares that `who` ([`watcher`]) needs the edges of `pins` at their times. PWM does not generate others.
+    pub fn watch_pins(&mut self, who: usize, pins: u32) {
+        if self.watched_pins[who] != pins {
+            self.watched_pins[who] = pins;
+            self.watch_dirty = true;
+        }
+    }
+
+    pub fn watched_pins(&self) -> u32 {
+        self.watched_pins.iter().fold(0, |all, pins| all | pins)
+    }
+
+    /// Declares which DREQs busy DMA channels wait for. PWM's only rise when asked for here; the DMA lowers them by
+    /// [`Self::set_dreq`] when it starts the transfer.
+    pub fn watch_dreqs(&mut self, lines: u64) {
+        if self.watched_dreqs != lines {
+            self.watched_dreqs = lines;
+            self.watch_dirty = true;
+        }
+    }
+
+    pub fn watched_dreqs(&self) -> u64 {
+        self.watched_dreqs
     }
 
     /// Asks for a chip or core reset before the next instruction.

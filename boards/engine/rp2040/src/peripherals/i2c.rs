@@ -1,22 +1,382 @@
-//! I2C.
+//! I2C0 and I2C1: Synopsys DW_apb_i2c (datasheet 4.3).
+//!
+//! Master transfers take the time of their SCL periods; a period is `HCNT + SPKLEN + 7 + LCNT + 1` cycles of clk_sys
+//! (datasheet 4.3.14), a START, RESTART or STOP is counted as one period, and there is no clock stretching. Devices are
+//! attached with [`I2c::attach`]; with none, every address is answered with NACK. There is no other master, so the slave
+//! half is never addressed: its registers are kept. SDA and SCL do not move on the pins.
 
-use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use super::{Peripheral, Write};
+use crate::sys::{EventId, Sys, dreq, irq};
+use crate::time::{NEVER, PS_PER_SECOND};
+use std::collections::VecDeque;
+use std::fmt;
 
-#[derive(Debug)]
-pub struct I2c {
-    index: usize,
+const FIFO_DEPTH: usize = 16;
+
+/// Something on the bus.
+pub trait I2cDevice: Send {
+    /// A START or RESTART with this address; true acknowledges.
+    fn start(&mut self, address: u16, read: bool) -> bool;
+    /// A byte from the master after [`Self::start`] for writing; true acknowledges.
+    fn write(&mut self, byte: u8) -> bool;
+    /// The next byte for the master.
+    fn read(&mut self) -> u8;
+    fn stop(&mut self) {}
 }
 
-impl I2c {
-    pub fn new(index: usize) -> Self {
-        Self { index }
+mod con {
+    pub const MASTER_MODE: u32 = 1 << 0;
+    pub const SPEED: u32 = 3 << 1;
+    pub const ADDR_10BIT_MASTER: u32 = 1 << 4;
+    pub const RESTART_EN: u32 = 1 << 5;
+    pub const TX_EMPTY_CTRL: u32 = 1 << 8;
+    pub const RX_FIFO_FULL_HLD_CTRL: u32 = 1 << 9;
+    pub const WRITABLE: u32 = 0x3ff;
+}
+
+mod tar {
+    pub const GC_OR_START: u32 = 1 << 10;
+    pub const SPECIAL: u32 = 1 << 11;
+}
+
+/// Bits of IC_DATA_CMD.
+mod cmd {
+    pub const READ: u32 = 1 << 8;
+    pub const STOP: u32 = 1 << 9;
+    pub const RESTART: u32 = 1 << 10;
+    /// First byte after an address, in the receive FIFO.
+    pub const FIRST_DATA_BYTE: u32 = 1 << 11;
+}
+
+mod int {
+    pub const RX_UNDER: u32 = 1 << 0;
+    pub const RX_OVER: u32 = 1 << 1;
+    pub const RX_FULL: u32 = 1 << 2;
+    pub const TX_OVER: u32 = 1 << 3;
+    pub const TX_EMPTY: u32 = 1 << 4;
+    pub const RD_REQ: u32 = 1 << 5;
+    pub const TX_ABRT: u32 = 1 << 6;
+    pub const RX_DONE: u32 = 1 << 7;
+    pub const ACTIVITY: u32 = 1 << 8;
+    pub const STOP_DET: u32 = 1 << 9;
+    pub const START_DET: u32 = 1 << 10;
+    pub const GEN_CALL: u32 = 1 << 11;
+    pub const RESTART_DET: u32 = 1 << 12;
+    pub const ALL: u32 = 0x1fff;
+}
+
+mod abort {
+    pub const ADDR_7B_NOACK: u32 = 1 << 0;
+    pub const ADDR1_10B_NOACK: u32 = 1 << 1;
+    pub const TXDATA_NOACK: u32 = 1 << 3;
+    pub const GCALL_NOACK: u32 = 1 << 4;
+    pub const GCALL_READ: u32 = 1 << 5;
+    pub const SBYTE_NORSTRT: u32 = 1 << 9;
+    pub const READ_10B_NORSTRT: u32 = 1 << 10;
+    pub const MASTER_DIS: u32 = 1 << 11;
+    pub const USER: u32 = 1 << 16;
+}
+
+mod enable {
+    pub const ENABLE: u32 = 1 << 0;
+    pub const ABORT: u32 = 1 << 1;
+    pub const TX_CMD_BLOCK: u32 = 1 << 2;
+}
+
+/// What the master is doing until the next event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// (RE)START and address of the command.
+    Address(u32),
+    Byte(u32),
+    /// Holding SCL low between two bytes, for want of a command or of room for a byte.
+    Holding { read: bool },
+    Stop,
+}
+
+pub struct I2c {
+    index: usize,
+    devices: Vec<Box<dyn I2cDevice>>,
+    /// Which device acknowledged the current address.
+    selected: Option<usize>,
+    phase: Phase,
+    /// The next received byte follows an address.
+    first_byte: bool,
+    /// A byte that waits for room in the receive FIFO.
+    waiting_byte: Option<(u32, u32)>,
+    tx: VecDeque<u32>,
+    rx: VecDeque<u32>,
+    con: u32,
+    tar: u32,
+    sar: u32,
+    /// SS_SCL_HCNT, SS_SCL_LCNT, FS_SCL_HCNT, FS_SCL_LCNT.
+    counts: [u32; 4],
+    intr_mask: u32,
+    /// Interrupts that software clears.
+    latched: u32,
+    rx_tl: u32,
+    tx_tl: u32,
+    enable: u32,
+    sda_hold: u32,
+    abort_source: u32,
+    slv_data_nack_only: u32,
+    dma_cr: u32,
+    dma_tdlr: u32,
+    dma_rdlr: u32,
+    sda_setup: u32,
+    ack_general_call: u32,
+    fs_spklen: u32,
+}
+
+impl fmt::Debug for I2c {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("I2c").field("index", &self.index).field("phase", &self.phase).finish_non_exhaustive()
     }
 }
 
 impl I2c {
+    pub fn new(index: usize) -> Self {
+        Self {
+            index,
+            devices: Vec::new(),
+            selected: None,
+            phase: Phase::Idle,
+            first_byte: false,
+            waiting_byte: None,
+            tx: VecDeque::new(),
+            rx: VecDeque::new(),
+            con: 0x65,
+            tar: 0x55,
+            sar: 0x55,
+            counts: [0x28, 0x2f, 0x06, 0x0d],
+            intr_mask: 0x8ff,
+            latched: 0,
+            rx_tl: 0,
+            tx_tl: 0,
+            enable: 0,
+            sda_hold: 1,
+            abort_source: 0,
+            slv_data_nack_only: 0,
+            dma_cr: 0,
+            dma_tdlr: 0,
+            dma_rdlr: 0,
+            sda_setup: 0x64,
+            ack_general_call: 1,
+            fs_spklen: 7,
+        }
+    }
+
+    /// Puts a device on the bus.
+    pub fn attach(&mut self, device: Box<dyn I2cDevice>) {
+        self.devices.push(device);
+    }
+
     /// This block's event is due.
-    pub fn event(&mut self, _sys: &mut Sys) {}
+    pub fn event(&mut self, sys: &mut Sys) {
+        match self.phase {
+            Phase::Idle | Phase::Holding { .. } => {}
+            Phase::Address(command) => self.address_sent(sys, command),
+            Phase::Byte(command) => self.byte_done(sys, command),
+            Phase::Stop => {
+                self.phase = Phase::Idle;
+                self.latched |= int::STOP_DET;
+                if let Some(device) = self.selected.take() {
+                    self.devices[device].stop();
+                }
+            }
+        }
+        self.update(sys);
+    }
+
+    fn id(&self) -> EventId {
+        if self.index == 0 { EventId::I2c0 } else { EventId::I2c1 }
+    }
+
+    /// Schedules the end of `phase` after `periods` of SCL.
+    fn begin(&mut self, sys: &mut Sys, phase: Phase, periods: u64) {
+        self.phase = phase;
+        let standard = self.con & con::SPEED == 1 << 1;
+        let (high, low) = if standard { (self.counts[0], self.counts[1]) } else { (self.counts[2], self.counts[3]) };
+        let cycles = u64::from(high + self.fs_spklen + 7 + low + 1) * periods;
+        let hz = sys.clock.hz();
+        let ps = u128::from(cycles) * u128::from(PS_PER_SECOND) / u128::from(hz.max(1));
+        let at = sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER));
+        sys.schedule(self.id(), at);
+    }
+
+    /// Sends START (or RESTART) and the address for `command`, which has left the FIFO.
+    fn send_address(&mut self, sys: &mut Sys, command: u32) {
+        self.latched |= int::START_DET | int::ACTIVITY;
+        self.first_byte = true;
+        let read = command & cmd::READ != 0;
+        let special = self.tar & tar::SPECIAL != 0;
+        let start_byte = special && self.tar & tar::GC_OR_START != 0;
+        if (start_byte && self.con & con::RESTART_EN == 0) || (special && !start_byte && read) {
+            let source = if start_byte { abort::SBYTE_NORSTRT } else { abort::GCALL_READ };
+            return self.abort(sys, source);
+        }
+        let ten_bit = self.con & con::ADDR_10BIT_MASTER != 0;
+        if ten_bit && read && self.con & con::RESTART_EN == 0 {
+            return self.abort(sys, abort::READ_10B_NORSTRT);
+        }
+        let mut periods = 1 + 9;
+        if start_byte {
+            periods += 1 + 9;
+        }
+        if ten_bit {
+            // The second half of the address; for reading also RESTART and the first half again.
+            periods += 9 + if read { 1 + 9 } else { 0 };
+        }
+        self.begin(sys, Phase::Address(command), periods);
+    }
+
+    fn address_sent(&mut self, sys: &mut Sys, command: u32) {
+        let general_call = self.tar & (tar::SPECIAL | tar::GC_OR_START) == tar::SPECIAL;
+        let ten_bit = self.con & con::ADDR_10BIT_MASTER != 0;
+        let address = match (general_call, ten_bit) {
+            (true, _) => 0,
+            (_, true) => (self.tar & 0x3ff) as u16,
+            _ => (self.tar & 0x7f) as u16,
+        };
+        self.selected = self.devices.iter_mut().position(|device| device.start(address, command & cmd::READ != 0));
+        if self.selected.is_some() {
+            self.begin(sys, Phase::Byte(command), 9);
+        } else {
+            let source = match (general_call, ten_bit) {
+                (true, _) => abort::GCALL_NOACK,
+                (_, true) => abort::ADDR1_10B_NOACK,
+                _ => abort::ADDR_7B_NOACK,
+            };
+            self.abort(sys, source);
+        }
+    }
+
+    fn byte_done(&mut self, sys: &mut Sys, command: u32) {
+        let Some(device) = self.selected else { return self.abort(sys, abort::ADDR_7B_NOACK) };
+        if command & cmd::READ != 0 {
+            let first = if std::mem::take(&mut self.first_byte) { cmd::FIRST_DATA_BYTE } else { 0 };
+            let byte = u32::from(self.devices[device].read()) | first;
+            if self.rx.len() < FIFO_DEPTH {
+                self.rx.push_back(byte);
+            } else if self.con & con::RX_FIFO_FULL_HLD_CTRL != 0 {
+                self.waiting_byte = Some((byte, command));
+                self.phase = Phase::Holding { read: true };
+                return;
+            } else {
+                self.latched |= int::RX_OVER;
+            }
+        } else if !self.devices[device].write(command as u8) {
+            return self.abort(sys, abort::TXDATA_NOACK);
+        }
+        self.after_byte(sys, command);
+    }
+
+    fn after_byte(&mut self, sys: &mut Sys, command: u32) {
+        if command & cmd::STOP != 0 {
+            self.begin(sys, Phase::Stop, 1);
+        } else {
+            self.phase = Phase::Holding { read: command & cmd::READ != 0 };
+        }
+    }
+
+    /// TX_ABRT: the transmit FIFO is flushed and stays so until IC_CLR_TX_ABRT is read.
+    fn abort(&mut self, sys: &mut Sys, source: u32) {
+        self.abort_source = source | ((self.tx.len() as u32) << 23);
+        self.tx.clear();
+        self.latched |= int::TX_ABRT;
+        if source & abort::MASTER_DIS == 0 {
+            self.begin(sys, Phase::Stop, 1);
+        }
+    }
+
+    /// Goes on with the next command if the bus waits for one.
+    fn proceed(&mut self, sys: &mut Sys) {
+        if self.enable & enable::ENABLE == 0 {
+            return;
+        }
+        if let Some((byte, command)) = self.waiting_byte
+            && self.rx.len() < FIFO_DEPTH
+        {
+            self.waiting_byte = None;
+            self.rx.push_back(byte);
+            self.after_byte(sys, command);
+        }
+        if self.waiting_byte.is_some() || self.enable & enable::TX_CMD_BLOCK != 0 {
+            return;
+        }
+        let holding = match self.phase {
+            Phase::Idle => None,
+            Phase::Holding { read } => Some(read),
+            _ => return,
+        };
+        let Some(command) = self.tx.pop_front() else { return };
+        if self.con & con::MASTER_MODE == 0 {
+            return self.abort(sys, abort::MASTER_DIS);
+        }
+        match holding {
+            Some(was_read) if command & cmd::RESTART == 0 && was_read == (command & cmd::READ != 0) => {
+                self.begin(sys, Phase::Byte(command), 9);
+            }
+            // A change of direction needs a new address; without RESTART it is STOP and START, which take longer by
+            // less than one period.
+            _ => self.send_address(sys, command),
+        }
+    }
+
+    fn raw(&self) -> u32 {
+        let mut raw = self.latched;
+        if self.enable & enable::ENABLE != 0 {
+            let shifting = matches!(self.phase, Phase::Address(_) | Phase::Byte(_));
+            if self.tx.len() <= self.tx_tl as usize && !(self.con & con::TX_EMPTY_CTRL != 0 && shifting) {
+                raw |= int::TX_EMPTY;
+            }
+            if self.rx.len() > self.rx_tl as usize {
+                raw |= int::RX_FULL;
+            }
+        }
+        raw
+    }
+
+    fn update(&mut self, sys: &mut Sys) {
+        self.proceed(sys);
+        let line = if self.index == 0 { irq::I2C0 } else { irq::I2C1 };
+        sys.set_irq(line, self.raw() & self.intr_mask != 0);
+        let (tx, rx) = if self.index == 0 { (dreq::I2C0_TX, dreq::I2C0_RX) } else { (dreq::I2C1_TX, dreq::I2C1_RX) };
+        let enabled = self.enable & enable::ENABLE != 0;
+        sys.set_dreq(tx, enabled && self.dma_cr & 2 != 0 && self.tx.len() <= self.dma_tdlr as usize);
+        sys.set_dreq(rx, enabled && self.dma_cr & 1 != 0 && self.rx.len() > self.dma_rdlr as usize);
+    }
+
+    fn disable(&mut self, sys: &mut Sys) {
+        self.tx.clear();
+        self.rx.clear();
+        self.waiting_byte = None;
+        self.selected = None;
+        self.phase = Phase::Idle;
+        self.latched &= !(int::RX_OVER | int::TX_OVER | int::RX_UNDER);
+        sys.cancel(self.id());
+    }
+
+    fn clear(&mut self, sys: &mut Sys, bits: u32) -> u32 {
+        let was = u32::from(self.latched & bits != 0);
+        self.latched &= !bits;
+        if bits & int::TX_ABRT != 0 {
+            self.abort_source = 0;
+        }
+        self.update(sys);
+        was
+    }
+
+    fn status(&self) -> u32 {
+        let active = self.phase != Phase::Idle;
+        u32::from(active)
+            | (u32::from(self.tx.len() < FIFO_DEPTH) << 1)
+            | (u32::from(self.tx.is_empty()) << 2)
+            | (u32::from(!self.rx.is_empty()) << 3)
+            | (u32::from(self.rx.len() >= FIFO_DEPTH) << 4)
+            | (u32::from(active) << 5)
+    }
 }
 
 impl Peripheral for I2c {
@@ -25,15 +385,286 @@ impl Peripheral for I2c {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        unmodelled(sys, self.name(), offset, None);
-        0
+        match offset {
+            0x00 => self.con,
+            0x04 => self.tar,
+            0x08 => self.sar,
+            0x10 => {
+                let byte = self.rx.pop_front();
+                if byte.is_none() && self.enable & enable::ENABLE != 0 {
+                    self.latched |= int::RX_UNDER;
+                }
+                self.update(sys);
+                byte.unwrap_or(0)
+            }
+            0x14..=0x20 => self.counts[((offset - 0x14) / 4) as usize],
+            0x2c => self.raw() & self.intr_mask,
+            0x30 => self.intr_mask,
+            0x34 => self.raw(),
+            0x38 => self.rx_tl,
+            0x3c => self.tx_tl,
+            0x40 => self.clear(sys, int::ALL),
+            0x44 => self.clear(sys, int::RX_UNDER),
+            0x48 => self.clear(sys, int::RX_OVER),
+            0x4c => self.clear(sys, int::TX_OVER),
+            0x50 => self.clear(sys, int::RD_REQ),
+            0x54 => self.clear(sys, int::TX_ABRT),
+            0x58 => self.clear(sys, int::RX_DONE),
+            0x5c => {
+                // Stays while the bus is active.
+                let bits = if self.phase == Phase::Idle { int::ACTIVITY } else { 0 };
+                self.clear(sys, bits)
+            }
+            0x60 => self.clear(sys, int::STOP_DET),
+            0x64 => self.clear(sys, int::START_DET),
+            0x68 => self.clear(sys, int::GEN_CALL),
+            0x6c => self.enable,
+            0x70 => self.status(),
+            0x74 => self.tx.len() as u32,
+            0x78 => self.rx.len() as u32,
+            0x7c => self.sda_hold,
+            0x80 => self.abort_source,
+            0x84 => self.slv_data_nack_only,
+            0x88 => self.dma_cr,
+            0x8c => self.dma_tdlr,
+            0x90 => self.dma_rdlr,
+            0x94 => self.sda_setup,
+            0x98 => self.ack_general_call,
+            0x9c => self.enable & enable::ENABLE,
+            0xa0 => self.fs_spklen,
+            0xa8 => self.clear(sys, int::RESTART_DET),
+            0xf8 => 0x3230_312a,
+            0xfc => 0x4457_0140,
+            _ => 0,
+        }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        unmodelled(sys, self.name(), offset, Some(write.bits));
+        let disabled = self.enable & enable::ENABLE == 0;
+        match offset {
+            // Configuration can only be changed while disabled.
+            0x00 if disabled => self.con = write.apply_masked(self.con, con::WRITABLE),
+            0x04 if disabled => self.tar = write.apply_masked(self.tar, 0xfff),
+            0x08 if disabled => self.sar = write.apply_masked(self.sar, 0x3ff),
+            0x10 => {
+                if self.latched & int::TX_ABRT != 0 || disabled {
+                    // The FIFO is held flushed.
+                } else if self.tx.len() < FIFO_DEPTH {
+                    self.tx.push_back(write.bits & 0x7ff);
+                } else {
+                    self.latched |= int::TX_OVER;
+                }
+            }
+            0x14..=0x20 if disabled => {
+                let index = ((offset - 0x14) / 4) as usize;
+                // Smaller values would not leave time for the bus logic.
+                let least = if index & 1 == 0 { 6 } else { 8 };
+                self.counts[index] = (write.apply(self.counts[index]) & 0xffff).max(least);
+            }
+            0x30 => self.intr_mask = write.apply_masked(self.intr_mask, int::ALL),
+            0x38 => self.rx_tl = (write.apply(self.rx_tl) & 0xff).min(FIFO_DEPTH as u32 - 1),
+            0x3c => self.tx_tl = (write.apply(self.tx_tl) & 0xff).min(FIFO_DEPTH as u32),
+            0x6c => {
+                let value = write.apply(self.enable) & 7;
+                self.enable = value & !enable::ABORT;
+                if value & enable::ENABLE == 0 {
+                    self.disable(sys);
+                } else if value & enable::ABORT != 0 && self.phase != Phase::Idle && self.phase != Phase::Stop {
+                    self.waiting_byte = None;
+                    self.abort(sys, abort::USER);
+                }
+            }
+            0x7c if disabled => self.sda_hold = write.apply_masked(self.sda_hold, 0x00ff_ffff),
+            0x84 if disabled => self.slv_data_nack_only = write.apply_masked(self.slv_data_nack_only, 1),
+            0x88 => self.dma_cr = write.apply_masked(self.dma_cr, 3),
+            0x8c => self.dma_tdlr = write.apply_masked(self.dma_tdlr, 15),
+            0x90 => self.dma_rdlr = write.apply_masked(self.dma_rdlr, 15),
+            0x94 if disabled => self.sda_setup = write.apply_masked(self.sda_setup, 0xff),
+            0x98 => self.ack_general_call = write.apply_masked(self.ack_general_call, 1),
+            0xa0 if disabled => self.fs_spklen = (write.apply(self.fs_spklen) & 0xff).max(1),
+            _ => {}
+        }
+        self.update(sys);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::new(self.index);
+    /// Devices stay on the bus.
+    fn reset(&mut self, sys: &mut Sys) {
+        let devices = std::mem::take(&mut self.devices);
+        *self = Self { devices, ..Self::new(self.index) };
+        sys.cancel(self.id());
+        self.update(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Ps;
+
+    /// A memory of 8 bytes at address 0x50 with one pointer byte; refuses to write byte 7.
+    #[derive(Default)]
+    struct Eeprom {
+        bytes: [u8; 8],
+        pointer: usize,
+        expects_pointer: bool,
+    }
+
+    impl I2cDevice for Eeprom {
+        fn start(&mut self, address: u16, read: bool) -> bool {
+            self.expects_pointer = !read;
+            address == 0x50
+        }
+        fn write(&mut self, byte: u8) -> bool {
+            if std::mem::take(&mut self.expects_pointer) {
+                self.pointer = usize::from(byte & 7);
+                return true;
+            }
+            let writable = self.pointer != 7;
+            if writable {
+                self.bytes[self.pointer] = byte;
+                self.pointer = (self.pointer + 1) & 7;
+            }
+            writable
+        }
+        fn read(&mut self) -> u8 {
+            let byte = self.bytes[self.pointer];
+            self.pointer = (self.pointer + 1) & 7;
+            byte
+        }
+    }
+
+    /// 100 kHz from 125 MHz as the SDK programs it, on a bus with the EEPROM.
+    fn configured(address: u32) -> (Sys, I2c) {
+        let mut sys = Sys::new(125_000_000);
+        let mut i2c = I2c::new(0);
+        i2c.attach(Box::new(Eeprom::default()));
+        let con = con::SPEED & (2 << 1) | con::MASTER_MODE | (1 << 6) | con::RESTART_EN | con::TX_EMPTY_CTRL;
+        for (offset, bits) in [(0x00, con), (0x1c, 500), (0x20, 750), (0xa0, 46), (0x04, address), (0x6c, 1)] {
+            i2c.write(&mut sys, offset, Write::normal(bits));
+        }
+        (sys, i2c)
+    }
+
+    const PERIOD_PS: Ps = (500 + 46 + 7 + 750 + 1) * 8000;
+
+    fn run(sys: &mut Sys, i2c: &mut I2c) -> Ps {
+        let mut last = sys.now();
+        while let Some(id) = sys.take_event(NEVER - 1) {
+            assert_eq!(id, EventId::I2c0);
+            last = sys.now();
+            i2c.event(sys);
+        }
+        sys.cycle = sys.clock.cycle_at(last);
+        last
+    }
+
+    fn send(sys: &mut Sys, i2c: &mut I2c, commands: &[u32]) {
+        for &command in commands {
+            i2c.write(sys, 0x10, Write::normal(command));
+        }
+    }
+
+    #[test]
+    fn reset_values() {
+        let mut sys = Sys::new(125_000_000);
+        let mut i2c = I2c::new(1);
+        for (offset, value) in [
+            (0x00, 0x65), (0x04, 0x55), (0x08, 0x55), (0x14, 0x28), (0x18, 0x2f), (0x1c, 6), (0x20, 0xd), (0x2c, 0), (0x30, 0x8ff),
+            (0x34, 0), (0x38, 0), (0x3c, 0), (0x6c, 0), (0x70, 6), (0x7c, 1), (0x80, 0), (0x94, 0x64), (0x98, 1), (0x9c, 0),
+            (0xa0, 7), (0xf4, 0), (0xf8, 0x3230_312a), (0xfc, 0x4457_0140),
+        ] {
+            assert_eq!(i2c.read(&mut sys, offset), value, "0x{offset:02x}");
+        }
+    }
+
+    #[test]
+    fn nobody_home_aborts_after_the_address() {
+        let (mut sys, mut i2c) = configured(0x29);
+        let (s, i) = (&mut sys, &mut i2c);
+        send(s, i, &[1, 2, 3 | cmd::STOP]);
+        assert_eq!(i.read(s, 0x70) & 0x21, 0x21);
+        assert_eq!(i.read(s, 0x34) & int::TX_EMPTY, 0);
+        assert_eq!(s.due(EventId::I2c0), 10 * PERIOD_PS);
+        assert_eq!(run(s, i), 11 * PERIOD_PS);
+        assert_eq!(i.read(s, 0x80), abort::ADDR_7B_NOACK | (2 << 23));
+        let expected = int::TX_ABRT | int::STOP_DET | int::START_DET | int::ACTIVITY | int::TX_EMPTY;
+        assert_eq!((i.read(s, 0x34), s.irq_level()), (expected, 1 << irq::I2C0));
+        // Held flushed until the abort is cleared.
+        send(s, i, &[1 | cmd::STOP]);
+        assert_eq!(i.read(s, 0x74), 0);
+        assert_eq!((i.read(s, 0x54), i.read(s, 0x80)), (1, 0));
+        assert_eq!(i.read(s, 0x60), 1);
+        send(s, i, &[1 | cmd::STOP]);
+        assert_eq!(i.read(s, 0x70) & 1, 1);
+    }
+
+    #[test]
+    fn writes_and_reads_back_with_a_restart() {
+        let (mut sys, mut i2c) = configured(0x50);
+        let (s, i) = (&mut sys, &mut i2c);
+        send(s, i, &[2, 0xaa, 0xbb | cmd::STOP]);
+        assert_eq!(run(s, i), (10 + 3 * 9 + 1) * PERIOD_PS);
+        assert_eq!((i.read(s, 0x60), i.read(s, 0x80), i.read(s, 0x70)), (1, 0, 6));
+        let start = s.now();
+        send(s, i, &[2, cmd::READ | cmd::RESTART, cmd::READ | cmd::STOP]);
+        assert_eq!(run(s, i) - start, (10 + 9 + 10 + 2 * 9 + 1) * PERIOD_PS);
+        assert_eq!(i.read(s, 0x34) & int::RX_FULL, int::RX_FULL);
+        assert_eq!((i.read(s, 0x10), i.read(s, 0x10), i.read(s, 0x78)), (0xaa | cmd::FIRST_DATA_BYTE, 0xbb, 0));
+        i.read(s, 0x10);
+        assert_eq!(i.read(s, 0x44), 1);
+    }
+
+    #[test]
+    fn a_transfer_without_stop_holds_the_bus() {
+        let (mut sys, mut i2c) = configured(0x50);
+        let (s, i) = (&mut sys, &mut i2c);
+        send(s, i, &[7]);
+        run(s, i);
+        assert_eq!((i.read(s, 0x34) & (int::STOP_DET | int::TX_EMPTY), i.read(s, 0x70) & 1), (int::TX_EMPTY, 1));
+        send(s, i, &[1 | cmd::STOP]);
+        run(s, i);
+        assert_eq!(i.read(s, 0x80), abort::TXDATA_NOACK);
+        i.write(s, 0x6c, Write::normal(0));
+        assert_eq!((i.read(s, 0x70), i.read(s, 0x9c)), (6, 0));
+    }
+
+    #[test]
+    fn a_full_receive_fifo_overflows_or_holds() {
+        for hold in [false, true] {
+            let (mut sys, mut i2c) = configured(0x50);
+            let (s, i) = (&mut sys, &mut i2c);
+            i.write(s, 0x6c, Write::normal(0));
+            let con = i.read(s, 0) | if hold { con::RX_FIFO_FULL_HLD_CTRL } else { 0 };
+            i.write(s, 0, Write::normal(con));
+            i.write(s, 0x6c, Write::normal(1));
+            send(s, i, &[cmd::READ; 10]);
+            run(s, i);
+            send(s, i, &[cmd::READ; 6]);
+            send(s, i, &[cmd::READ | cmd::STOP]);
+            run(s, i);
+            assert_eq!((i.read(s, 0x78), i.read(s, 0x34) & int::RX_OVER != 0), (16, !hold));
+            i.read(s, 0x10);
+            run(s, i);
+            assert_eq!((i.read(s, 0x78), i.read(s, 0x60)), (if hold { 16 } else { 15 }, 1));
+        }
+    }
+
+    #[test]
+    fn configuration_is_locked_while_enabled_and_users_can_abort() {
+        let (mut sys, mut i2c) = configured(0x50);
+        let (s, i) = (&mut sys, &mut i2c);
+        i.write(s, 0x04, Write::normal(0x11));
+        assert_eq!(i.read(s, 0x04), 0x50);
+        i.write(s, 0x88, Write::normal(3));
+        assert_eq!(s.dreq_level(), 1 << dreq::I2C0_TX);
+        send(s, i, &[0, 1, 2]);
+        assert_eq!(s.dreq_level(), 0);
+        i.write(s, 0x6c, Write::normal(enable::ENABLE | enable::ABORT));
+        assert_eq!((i.read(s, 0x6c), i.read(s, 0x80)), (1, abort::USER | (2 << 23)));
+        run(s, i);
+        assert_eq!(i.read(s, 0x60), 1);
+        i.write(s, 0x6c, Write::normal(0));
+        i.write(s, 0x14, Write::normal(0));
+        assert_eq!(i.read(s, 0x14), 6);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
-use crate::sys::{Sys, irq};
+use crate::sys::{Sys, irq, watcher};
 
 const PINS: usize = 30;
 /// INTR, INTE, INTF and INTS are four registers each, eight pins to a register.
@@ -104,6 +104,14 @@ impl IoBank0 {
         (self.intr(word) & self.inte[destination][word]) | self.intf[destination][word]
     }
 
+    /// Pins whose level or edges interrupt somebody.
+    fn watched(&self) -> u32 {
+        (0..PINS).fold(0, |mask, pin| {
+            let enables = self.inte.iter().fold(0, |all, inte| all | inte[pin / 8]);
+            mask | (u32::from(enables >> (4 * (pin % 8)) & 15 != 0) << pin)
+        })
+    }
+
     fn update_irqs(&self, sys: &mut Sys) {
         for core in 0..2 {
             let any = (0..WORDS).any(|word| self.ints(core, word) != 0);
@@ -196,6 +204,7 @@ impl Peripheral for IoBank0 {
                     _ => return,
                 };
                 *value = write.apply_masked(*value, WORD_MASKS[word]);
+                sys.watch_pins(watcher::IO_BANK0, self.watched());
             }
             _ => return,
         }
@@ -206,6 +215,7 @@ impl Peripheral for IoBank0 {
         *self = Self::default();
         self.apply(sys);
         self.edges = [0; WORDS];
+        sys.watch_pins(watcher::IO_BANK0, 0);
         self.update_irqs(sys);
     }
 }
