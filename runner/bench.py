@@ -130,17 +130,17 @@ class Bench:
             self._stack.close()
 
     def _measure(self, run: PlannedRun, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
-        with clock.stage(Stage.IMAGE):
-            draft.image = self._store.obtain(run.entry)
-        with clock.stage(Stage.OPEN) as deadline:
-            key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None)
-            if self._prepared is None or self._prepared_for != key:
-                self._drop_board()
-                self._prepared = PreparedBoard(open_board(run.entry, draft.where, self.options, deadline))
-                self._prepared_for = key
-            prepared = self._prepared
-            peer, server = self.servers.peer_for(prepared.board)
-            program = build_program(run, draft.image, prepared.board, peer, self.options, self._scratch)
+        clock.enter(Stage.IMAGE)
+        draft.image = self._store.obtain(run.entry)
+        deadline = clock.stage(Stage.OPEN)
+        key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None)
+        if self._prepared is None or self._prepared_for != key:
+            self._drop_board()
+            self._prepared = PreparedBoard(open_board(run.entry, draft.where, self.options, deadline))
+            self._prepared_for = key
+        prepared = self._prepared
+        peer, server = self.servers.peer_for(prepared.board)
+        program = build_program(run, draft.image, prepared.board, peer, self.options, self._scratch)
         prepared.prepare(program, clock)
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version

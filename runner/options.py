@@ -140,8 +140,10 @@ def _timeouts(given: list[str]) -> dict[Stage, float]:
     timeouts: dict[Stage, float] = {}
     for text in given:
         name, equals, seconds = text.partition("=")
-        if not equals or name not in set(Stage):
-            raise pytest.UsageError(f"--timeout-s: {text!r} is not STAGE=SECONDS with a stage of {', '.join(Stage)}")
+        if not equals or name not in DEFAULT_S:
+            raise pytest.UsageError(
+                f"--timeout-s: {text!r} is not STAGE=SECONDS with a stage of {', '.join(DEFAULT_S)}"
+            )
         timeouts[Stage(name)] = _number(f"--timeout-s {name}", seconds, float, 0.001, 86400)
     return timeouts
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +21,15 @@ class StageClock:
         self._timeouts_s = timeouts_s
         self._on_stage = on_stage
 
-    @contextmanager
-    def stage(self, stage: Stage) -> Iterator[Deadline]:
+    def enter(self, stage: Stage) -> None:
+        """A stage that somebody else times."""
         self.current = stage
         self._on_stage(stage)
-        yield Deadline(self._timeouts_s[stage], f"{self._label}: {stage}")
+
+    def stage(self, stage: Stage) -> Deadline:
+        """Enter a stage; its deadline."""
+        self.enter(stage)
+        return Deadline(self._timeouts_s[stage], f"{self._label}: {stage}")
 
 
 @dataclass(frozen=True)
@@ -56,25 +59,20 @@ class PreparedBoard:
         if content != self._flashed:
             self.runtime = self._flashed = self._deployed = None
             if program.uf2 is not None:
-                with clock.stage(Stage.FLASH) as deadline:
-                    board.flash(program.uf2, deadline)
+                board.flash(program.uf2, clock.stage(Stage.FLASH))
             if program.has_console:
-                with clock.stage(Stage.CONSOLE) as deadline:
-                    board.wait_console(deadline)
-                with clock.stage(Stage.IDENTIFY) as deadline:
-                    self.runtime = board.identify(deadline)
+                board.wait_console(clock.stage(Stage.CONSOLE))
+                self.runtime = board.identify(clock.stage(Stage.IDENTIFY))
                 if program.identity is not None:
                     check_runtime(program.identity, self.runtime, board)
             self._flashed = content
         if program.deployment != self._deployed:
             self._deployed = None
-            with clock.stage(Stage.DEPLOY) as deadline:
-                board.deploy(program.deployment, deadline)
+            board.deploy(program.deployment, clock.stage(Stage.DEPLOY))
             self._deployed = program.deployment
 
     def run(self, clock: StageClock, progress: Progress | None) -> RunOutput:
-        with clock.stage(Stage.RUN) as deadline:
-            return self.board.run(deadline, progress)
+        return self.board.run(clock.stage(Stage.RUN), progress)
 
 
 def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:

@@ -19,7 +19,6 @@ class Stage(StrEnum):
 
 
 DEFAULT_S: dict[Stage, float] = {
-    Stage.IMAGE: 300,
     Stage.OPEN: 30,
     Stage.FLASH: 120,
     Stage.CONSOLE: 60,
@@ -28,7 +27,8 @@ DEFAULT_S: dict[Stage, float] = {
     Stage.READY: 30,
     Stage.RUN: 600,
 }
-"""Seconds of host time; READY is the client's own limit, in its board's time, and RUN includes it.
+"""Seconds of host time. IMAGE is not here: a download has a limit of its own (`firmware.download`).
 
-The slowest published row, official MicroPython 1.20.0, takes 259 s for 1000 messages.
+READY is the client's own limit, in its board's time, and RUN includes it. The slowest published row, official
+MicroPython 1.20.0, takes 259 s for 1000 messages.
 """

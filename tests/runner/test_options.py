@@ -66,9 +66,9 @@ def test_everything_can_be_chosen() -> None:
         ("--phy-link-delay-s=nan", "--phy-link-delay-s: nan is not a number from 0 to 60"),
         (
             "--timeout-s=flush=3",
-            "--timeout-s: 'flush=3' is not STAGE=SECONDS with a stage of image, open, flash, console",
+            "--timeout-s: 'flush=3' is not STAGE=SECONDS with a stage of open, flash, console",
         ),
-        ("--timeout-s=60", "--timeout-s: '60' is not STAGE=SECONDS with a stage of image, open, flash, console"),
+        ("--timeout-s=60", "--timeout-s: '60' is not STAGE=SECONDS with a stage of open, flash, console"),
         ("--timeout-s=flash=0", "--timeout-s flash: 0 is not a number from 0.001 to 86 400"),
         ("--deploy=ftp", "--deploy: 'ftp' is none of mpremote, rshell"),
         ("--address-mode=ppp", "--address-mode: 'ppp' is none of dhcp, static"),

@@ -148,7 +148,6 @@ def test_what_counts_as_the_flashed_runtime(flashed: Identity, answered: Runtime
 
 
 def test_a_deadline_names_row_and_stage() -> None:
-    with clock().stage(Stage.FLASH) as deadline:
-        error = deadline.exceeded("the volume")
+    error = clock().stage(Stage.FLASH).exceeded("the volume")
     assert isinstance(error, DeadlineExceeded)
     assert str(error) == "row: flash: still waiting for the volume after 120 s"
