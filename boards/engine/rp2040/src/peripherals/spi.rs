@@ -183,6 +183,14 @@ impl Spi {
         Some(count * cycles * PS_PER_SECOND / sys.freq.clk_peri_hz)
     }
 
+    /// Frequency of SCK in Hz as programmed; 0 while it stands still.
+    pub fn sck_hz(&self, sys: &Sys) -> u64 {
+        match u64::from(self.cpsr) * u64::from(((self.cr0 >> 8) & 0xff) + 1) {
+            0 => 0,
+            divisor => sys.freq.clk_peri_hz / divisor,
+        }
+    }
+
     /// Begins the next frame if the shift register is free.
     fn start(&mut self, sys: &mut Sys) {
         if self.frame.is_some() || self.cr1 & cr1::SSE == 0 || self.cr1 & cr1::MS != 0 || self.tx.is_empty() {
