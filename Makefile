@@ -32,6 +32,10 @@ build: $(VENV)/.built
 list: build
 	$(BIN)/pytest --list-runtimes
 
+# The last run as docs/results.md.
+publish: $(VENV)/.dependencies
+	$(BIN)/python -m results publish
+
 lint: $(VENV)/.dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

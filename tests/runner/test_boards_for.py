@@ -1,0 +1,75 @@
+"""Which board a row gets, and what it costs when one is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from boards import BoardUnavailable, Deadline, board_definition
+from boards.hosted import HostedMicroPython
+from firmware import catalogue
+from runner import boards_for
+from runner.boards_for import open_board, where_for
+from runner.options import BenchOptions
+
+OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), turnaround_us=300, phy_link_delay_s=2.5)
+KNOWN = catalogue.load()
+IMAGE, UNIX, BLINKA = (KNOWN.get(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
+    """Stands in for the modules that boards are imported from; what is not in it cannot be imported."""
+    present: dict[str, SimpleNamespace] = {}
+
+    def import_module(name: str) -> Any:
+        if name not in present:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        return present[name]
+
+    monkeypatch.setattr(boards_for.importlib, "import_module", import_module)  # type: ignore[attr-defined]
+    return present
+
+
+def limit() -> Deadline:
+    return Deadline(10, "open")
+
+
+def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
+    assert where_for(IMAGE, OPTIONS) == "emulated"
+    modules["boards.usb"] = SimpleNamespace(attached=lambda definition: [])
+    assert where_for(IMAGE, OPTIONS) == "emulated"
+    modules["boards.usb"] = SimpleNamespace(attached=lambda definition: ["a board"])
+    assert where_for(IMAGE, OPTIONS) == "silicon"
+    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) == "emulated"
+    assert where_for(UNIX, OPTIONS) == "hosted"
+
+
+def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
+    assert where_for(IMAGE, replace(OPTIONS, device="id:E660")) == "silicon"
+    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) == "silicon"
+
+
+def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:
+    with open_board(UNIX, "hosted", OPTIONS, limit()) as board:
+        assert isinstance(board, HostedMicroPython)
+
+
+@pytest.mark.parametrize(
+    ("entry", "where", "what"),
+    [(IMAGE, "emulated", "the emulated board"), (IMAGE, "silicon", "a board on USB"), (BLINKA, "hosted", "hosted")],
+)
+def test_what_is_missing_is_one_line(entry: Any, where: Any, what: str, modules: dict[str, SimpleNamespace]) -> None:
+    with pytest.raises(BoardUnavailable, match=f"^{what}.* is not built .*; run: make build$"):
+        open_board(entry, where, OPTIONS, limit())
+
+
+def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
+    modules["boards.emulated.config"] = SimpleNamespace(EmulatedConfig=lambda **settings: settings)
+    modules["boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda *given, **named: (given, named))
+    opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit())
+    settings = {"turnaround_us": 300, "phy_link_delay_us": 2_500_000}
+    assert opened == ((OPTIONS.board, settings), {"deployer": "mpremote"})
