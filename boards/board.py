@@ -38,8 +38,8 @@ class RuntimeIdentity:
 class Deployment:
     """What to put on the board: contents by POSIX path relative to its root, and the image's family.
 
-    `family` is `micropython`, `wiznet`, `circuitpython`, `hosted`, `blinka` or `native`. The script among the files (`main.py`
-    or `code.py`) starts by itself after a reset.
+    `family` is `micropython`, `wiznet`, `circuitpython`, `hosted`, `blinka` or `native`. The script among the files
+    (`main.py` or `code.py`) starts by itself after a reset.
     """
 
     files: Mapping[str, bytes]

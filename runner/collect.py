@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from boards import BoardDefinition, RunOutput, Where
 from firmware.catalogue import Family
-from firmware.images import Image
+from firmware.images import FOLDER_VARIABLE, Image
 from results.model import Published, Row, Settings, Sim, Status
 from results.model import Where as RowWhere
 from runner.client_result import ClientResult
@@ -85,5 +87,10 @@ def spi_hz_asked(run: PlannedRun, board: BoardDefinition) -> int | None:
 
 
 def one_line(text: str) -> str:
-    """`text` without line breaks; never empty."""
-    return " ".join(text.split()) or "no reason was given"
+    """`text` without line breaks, never empty, and fit to be published: the PC's folders by names that a shell knows."""
+    line = " ".join(text.split()) or "no reason was given"
+    folder = os.environ.get(FOLDER_VARIABLE)
+    for path, name in ((folder, f"${FOLDER_VARIABLE}"), (str(Path.home()), "~")):
+        if path and path != "/":
+            line = line.replace(path.rstrip("/") + "/", name + "/")
+    return line
