@@ -290,6 +290,16 @@ impl PyMachine {
         Ok(d)
     }
 
+    /// `length` bytes of SRAM from `address`, as a debugger reads them.
+    fn read_sram<'py>(&self, py: Python<'py>, address: u32, length: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let machine = self.lock();
+        let ram = machine.chip().mem.ram();
+        let start = address.wrapping_sub(rp2040::memory::RAM_BASE) as usize;
+        let bytes = start.checked_add(length).and_then(|end| ram.get(start..end));
+        let bytes = bytes.ok_or_else(|| PyValueError::new_err(format!("0x{address:08x}+{length} is outside SRAM")))?;
+        Ok(PyBytes::new(py, bytes))
+    }
+
     /// Both cores' registers R0 to R14, PC and xPSR.
     fn registers(&self) -> Vec<Vec<u32>> {
         let machine = self.lock();
