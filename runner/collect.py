@@ -87,7 +87,7 @@ def spi_hz_asked(run: PlannedRun, board: BoardDefinition) -> int | None:
 
 
 def one_line(text: str) -> str:
-    """`text` without line breaks, never empty, and fit to be published: the PC's folders by names that a shell knows."""
+    """`text` without line breaks, never empty, and fit to publish: the PC's folders by names that a shell knows."""
     line = " ".join(text.split()) or "no reason was given"
     folder = os.environ.get(FOLDER_VARIABLE)
     for path, name in ((folder, f"${FOLDER_VARIABLE}"), (str(Path.home()), "~")):
