@@ -1,1 +1,19 @@
 """Emulated boards: an RP2040 and a W5500 in software that run the very UF2 a real board runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from boards.emulated.board import EmulatedBoard as EmulatedBoard
+
+__all__ = ["EmulatedBoard"]
+
+
+def __getattr__(name: str) -> Any:
+    # Only when asked for: the board's own process needs none of the USB path, and the USB path needs the registry here.
+    if name == "EmulatedBoard":
+        from boards.emulated.board import EmulatedBoard
+
+        return EmulatedBoard
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

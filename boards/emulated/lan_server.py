@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from server.protocol import PingPong, ProtocolError
+
+
+@dataclass(frozen=True)
+class LanSession:
+    """One client of the simulated PC's server; times are simulated microseconds since the power cycle.
+
+    `received_us`: when each message came. `report`: what a client without a console told. `error`: None for a good one.
+    """
+
+    number: int
+    peer: str
+    started_us: float
+    ended_us: float | None
+    messages: int
+    received_us: list[float]
+    error: str | None
+    report: dict[str, Any] | None
 
 
 class LanServer:

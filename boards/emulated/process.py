@@ -242,7 +242,13 @@ class BoardProcess:
             request.fail(f"{request.op}: {error}")
 
     def _op_status(self, request: Request) -> None:
-        request.answer(time_us=self._machine.time_us, fault=self._fault, usb=self._machine.usb())
+        """`finished`: the run has its result, and `figures` are those of that moment."""
+        request.answer(
+            time_us=self._machine.time_us,
+            fault=self._fault,
+            finished=self._finished is not None,
+            usb=self._machine.usb(),
+        )
 
     def _op_power_cycle(self, request: Request) -> None:
         """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself."""
@@ -276,6 +282,12 @@ class BoardProcess:
         """The figures at the end of the run (`finished`), else those of now."""
         finished = self._finished is not None
         request.answer(finished=finished, fault=self._fault, **(self._finished or self._figures()))
+
+    def _op_sync(self, request: Request) -> None:
+        """Returns when the drive has what is in its folder, as a real drive's flush does."""
+        if self._volume is not None:
+            self._volume.flush()
+        request.answer()
 
     def _op_cable(self, request: Request) -> None:
         self._machine.set_cable(bool(request.arguments["plugged"]))

@@ -79,6 +79,14 @@ class VolumeFolder:
         if now != self._seen:
             self._seen = now
             return False
+        return self._bring(now)
+
+    def flush(self) -> None:
+        """Brings all changes to the drive at once. Raises OSError as `sync` does."""
+        self._seen = self._scan()
+        self._bring(self._seen)
+
+    def _bring(self, now: dict[str, _Stamp]) -> bool:
         changes = self._changes(now)
         if not changes:
             return False

@@ -1,0 +1,205 @@
+"""`EmulatedBoard`: a board's process, and the USB path on the serial port and volume that it shows."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+from boards.board import OwnNetwork, Progress, RunOutput, Where
+from boards.definition import BoardDefinition
+from boards.emulated.config import EmulatedConfig
+from boards.emulated.control import ControlClient
+from boards.emulated.lan_server import LanSession
+from boards.emulated.registry import read_state, runtime_dir
+from boards.errors import BoardError, BoardUnavailable
+from boards.timing import Deadline
+from boards.usb.board import Deployer, UsbBoard
+from boards.usb.bus import is_bootloader
+from boards.usb.emulated_bus import EmulatedBus
+
+_START_S = 30.0
+_STOP_S = 5.0
+_WATCH_S = 0.5
+_POLL_S = 0.02
+_ROOT = Path(__file__).parents[2]
+_numbers = itertools.count()
+
+
+class EmulatedBoard(UsbBoard):
+    """Starts a board of its own and ends it at `close`; the process also ends when this one does, however it does.
+
+    `config` overrides `turnaround_us` and `phy_link_delay_s`. `flash`: a raw image of the flash's first contents.
+    Raises BoardUnavailable where boards cannot be emulated.
+    """
+
+    where: Where = "emulated"
+
+    def __init__(
+        self,
+        definition: BoardDefinition,
+        *,
+        turnaround_us: int = 200,
+        phy_link_delay_s: float = 1.5,
+        deployer: Deployer = "mpremote",
+        config: EmulatedConfig | None = None,
+        flash: Path | None = None,
+        log: Callable[[str], None] | None = None,
+        save_files_to: Path | None = None,
+    ) -> None:
+        if os.name != "posix":
+            raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
+        self.config = config or EmulatedConfig(
+            turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
+        )
+        name = f"emulated-{os.getpid()}-{next(_numbers)}"
+        self.folder = runtime_dir() / name
+        self._log_path = Path(tempfile.mkdtemp(prefix="portbench-emulated-")) / "log.txt"
+        self._control: ControlClient | None = None
+        self._next_watch_s = 0.0
+        self._process = self._start(definition, name, flash)
+        try:
+            deadline = Deadline(_START_S, f"emulated {definition.title}")
+            deadline.poll(self._has_started, _POLL_S, "its process to start")
+            self._control = ControlClient(self.folder, name)
+            bus = EmulatedBus(self.folder)
+            deadline.poll(lambda: self._alive() and bool(bus.devices()), _POLL_S, "USB to enumerate")
+            super().__init__(
+                definition,
+                device="auto",
+                deployer=deployer,
+                bus=bus,
+                choose=lambda devices: devices[0] if devices else None,
+                power=self,
+                watch=self._watch,
+                save_files_to=save_files_to,
+                log=log,
+                name=f"emulated {definition.title}",
+                poll_s=_POLL_S,
+            )
+        except BaseException:
+            self._stop()
+            raise
+        if not self.config.bridge:
+            ip = IPv4Address(self.config.pc_ip)
+            board_ip = IPv4Address((int(ip) & 0xFFFFFF00) | 10)  # below the DHCP server's pool
+            self.own_network = OwnNetwork(ip, self.config.server_port, (board_ip, IPv4Address("255.255.255.0"), ip, ip))
+
+    def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
+        """Power off and on; see `boards.usb.link.Power`."""
+        self.control("power_cycle", deadline, bootsel=bootsel, measured=measured)
+
+    def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
+        """Ask the board's process; see `boards.emulated.process`."""
+        if self._control is None:
+            raise BoardError(f"emulated {self.definition.title}: is closed")
+        return self._control.call(op, deadline, **arguments)
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        output = super().run(deadline, progress)
+        figures = self.control("figures", deadline)
+        return RunOutput(
+            output.result, output.console, [LanSession(**each) for each in figures["sessions"]], _sim(figures)
+        )
+
+    def close(self) -> None:
+        super().close()
+        self._stop()
+
+    def _run_native(self, deadline: Deadline) -> None:
+        """Until the simulated server has a report, or a client that gave up came back as boot loader."""
+        self.cycle(deadline, measured=True)
+
+        def over() -> bool:
+            device = self.link.device()
+            back = device is not None and is_bootloader(device, self.definition)
+            return bool(self.control("status", deadline)["finished"]) or back
+
+        deadline.poll(over, _WATCH_S / 5, "the native client's report")
+
+    def _settle_volume(self, deadline: Deadline) -> None:
+        self.control("sync", deadline)
+
+    def _start(self, definition: BoardDefinition, name: str, flash: Path | None) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "boards.emulated", "--board", definition.id, "--name", name]
+        command += ["--config", json.dumps(asdict(self.config), default=str), "--log", str(self._log_path)]
+        if flash is not None:
+            command += ["--flash", str(flash)]
+        environment = dict(os.environ)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH")]))
+        # Of its own session: Ctrl-C ends the run first, which then ends the board.
+        with self._log_path.open("ab") as errors:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def _has_started(self) -> bool:
+        return self._alive() and read_state(self.folder) is not None
+
+    def _alive(self) -> bool:
+        """Raises BoardUnavailable with the process's last words once it has ended."""
+        status = self._process.poll()
+        if status is None:
+            return True
+        lines = self._log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        raise BoardUnavailable(f"emulated board: its process ended with status {status}: {lines[-1] if lines else ''}")
+
+    def _watch(self) -> None:
+        """A board whose firmware does what is not modelled stands still: say so instead of waiting for it."""
+        now = time.monotonic()
+        if now < self._next_watch_s:
+            return
+        self._next_watch_s = now + _WATCH_S
+        self._alive()
+        if self._control is not None:
+            fault = self._control.call("status", Deadline(_START_S, "emulated board"))["fault"]
+            if fault:
+                raise BoardError(f"emulated {self.definition.title}: stopped: {fault}")
+
+    def log_tail(self, n: int = 20) -> list[str]:
+        """The last lines of the process's log: USB events, resets, faults."""
+        with contextlib.suppress(OSError):
+            return self._log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-n:]
+        return []
+
+    def _stop(self) -> None:
+        process = self._process
+        if process.poll() is None and self._control is not None:
+            with contextlib.suppress(BoardError):
+                self._control.call("quit", Deadline(_STOP_S, "emulated board"))
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        for end in (process.terminate, process.kill):
+            try:
+                process.wait(_STOP_S if process.poll() is None else 0)
+                break
+            except subprocess.TimeoutExpired:
+                end()
+        process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._log_path.parent, ignore_errors=True)
+
+
+def _sim(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures as `results.model.Sim` has them."""
+    stats = dict(figures["stats"])
+    host_s, flash_sha256 = stats.pop("host_s"), stats.pop("flash_sha256")
+    counters = {name: value for name, value in stats.items() if isinstance(value, (int, float))}
+    return {"host_s": host_s, "flash_sha256": flash_sha256, "counters": counters}

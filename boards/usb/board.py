@@ -1,0 +1,230 @@
+"""`UsbBoard`: a board on USB, real or emulated, by one and the same path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity, Where
+from boards.console import Console
+from boards.definition import BoardDefinition
+from boards.errors import BoardError, BoardUnavailable, DeployFailed
+from boards.timing import Deadline
+from boards.usb import deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
+from boards.usb.bus import UsbBus, UsbDevice, is_bootloader
+from boards.usb.digests import check_digests
+from boards.usb.flash import flash
+from boards.usb.identify import identify
+from boards.usb.link import LOG, Link, Power
+from boards.usb.lock import BoardLock
+from boards.usb.recovery import answers, recover
+from boards.usb.repl import Repl
+from boards.usb.run import hard_reset, run
+from boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
+
+Deployer = Literal["mpremote", "rshell"]
+
+_FIRST_CONSOLE_SHARE = 0.5
+"""Part of a console's deadline after which waiting ends and the recovery ladder begins."""
+
+
+def default_bus(selector: Selector) -> UsbBus:
+    """This PC's USB and the emulated boards that run on it; for a URL, the port that it names."""
+    if selector.kind == "url":
+        return RemoteBus(selector.value)
+    from boards.usb.emulated_bus import EmulatedBus
+    from boards.usb.system_bus import SystemBus
+    from boards.usb.bus import Buses
+
+    return Buses(SystemBus(), EmulatedBus())
+
+
+class UsbBoard(Board):
+    """One board, held from construction to `close`: nobody else drives it meanwhile.
+
+    `device`: which one, see `boards.usb.selection`. `deployer`: how files get to MicroPython. `power`: a hand on the
+    board's power, where there is one. `save_files_to`: where the user's own files are copied before the first flash or
+    deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while a
+    person is to press BOOTSEL. `bus` and `choose`: where to look for the board instead. `log`: one line per step. Raises BoardUnavailable.
+    """
+
+    where: Where = "silicon"
+
+    def __init__(
+        self,
+        definition: BoardDefinition,
+        *,
+        device: str = "auto",
+        deployer: Deployer = "mpremote",
+        deadline: Deadline | None = None,
+        bus: UsbBus | None = None,
+        choose: Callable[[list[UsbDevice]], UsbDevice | None] | None = None,
+        power: Power | None = None,
+        watch: Callable[[], None] | None = None,
+        save_files_to: Path | None = None,
+        ask_bootsel: Callable[[float], None] | None = None,
+        log: Callable[[str], None] | None = None,
+        name: str | None = None,
+        poll_s: float = 0.1,
+    ) -> None:
+        try:
+            selector = parse_selector(device)
+        except ValueError as error:
+            raise BoardUnavailable(str(error)) from None
+        self.definition = definition
+        self._deployer = deployer
+        self._save_files_to = save_files_to
+        self._repl: Repl | None = None
+        self._repl_device: UsbDevice | None = None
+        self._console = Console()
+        self._image: Path | None = None
+        self._deployment: Deployment | None = None
+        self._saved = save_files_to is None
+        self.saved_files: Path | None = None
+        """Where the user's files went, once they were copied."""
+        target = Target(bus or default_bus(selector), choose or (lambda devices: select(devices, selector, definition)))
+        self.link = Link(
+            definition,
+            name or definition.title,
+            target,
+            power=power,
+            watch=watch,
+            ask_bootsel=ask_bootsel,
+            poll_s=poll_s,
+            log=log or LOG.info,
+        )
+        self.name = self.link.name
+        self._lock: BoardLock | None = None
+        found = self.link.device()
+        if found is None:
+            raise BoardUnavailable(f"{self.name}: not plugged in")
+        if name is None:
+            self.name = self.link.name = f"{definition.title} ({found.own_serial or found.location or found.port})"
+        if found.emulated:
+            self.where = "emulated"
+        self._lock = BoardLock(found, self.name)
+
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        self._drop_repl()
+        self._save_files(deadline)
+        self._deployment = None
+        flash(self.link, image, deadline)
+        self._image = image
+
+    def wait_console(self, deadline: Deadline) -> None:
+        self._drop_repl()
+        first = deadline.part(deadline.seconds * _FIRST_CONSOLE_SHARE, f"{self.name}: console")
+        try:
+            answers(self.link, first)
+        except BoardUnavailable:
+            raise
+        except BoardError as error:
+            self.link.log(f"console: {error}")
+            deadline.check(f"{self.name}'s console to answer")
+            recover(self.link, self._image, deadline)
+
+    def identify(self, deadline: Deadline) -> RuntimeIdentity:
+        return identify(self._session(deadline), deadline)
+
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        if deployment.family == "native":
+            self._deployment = deployment
+            return
+        self._save_files(deadline)
+        self._deployment = None
+        if deployment.family == "circuitpython":
+            deploy_circuitpython.deploy(
+                self.link, self._session(deadline), deployment.files, deadline, self._settle_volume
+            )
+        elif self._deployer == "rshell":
+            self._deploy_rshell(deployment, deadline)
+        else:
+            deploy_mpremote.deploy(self._session(deadline), deployment.files, deadline)
+        self._session(deadline).leave(deadline)
+        self._drop_repl()
+        self._deployment = deployment
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        if self._deployment is None:
+            raise DeployFailed(f"{self.name}: nothing was deployed to run")
+        self._drop_repl()
+        self._console = Console(progress)
+        if self._deployment.family == "native":
+            self._run_native(deadline)
+        else:
+            run(self.link, self._console, deadline)
+        return RunOutput(result=self._console.result, console=list(self._console.lines))
+
+    def reset(self, deadline: Deadline) -> None:
+        self._drop_repl()
+        if self.link.power is not None:
+            self.link.power.cycle(deadline)
+        else:
+            hard_reset(self.link, deadline)
+
+    def restore_files(self, saved: Path, deadline: Deadline) -> None:
+        """Put files that `save_files_to` kept back on the board, over what is there under the same names.
+
+        Raises DeployFailed, or BoardError where `saved` cannot be read.
+        """
+        family = identify(self._session(deadline), deadline).family
+        self.deploy(Deployment(user_files.load(saved), family), deadline)
+
+    def console_tail(self, n: int = 20) -> list[str]:
+        return self._console.tail(n)
+
+    def close(self) -> None:
+        self._drop_repl()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _run_native(self, deadline: Deadline) -> None:
+        """The native client ends in the boot loader; giving it its image again restarts it."""
+        if self._image is None:
+            raise DeployFailed(f"{self.name}: the native client's image has not been flashed")
+        flash(self.link, self._image, deadline)
+
+    def _deploy_rshell(self, deployment: Deployment, deadline: Deadline) -> None:
+        device = self.link.wait_port(deadline)
+        assert device.port is not None
+        self._drop_repl()
+        deploy_rshell.deploy(device.port, self.name, deployment.files, deadline)
+        check_digests(self._session(deadline), deployment.files, deadline)
+
+    def _settle_volume(self, deadline: Deadline) -> None:
+        """A real drive has what was written once the system's flush returns."""
+
+    def _save_files(self, deadline: Deadline) -> None:
+        """Once, before anything could overwrite them; a board whose files cannot be read is not written to."""
+        if self._saved or self._save_files_to is None:
+            return
+        device = self.link.device()
+        if device is None or is_bootloader(device, self.definition):
+            self.link.log("files: in the boot loader nobody can read the board's files; none were saved")
+            self._saved = True
+            return
+        folder = self._save_files_to / (device.own_serial or "board")
+        self.saved_files = user_files.save(self._session(deadline), folder, deadline)
+        self._saved = True
+        self.link.log(f"files: saved to {self.saved_files}" if self.saved_files else "files: none to save")
+        self._drop_repl()
+
+    def _session(self, deadline: Deadline) -> Repl:
+        """The open REPL session, a new one where the board has enumerated anew since."""
+        device = self.link.device()
+        known = self._repl_device
+        if self._repl is not None and (
+            device is None or known is None or (device.port, device.enumeration) != (known.port, known.enumeration)
+        ):
+            self._drop_repl()
+        if self._repl is None:
+            self._repl = self.link.open_repl(deadline)
+            self._repl_device = self.link.target.known
+        return self._repl
+
+    def _drop_repl(self) -> None:
+        repl, self._repl, self._repl_device = self._repl, None, None
+        if repl is not None:
+            repl.close()

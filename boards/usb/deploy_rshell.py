@@ -1,0 +1,46 @@
+"""Files to MicroPython with rshell, as its users do: one run of the program for all files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from boards.errors import DeployFailed
+from boards.timing import Deadline
+
+_SCRIPT = "commands"
+
+
+def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline) -> None:
+    """Copy all files; the port must be free meanwhile. Raises DeployFailed. Whoever calls checks what arrived."""
+    with tempfile.TemporaryDirectory(prefix="portbench-rshell-") as folder:
+        script = Path(folder, _SCRIPT)
+        script.write_text("\n".join(_commands(Path(folder), files)) + "\n", encoding="utf-8")
+        command = [sys.executable, "-m", "rshell.main", "--quiet", "--nocolor", "-p", port, "-f", str(script)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=deadline.remaining, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise deadline.exceeded(f"rshell to copy {len(files)} files to {name}") from None
+    said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    if done.returncode:
+        raise DeployFailed(f"{name}: rshell ended with status {done.returncode}: {said[-1] if said else 'no message'}")
+
+
+def _commands(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    """rshell calls the board /pyboard. Its mkdir fails where a folder is there already, which does no harm."""
+    commands = []
+    made = set()
+    for number, (path, content) in enumerate(files.items()):
+        local = folder / f"{number}"
+        local.write_bytes(content)
+        for parent in reversed(PurePosixPath(path).parents[:-1]):
+            if parent not in made:
+                made.add(parent)
+                commands.append(f"mkdir /pyboard/{parent}")
+        commands.append(f"cp {local} /pyboard/{path}")
+    return commands

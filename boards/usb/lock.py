@@ -1,0 +1,58 @@
+"""One process per board. The operating system lets a lock go when its process ends, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock, Timeout
+
+from boards.errors import BoardUnavailable
+from boards.usb.bus import UsbDevice
+
+LOCK_DIR_VARIABLE = "PORTBENCH_LOCK_DIR"
+
+
+def lock_dir() -> Path:
+    """`PORTBENCH_LOCK_DIR`, else a folder of this user's cache."""
+    named = os.environ.get(LOCK_DIR_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(platformdirs.user_cache_dir("portbench")) / "locks"
+
+
+def lock_name(device: UsbDevice) -> str:
+    """The same whatever runs on the board, where the system tells the board's place."""
+    key = device.location or device.own_serial or device.port or "board"
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", key).strip("_")
+
+
+class BoardLock:
+    """Held from construction to `release`. Raises BoardUnavailable, which names the process that has the board."""
+
+    def __init__(self, device: UsbDevice, name: str) -> None:
+        folder = lock_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{lock_name(device)}.lock"
+        self._owner = path.with_suffix(".pid")
+        self._lock = FileLock(path, timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise BoardUnavailable(f"{name}: in use by another portbench (process {self._pid()})") from None
+        self._owner.write_text(str(os.getpid()), encoding="ascii")
+
+    def release(self) -> None:
+        """May be called twice."""
+        if self._lock.is_locked:
+            with contextlib.suppress(OSError):
+                self._owner.unlink()
+            self._lock.release()
+
+    def _pid(self) -> str:
+        with contextlib.suppress(OSError):
+            return self._owner.read_text(encoding="ascii").strip() or "unknown"
+        return "unknown"

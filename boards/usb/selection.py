@@ -1,0 +1,115 @@
+"""Which board is meant: `auto`, `id:SERIAL`, `port:PATH`, `rfc2217://HOST:PORT`, `socket://HOST:PORT`, as in mpremote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from boards.definition import BoardDefinition
+from boards.errors import BoardUnavailable
+from boards.usb.bus import UsbBus, UsbDevice, is_known, same_board
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Selector:
+    """`value`: the serial number in capitals, the port's path, or the whole URL."""
+
+    kind: Literal["auto", "id", "port", "url"]
+    value: str = ""
+
+    def __str__(self) -> str:
+        return AUTO if self.kind == "auto" else self.value if self.kind == "url" else f"{self.kind}:{self.value}"
+
+
+def parse_selector(text: str) -> Selector:
+    """Raises ValueError, one line that names the choices."""
+    if text == AUTO:
+        return Selector("auto")
+    kind, colon, value = text.partition(":")
+    if colon and kind == "id" and value:
+        return Selector("id", value.upper())
+    if colon and kind == "port" and value:
+        return Selector("port", value)
+    if colon and kind in ("rfc2217", "socket"):
+        try:
+            parts = urlsplit(text)
+            good = bool(parts.hostname) and parts.port is not None
+        except ValueError:
+            good = False
+        if good:
+            return Selector("url", text)
+    if not colon and (text.startswith("/dev/") or text.upper().startswith("COM")):
+        return Selector("port", text)
+    raise ValueError(f"device {text!r} is none of auto, id:SERIAL, port:PATH, rfc2217://HOST:PORT, socket://HOST:PORT")
+
+
+class RemoteBus:
+    """A board somewhere else, of which only the serial port is here."""
+
+    def __init__(self, url: str) -> None:
+        self._device = UsbDevice(port=url, location=url)
+
+    def devices(self) -> list[UsbDevice]:
+        return [self._device]
+
+
+def select(devices: list[UsbDevice], selector: Selector, definition: BoardDefinition) -> UsbDevice:
+    """The one device that is meant. `auto` never means an emulated board.
+
+    Raises BoardUnavailable, which names what there is.
+    """
+    if selector.kind == "id":
+        found = [device for device in devices if device.own_serial == selector.value]
+    elif selector.kind == "port":
+        found = [device for device in devices if device.port == selector.value]
+    elif selector.kind == "url":
+        found = [device for device in devices if device.port == selector.value]
+    else:
+        found = [device for device in devices if is_known(device, definition) and not device.emulated]
+    if not found:
+        seen = "; ".join(device.describe() for device in devices if is_known(device, definition)) or "none"
+        raise BoardUnavailable(
+            f"{definition.title}: no board {'on USB' if selector.kind == 'auto' else selector};"
+            f" plug it in, or hold BOOTSEL while plugging it in (boards seen: {seen})"
+        )
+    if len(found) > 1:
+        seen = "; ".join(device.describe() for device in found)
+        raise BoardUnavailable(f"{definition.title}: {len(found)} boards fit {selector}; choose with id:SERIAL: {seen}")
+    return found[0]
+
+
+class Target:
+    """One board, followed through re-enumerations, other ports and other runtimes."""
+
+    def __init__(self, bus: UsbBus, choose: Callable[[list[UsbDevice]], UsbDevice | None]) -> None:
+        self._bus = bus
+        self._choose = choose
+        self.known: UsbDevice | None = None
+
+    def find(self) -> UsbDevice | None:
+        """The board as it is plugged in now, None while it is not there.
+
+        Raises BoardUnavailable where nothing tells it from others.
+        """
+        devices = self._bus.devices()
+        if self.known is None:
+            self.known = self._choose(devices)
+            return self.known
+        known = self.known
+        found = [device for device in devices if same_board(known, device)]
+        certain = [device for device in found if _certain(known, device)]
+        if not certain and len(found) > 1:
+            seen = "; ".join(device.describe() for device in found)
+            raise BoardUnavailable(f"cannot tell which of these is {known.describe()}; unplug the others: {seen}")
+        match = next(iter(certain or found), None)
+        if match is not None and (match.own_serial or not known.own_serial):
+            self.known = match
+        return match
+
+
+def _certain(known: UsbDevice, seen: UsbDevice) -> bool:
+    return bool(known.location and seen.location) or bool(known.own_serial and known.own_serial == seen.own_serial)

@@ -1,0 +1,79 @@
+"""The user's own files: copied to this PC before anything of theirs could be lost, and put back when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+
+from boards.errors import BoardError
+from boards.timing import Deadline
+from boards.usb.repl import Repl
+
+LIST_FILES = """
+import os
+def portbench_walk(folder):
+    for name in os.listdir(folder or '/'):
+        path = folder + '/' + name
+        if os.stat(path)[0] & 0x4000:
+            portbench_walk(path)
+        else:
+            print(repr(path[1:]))
+portbench_walk('')
+"""
+SYSTEM_FILES = frozenset({"boot_out.txt", "INFO_UF2.TXT", "INDEX.HTM"})
+"""Written by the runtime or the boot loader, not by the user."""
+
+
+def default_folder() -> Path:
+    return Path(platformdirs.user_data_dir("portbench")) / "saved"
+
+
+def list_files(repl: Repl, deadline: Deadline) -> list[str]:
+    """Paths of all files in the board's file system, relative to its root."""
+    listing = repl.execute(LIST_FILES, deadline, f"{repl.name} to list its files")
+    return [line.strip()[1:-1] for line in listing.splitlines() if line.strip()]
+
+
+def save(repl: Repl, folder: Path, deadline: Deadline, *, except_for: Mapping[str, bytes] | None = None) -> Path | None:
+    """Copy the board's files to a new folder below `folder` and return it; None where there is nothing to save.
+
+    `except_for`: contents that are ours and need no copy.
+    """
+    ours = set((except_for or {}).values())
+    contents = {}
+    for path in list_files(repl, deadline):
+        if path.split("/")[0] in SYSTEM_FILES or path.startswith("."):
+            continue
+        content = repl.read_file(path, deadline)
+        if content not in ours:
+            contents[path] = content
+    if not contents:
+        return None
+    target = folder / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    for path, content in contents.items():
+        copy = _below(target, path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(content)
+    return target
+
+
+def load(saved: Path) -> dict[str, bytes]:
+    """What `save` stored. Raises BoardError."""
+    try:
+        files = {path.relative_to(saved).as_posix(): path.read_bytes() for path in saved.rglob("*") if path.is_file()}
+    except OSError as error:
+        raise BoardError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    if not files:
+        raise BoardError(f"{saved}: holds no saved files")
+    return files
+
+
+def _below(folder: Path, path: str) -> Path:
+    """A name from the board stays below the folder, whatever it is."""
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    if not parts:
+        raise BoardError(f"the board has a file with the name {path!r}, which cannot be saved")
+    return folder.joinpath(*parts)

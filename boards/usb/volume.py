@@ -1,0 +1,134 @@
+"""A board's drive: found, mounted where need be, proven to be the board's own, and written to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from boards.errors import BoardError, BoardUnavailable
+from boards.timing import Deadline
+from boards.usb.link import Link
+from boards.usb.volume_info import Kind, VolumeInfo, read_volume_info
+
+_DESKTOP_S = 3.0
+"""What a desktop gets to mount a drive by itself before we do."""
+_CHUNK_BYTES = 1 << 16
+
+
+class NotOurVolume(BoardError):
+    """A drive that is not this board's."""
+
+
+def wait_volume(link: Link, kind: Kind, deadline: Deadline) -> Path:
+    """The mounted drive of the board's boot loader or CircuitPython, proven to be its own.
+
+    Mounts it with udisks where nobody else does (Linux). Raises NotOurVolume for anything else at its place.
+    """
+    desktop = deadline.part(_DESKTOP_S, deadline.what)
+    drive = "its boot loader's drive" if kind == "bootloader" else "its CIRCUITPY drive"
+
+    def look() -> Path | None:
+        device = link.device()
+        if device is None or (device.volume is None and device.block_device is None):
+            return None
+        if device.volume is None:
+            if desktop.expired and device.block_device is not None:
+                _mount(device.block_device, link.name, deadline)
+            return None
+        info = read_volume_info(device.volume)
+        if info is None:
+            return None
+        check_own(info, kind, link, device.volume)
+        return device.volume
+
+    return deadline.poll(look, link.poll_s, f"{link.name} to show {drive}")
+
+
+def check_own(info: VolumeInfo, kind: Kind, link: Link, volume: Path) -> None:
+    """Raise NotOurVolume unless `info` is what this board's drive says of itself."""
+    definition = link.definition
+    wanted = definition.volumes.bootloader_board_id if kind == "bootloader" else definition.circuitpython_id
+    if info.kind != kind or info.board_id != wanted:
+        raise NotOurVolume(
+            f"{link.name}: {volume} says it is {info.board_id} ({info.kind}), not {wanted}; not written to"
+        )
+    known = link.target.known
+    if info.uid and known is not None and known.own_serial and info.uid.upper() != known.own_serial:
+        raise NotOurVolume(f"{link.name}: {volume} is of board {info.uid}, not {known.own_serial}; not written to")
+
+
+def _mount(node: str, name: str, deadline: Deadline) -> None:
+    udisksctl = shutil.which("udisksctl")
+    if udisksctl is None:
+        raise BoardUnavailable(
+            f"{name}: its drive {node} is not mounted and udisksctl is not installed; install udisks2 or mount it"
+        )
+    command = [udisksctl, "mount", "--no-user-interaction", "--block-device", node]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.remaining, check=False)
+    except subprocess.TimeoutExpired:
+        raise deadline.exceeded(f"udisksctl to mount {node}") from None
+    if done.returncode and "AlreadyMounted" not in done.stderr:
+        raise BoardUnavailable(f"{name}: {node} cannot be mounted: {' '.join(done.stderr.split())}")
+
+
+def write_file(path: Path, content: bytes, deadline: Deadline, what: str) -> None:
+    """Write and flush to the medium. A stuck drive ends at the deadline. Raises OSError."""
+
+    def write() -> None:
+        with path.open("wb", buffering=0) as file:
+            for start in range(0, len(content), _CHUNK_BYTES):
+                piece = memoryview(content)[start : start + _CHUNK_BYTES]
+                while piece:
+                    piece = piece[file.write(piece) :]
+            os.fsync(file.fileno())
+
+    _within(write, deadline, what)
+
+
+def write_until_gone(path: Path, content: bytes, deadline: Deadline, what: str) -> None:
+    """Write a UF2 image to the boot loader's drive, which goes away when it has it all, often before we have finished.
+
+    Whether the image has arrived shows in what the board does next. Raises OSError while the drive is still there.
+    """
+    try:
+        write_file(path, content, deadline, what)
+    except OSError:
+        if read_volume_info(path.parent) is not None:
+            raise
+
+
+def _within(action: Callable[[], None], deadline: Deadline, what: str) -> None:
+    """Runs `action` in a thread: a write to a broken drive may never return."""
+    fault: list[OSError] = []
+
+    def guarded() -> None:
+        try:
+            action()
+        except OSError as error:
+            fault.append(error)
+
+    thread = threading.Thread(target=guarded, name=what, daemon=True)
+    thread.start()
+    thread.join(deadline.remaining)
+    if thread.is_alive():
+        raise deadline.exceeded(what)
+    if fault:
+        raise fault[0]
+
+
+def sync_folder(path: Path) -> None:
+    """Flush a folder's entries, where the system can."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
