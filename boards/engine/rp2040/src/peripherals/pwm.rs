@@ -91,7 +91,7 @@ impl Slice {
             (2 * (self.live_top + 1)).max(self.position + 1)
         } else if self.position > self.live_top {
             // Beyond TOP it runs to the end of its 16 bits.
-            0x1_0000
+            0x1_0000.max(self.position + 1)
         } else {
             self.live_top + 1
         }
