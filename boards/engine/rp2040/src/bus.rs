@@ -453,6 +453,9 @@ impl Bus {
         blocks.adc.clocks_changed(sys);
         blocks.rtc.clocks_changed(sys);
         blocks.pwm.reschedule(sys);
+        for pio in &mut blocks.pio {
+            pio.clocks_changed(sys);
+        }
     }
 
     fn enter_reset(&mut self) {
