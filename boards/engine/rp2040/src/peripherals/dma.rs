@@ -847,7 +847,7 @@ mod tests {
     #[test]
     fn errors_raise_the_interrupt_even_of_a_quiet_channel() {
         let (mut bus, mut mem) = bench();
-        start(&mut bus, &mut mem, 0x2000_0000, 0x0000_0000, 4, COPY | ctrl::IRQ_QUIET);
+        start(&mut bus, &mut mem, 0x2000_0000, 0x6000_0000, 4, COPY | ctrl::IRQ_QUIET);
         run(&mut bus, &mut mem);
         let value = get(&mut bus, &mut mem, CHANNEL0 + 0x10);
         assert_eq!(value & (ctrl::ERRORS | ctrl::AHB_ERROR), ctrl::WRITE_ERROR | ctrl::AHB_ERROR);
