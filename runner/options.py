@@ -38,6 +38,7 @@ class BenchOptions:
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
+    restore_files: bool = False
     server_host: str | None = None
     server_port: int = DEFAULT_PORT
     turnaround_us: int = 200
@@ -55,6 +56,7 @@ def add_options(parser: pytest.Parser) -> None:
         group.addoption(name, dest="portbench_" + name[2:].replace("-", "_"), help=help, **more)
 
     add("--list-runtimes", "list the runtimes, their profiles and the boards, and stop", action="store_true")
+    add("--list-boards", "list the attached boards and what runs on them, and stop", action="store_true")
     add("--runtime", "only this runtime: an id of the catalogue or a .uf2 file (repeatable)", action="append")
     add("--profile", "only this profile, such as tuned or as-published (repeatable)", action="append")
     add("--board", f"kind of board (default {DEFAULT_BOARD})", default=DEFAULT_BOARD)
@@ -73,6 +75,7 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="STAGE=SECONDS",
     )
     add("--deploy", "how files get to MicroPython: mpremote (default) or rshell", default="mpremote")
+    add("--restore-files", "at the end, put the files that were on a real board back on it", action="store_true")
     add("--server-host", "address of this PC that real boards reach (default: found; hosted rows use 127.0.0.1)")
     add(
         "--server-port",
@@ -109,6 +112,7 @@ def read_options(config: pytest.Config) -> BenchOptions:
         runs=_number("--runs", given("runs"), int, 1, 1000),
         timeouts_s=DEFAULT_S | _timeouts(given("timeout_s") or []),
         deployer=cast(Deployer, _choice("--deploy", given("deploy"), ("mpremote", "rshell"))),
+        restore_files=given("restore_files"),
         server_host=given("server_host"),
         server_port=_number("--server-port", given("server_port"), int, 0, 65535),
         turnaround_us=_number("--turnaround-us", given("turnaround_us"), int, 0, 1_000_000),

@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 from rich.console import Console
 
-from boards import builtin_definitions
+from boards import BoardError, builtin_definitions
 from firmware import catalogue
 from firmware.images import ImageError, ImageStore
 from results.model import Status
@@ -41,12 +41,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if config.getoption("portbench_list_boards"):
+        return _list_boards()
     if not config.getoption("portbench_list_runtimes"):
         return None
     for entry in catalogue.load():
         profiles = ", ".join(row.name for row in entry.rows)
         print(f"{entry.id:<22} {entry.family:<14} {entry.board:<16} {profiles}")
     print(f"boards: {', '.join(builtin_definitions())}")
+    return 0
+
+
+def _list_boards() -> int:
+    from boards.usb import listing  # only here: a bench without a real board needs none of it
+
+    boards = listing()
+    for board in boards:
+        print(board.line())
+    if not boards:
+        print("no board is attached")
     return 0
 
 
@@ -58,6 +71,7 @@ class BenchPlugin:
         self._rows = plan(read_options(config)) if self._is_asked_for() else []
         self._bench: Bench | None = None
         self._view: ProgressView | None = None
+        self._fault = ""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if _FIXTURE in metafunc.fixturenames:
@@ -92,11 +106,14 @@ class BenchPlugin:
             return None
         return report.outcome, "", ""
 
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self._bench is not None:
             try:
                 if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
                     self._bench.finish()
+            except BoardError as error:
+                self._fault = str(error)
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
             finally:
                 self._bench.close()
 
@@ -113,6 +130,8 @@ class BenchPlugin:
             console.print(terminal(writer.run.model_copy(update={"rows": measured}), width))
         for host, own in self._bench.servers.own_turnaround.items():
             console.print(f"server on {host}: {own.median_us:.0f} us per message over the loopback, client included")
+        if self._fault:
+            console.print(self._fault, style="bold red", markup=False, soft_wrap=True)
         console.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
 
     def _start(self, rows: int) -> None:

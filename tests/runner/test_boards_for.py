@@ -12,10 +12,11 @@ from boards import BoardUnavailable, Deadline, board_definition
 from boards.hosted import HostedMicroPython
 from firmware import catalogue
 from runner import boards_for
-from runner.boards_for import open_board, where_for
+from runner.boards_for import SAVED_FILES, Listener, open_board, where_for
 from runner.options import BenchOptions
 
 OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), turnaround_us=300, phy_link_delay_s=2.5)
+LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
 KNOWN = catalogue.load()
 IMAGE, UNIX, BLINKA = (KNOWN.get(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
 
@@ -54,7 +55,7 @@ def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
 
 
 def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:
-    with open_board(UNIX, "hosted", OPTIONS, limit()) as board:
+    with open_board(UNIX, "hosted", OPTIONS, limit(), LISTENER) as board:
         assert isinstance(board, HostedMicroPython)
 
 
@@ -64,12 +65,17 @@ def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]
 )
 def test_what_is_missing_is_one_line(entry: Any, where: Any, what: str, modules: dict[str, SimpleNamespace]) -> None:
     with pytest.raises(BoardUnavailable, match=f"^{what}.* is not built .*; run: make build$"):
-        open_board(entry, where, OPTIONS, limit())
+        open_board(entry, where, OPTIONS, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
-    modules["boards.emulated.config"] = SimpleNamespace(EmulatedConfig=lambda **settings: settings)
-    modules["boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda *given, **named: (given, named))
-    opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit())
-    settings = {"turnaround_us": 300, "phy_link_delay_us": 2_500_000}
-    assert opened == ((OPTIONS.board, settings), {"deployer": "mpremote"})
+    modules["boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
+    opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit(), LISTENER)
+    assert opened == {"turnaround_us": 300, "phy_link_delay_s": 2.5, "deployer": "mpremote", "log": LISTENER.log}
+
+
+def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
+    modules["boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
+    opened: Any = open_board(IMAGE, "silicon", replace(OPTIONS, device="id:E660"), limit(), LISTENER)
+    assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
+    assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log
