@@ -25,6 +25,9 @@ impl Pio {
     /// This block's event is due.
     pub fn event(&mut self, _sys: &mut Sys) {}
 
+    /// clk_sys changed its frequency.
+    pub fn clocks_changed(&mut self, _sys: &mut Sys) {}
+
     /// Levels at the input buffers changed (`sys.pins.input`).
     pub fn input_changed(&mut self, _sys: &mut Sys) {}
 }
