@@ -5,6 +5,9 @@ use crate::cdc::LineCoding;
 /// The port and its drivers. Times are simulated.
 #[derive(Clone, Debug)]
 pub struct HostConfig {
+    /// Longest time between two looks at the pull-up. A port notices a disconnection of 2.5 us (USB 2.0 section 7.1.7.3,
+    /// TDDIS); the RP2040's boot ROM lets go for 0.4 ms when it restarts into itself.
+    pub port_poll_us: u64,
     /// Connection must be stable this long (USB 2.0 section 7.1.7.3, TATTDB).
     pub debounce_us: u64,
     /// Length of a bus reset (section 7.1.7.5: a root port drives it for 50 ms, TDRSTR).
@@ -68,6 +71,7 @@ pub struct StorageConfig {
 impl Default for HostConfig {
     fn default() -> HostConfig {
         HostConfig {
+            port_poll_us: 100,
             debounce_us: 100_000,
             reset_us: 50_000,
             reset_recovery_us: 10_000,

@@ -3,7 +3,8 @@
 //! Within a frame the host controller sends SOF, then whatever is ready: interrupt, control, and bulk in turn. A transaction
 //! starts only if its longest form ends before the next SOF. The device sees a packet when it has received it
 //! (`timing`), and what the host learns from a transaction carries the time of the transaction's end.
-//! Work that is queued through the API is taken up at the next event, at most one frame later.
+//! The pull-up is looked at with every event and at least every `port_poll_us`. Work that is queued through the API is taken
+//! up at the next event, and so at most that much later.
 
 use std::collections::VecDeque;
 
@@ -16,8 +17,6 @@ use crate::msc::{self, DriveInfo, RequestId, Storage, StorageError};
 use crate::timing;
 use crate::transaction::{Outcome, Token, Transaction};
 
-/// How often the port looks for the pull-up when it has nothing else to do.
-const PORT_POLL: Ps = PS_PER_MS;
 /// Events kept for `take_events`; older ones are dropped.
 const MAX_EVENTS: usize = 1024;
 /// Port resets after errors within one attachment, unless the device worked this long in between.
@@ -570,9 +569,10 @@ impl UsbHost {
 
     /// Chooses the next transaction and returns the time of the next event.
     fn plan(&mut self, t: Ps) -> Ps {
+        let poll = t + self.config.port_poll_us.max(1) * PS_PER_US;
         match self.port {
-            Port::Detached | Port::Failed => return t + PORT_POLL,
-            Port::Debouncing | Port::Resetting => return self.until.min(t + PORT_POLL),
+            Port::Detached | Port::Failed => return poll,
+            Port::Debouncing | Port::Resetting => return self.until.min(poll),
             Port::Enumerating | Port::Configured => {}
         }
         // A transaction that has begun is left to its end; one that has not may give way to something that became ready.
@@ -585,11 +585,10 @@ impl UsbHost {
         let timers = [self.console.wake_at(), self.storage.wake_at(), self.control.deadline()];
         let timer = timers.into_iter().flatten().min().map(|at| at.max(t + 1));
         let seen_at = self.in_flight.as_ref().map(|f| f.seen_at);
-        [Some(self.next_sof), timer, seen_at]
+        [timer, seen_at]
             .into_iter()
             .flatten()
-            .min()
-            .unwrap_or(self.next_sof)
+            .fold(self.next_sof.min(poll), Ps::min)
     }
 
     fn choose(&mut self, t: Ps) {

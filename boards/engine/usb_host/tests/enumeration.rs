@@ -87,7 +87,21 @@ fn a_bouncing_connection_starts_the_debounce_again() {
     run_to(&mut host, &mut device, 70 * MS);
     device.pulled_up = true;
     configured(&mut host, &mut device, 300 * MS);
-    assert_eq!(device.resets, [171 * MS]);
+    assert_eq!(device.resets, [170 * MS + MS / 10]);
+}
+
+#[test]
+fn a_restart_that_lets_go_of_the_pull_up_for_a_moment_is_noticed() {
+    let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));
+    configured(&mut host, &mut device, 200 * MS);
+    run_to(&mut host, &mut device, 500 * MS + MS / 4);
+    device.pulled_up = false;
+    run_to(&mut host, &mut device, 500 * MS + MS / 4 + MS / 10);
+    device.pulled_up = true;
+    device.address = 0;
+    configured(&mut host, &mut device, 700 * MS);
+    assert_eq!(host.generation(), 2);
+    assert!(host.take_events().iter().any(|e| e.event == Event::Detached));
 }
 
 #[test]
