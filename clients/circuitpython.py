@@ -16,7 +16,7 @@ import digitalio
 import supervisor
 from adafruit_wiznet5k.adafruit_wiznet5k import WIZNET5K
 
-MAC = (0x02, 0x08, 0xDC, 0x55, 0x00, 0x01)  # locally administered: the chip has none of its own
+MAC = "02:08:dc:55:00:01"  # locally administered: the chip has none of its own
 RESULT = {}
 BOOTED_NS = time.monotonic_ns()
 

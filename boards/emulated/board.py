@@ -122,9 +122,10 @@ class EmulatedBoard(UsbBoard):
         self.cycle(deadline, measured=True)
 
         def over() -> bool:
+            if self.control("status", deadline)["finished"]:
+                return True
             device = self.link.device()
-            back = device is not None and is_bootloader(device, self.definition)
-            return bool(self.control("status", deadline)["finished"]) or back
+            return device is not None and is_bootloader(device, self.definition)
 
         deadline.poll(over, _WATCH_S / 5, "the native client's report")
 

@@ -27,12 +27,17 @@ def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline)
         except subprocess.TimeoutExpired:
             raise deadline.exceeded(f"rshell to copy {len(files)} files to {name}") from None
     said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    if done.returncode:
-        raise DeployFailed(f"{name}: rshell ended with status {done.returncode}: {said[-1] if said else 'no message'}")
+    unable = [line for line in said if "Unable to" in line and "Unable to create" not in line]
+    if done.returncode or unable:
+        last = (unable or said or ["no message"])[0]
+        raise DeployFailed(f"{name}: rshell (status {done.returncode}): {last}")
 
 
 def _commands(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    """rshell calls the board /pyboard. Its mkdir fails where a folder is there already, which does no harm."""
+    """rshell calls the board /pyboard. Its mkdir fails where a folder is there already, which does no harm.
+
+    Its exit status is 0 whatever happens; what it says tells.
+    """
     commands = []
     made = set()
     for number, (path, content) in enumerate(files.items()):

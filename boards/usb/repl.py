@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from boards.usb.wire import Wire
 
 _ATTEMPT_S = 3.0
 _QUIET_S = 0.05
+_CLOSE_S = 0.5
 _INTERRUPT = b"\r\x03\x03"  # Ctrl-C twice: a client may catch the first
 _LEAVE_RAW = b"\r\x02"  # Ctrl-B: out of a raw REPL that somebody left open; Enter alone opens CircuitPython's REPL
 
@@ -78,7 +80,8 @@ class Repl:
         """Run `code` and return what it printed. Raises ReplError for an exception on the board."""
         self.enter(deadline)
         self.wire.until(deadline, waiting_for)
-        return self._guarded(lambda: self._transport.exec(code)).decode("utf-8", "replace")
+        printed: bytes = self._guarded(lambda: self._transport.exec(code))
+        return printed.decode("utf-8", "replace")
 
     def execute_and_lose(self, code: str, deadline: Deadline) -> None:
         """Run `code`, which restarts the board, and wait until the port has gone."""
@@ -110,6 +113,11 @@ class Repl:
         self._guarded(lambda: self._transport.enter_raw_repl(soft_reset=True))
 
     def close(self) -> None:
+        """Close the port, and leave the friendly prompt to whoever comes next."""
+        if self._transport.in_raw_repl:
+            with contextlib.suppress(BoardError):
+                self.wire.until(Deadline(_CLOSE_S, self.name), f"{self.name} to leave the raw REPL")
+                self.wire.write(_LEAVE_RAW)
         self.wire.close()
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
