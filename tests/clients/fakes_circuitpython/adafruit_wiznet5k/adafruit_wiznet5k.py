@@ -7,6 +7,7 @@ class WIZNET5K:
 
     def __init__(self, spi, cs, is_dhcp, mac, **speed):
         assert not is_dhcp and cs.pin == 17
+        assert len([int(part, 16) for part in mac.split(":")]) == 6  # as 7.4.5 reads it: a tuple fails
         self.leases_refused = SCENARIO["leases_refused"]
 
     @property
