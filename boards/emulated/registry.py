@@ -17,7 +17,7 @@ CONTROL_SOCKET = "control"
 
 
 def runtime_dir() -> Path:
-    """Folder of the running boards' folders: `PORTBENCH_RUNTIME_DIR`, else one of this user's below the temporary folder."""
+    """Folder of the running boards' folders: `PORTBENCH_RUNTIME_DIR`, else this user's below the temporary folder."""
     named = os.environ.get(RUNTIME_DIR_VARIABLE)
     if named:
         return Path(named)

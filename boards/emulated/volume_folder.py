@@ -1,7 +1,7 @@
 """A USB drive of the board shown as a folder, as a desktop's mount shows it.
 
-Files that programs put into the folder go to the drive through the PC's FAT driver and USB, block by block; the board sees
-exactly what it would see of a real PC. When the drive goes away, so does the folder.
+Files that programs put into the folder go to the drive through the PC's FAT driver and USB, block by block; the board
+sees exactly what it would see of a real PC. When the drive goes away, so does the folder.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from boards.definition import BoardDefinition
 from boards.errors import BoardError, BoardUnavailable, DeployFailed
 from boards.timing import Deadline
 from boards.usb import deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
-from boards.usb.bus import UsbBus, UsbDevice, is_bootloader
+from boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader
 from boards.usb.digests import check_digests
 from boards.usb.flash import flash
 from boards.usb.identify import identify
@@ -35,7 +35,6 @@ def default_bus(selector: Selector) -> UsbBus:
         return RemoteBus(selector.value)
     from boards.usb.emulated_bus import EmulatedBus
     from boards.usb.system_bus import SystemBus
-    from boards.usb.bus import Buses
 
     return Buses(SystemBus(), EmulatedBus())
 
@@ -43,10 +42,11 @@ def default_bus(selector: Selector) -> UsbBus:
 class UsbBoard(Board):
     """One board, held from construction to `close`: nobody else drives it meanwhile.
 
-    `device`: which one, see `boards.usb.selection`. `deployer`: how files get to MicroPython. `power`: a hand on the
-    board's power, where there is one. `save_files_to`: where the user's own files are copied before the first flash or
-    deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while a
-    person is to press BOOTSEL. `bus` and `choose`: where to look for the board instead. `log`: one line per step. Raises BoardUnavailable.
+    `device`: which one, see `boards.usb.selection`; `bus` and `choose`: where to look for it instead. `deployer`: how
+    files get to MicroPython. `power`: a hand on the board's power, where there is one. `watch`: called while waiting;
+    may raise what it knows of the board. `save_files_to`: where the user's own files are copied before the first flash
+    or deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while a
+    person is to press BOOTSEL. `log`: one line per step. Raises BoardUnavailable.
     """
 
     where: Where = "silicon"

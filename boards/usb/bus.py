@@ -9,15 +9,15 @@ from typing import Protocol
 from boards.definition import BoardDefinition, UsbId
 
 BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000"})
-"""What the boot loader of every RP2040 (bootrom revisions B0 to B2) gives as its serial number: tells no board apart."""
+"""What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number: tells no board apart."""
 
 
 @dataclass(frozen=True)
 class UsbDevice:
     """One USB device as this PC sees it now; None where it has no such thing or the system does not tell.
 
-    `port`: the serial port's path or name. `volume`: where its drive is mounted; `block_device`: the drive's node (Linux),
-    mounted or not. `location`: bus and ports from the root hub, which stays the same whatever runs on the board.
+    `port`: the serial port's path or name. `volume`: where its drive is mounted; `block_device`: the drive's node
+    (Linux), mounted or not. `location`: bus and ports from the root hub, the same whatever runs on the board.
     `enumeration`: differs after each re-enumeration. `provider_pid`: the process that shows an emulated board's port.
     """
 
@@ -79,7 +79,7 @@ def is_bootloader(device: UsbDevice, definition: BoardDefinition) -> bool:
 
 
 def is_known(device: UsbDevice, definition: BoardDefinition) -> bool:
-    """Whether the device's ids are ones that this kind of board uses. MicroPython shares its id between all RP2 boards."""
+    """Whether the device's ids are ones that this kind of board uses. All RP2 boards share MicroPython's."""
     ids = definition.usb
     return device.usb_id in (ids.bootloader, ids.micropython, ids.circuitpython)
 

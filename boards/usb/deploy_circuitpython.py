@@ -32,7 +32,8 @@ def deploy(
     """
     repl.enter(deadline)
     volume = wait_volume(link, "circuitpython", deadline)
-    # The board's view decides: the PC's may come from its cache, and drives were found corrupt after a change of runtime.
+    # The board's view decides: the PC's may come from its cache, and drives were found corrupt after a change of
+    # runtime.
     there = device_digests(repl, files, deadline)
     for path, content in files.items():
         if there[path] == hashlib.sha256(content).hexdigest():

@@ -26,8 +26,8 @@ _ASK_S = 5.0
 class AttachedBoard:
     """One attached board. `runtime`, `version` and `board_id` are empty where nothing tells.
 
-    `state`: `console` (a prompt or drive answers), `bootloader`, `busy` (another program has its port), `no permission`,
-    `silent` (the console does not answer). `advice`: what to do about it, empty where all is well.
+    `state`: `console` (a prompt or drive answers), `bootloader`, `busy` (another program has its port),
+    `no permission`, `silent` (the console does not answer). `advice`: what to do about it, empty where all is well.
     """
 
     device: UsbDevice

@@ -30,16 +30,17 @@ def open_port(
     provider_pid: int | None = None,
     keep_input: bool = False,
     settle_s: float = SETTLE_S,
-) -> serial.SerialBase:
+) -> serial.Serial:
     """The port `url` (a path, a name, rfc2217:// or socket://), for this process alone.
 
-    `keep_input`: leave what the board has printed already; pyserial throws it away (POSIX only). `provider_pid` may hold
-    the port: the process behind a pseudo-terminal. Raises BoardUnavailable for a port that others use, that this user may
-    not use, or that is not there.
+    `keep_input`: leave what the board has printed already; pyserial throws it away (POSIX only). `provider_pid` may
+    hold the port: the process behind a pseudo-terminal. `settle_s`: how long to wait for a new node's permissions and
+    for programs that only look at new ports. Raises BoardUnavailable for a port that others use, that this user may not
+    use, or that is not there.
     """
     fault = BoardUnavailable(f"{name}: {url} is not there; plug the board in")
 
-    def attempt() -> serial.SerialBase | None:
+    def attempt() -> serial.Serial | None:
         nonlocal fault
         try:
             _refuse_held(url, name, provider_pid)
@@ -56,7 +57,7 @@ def open_port(
         raise fault from None
 
 
-def _open(url: str, keep_input: bool) -> serial.SerialBase:
+def _open(url: str, keep_input: bool) -> serial.Serial:
     settings: dict[str, Any] = {"baudrate": _BAUD, "timeout": 0, "do_not_open": True}
     if "://" not in url:
         settings["exclusive"] = True
@@ -104,7 +105,7 @@ def holders(path: str) -> list[tuple[int, str]]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if any(os.readlink(fd) == path for fd in (process / "fd").iterdir()):
+            if any(str(fd.readlink()) == path for fd in (process / "fd").iterdir()):
                 found.append((int(process.name), (process / "comm").read_text().strip()))
         except OSError:
             continue

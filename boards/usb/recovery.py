@@ -40,7 +40,7 @@ def recover(link: Link, image: Path | None, deadline: Deadline) -> str:
     ]
     if image is not None:
         steps.append(("reflash", deadline.seconds, lambda part: _reflash(link, image, part)))
-    tried = []
+    tried: list[str] = []
     for name, seconds, step in steps:
         deadline.check(f"{link.name}'s console to answer (tried: {', '.join(tried) or 'nothing yet'})")
         part = deadline.part(seconds, f"{link.name}: recovery by {name}")

@@ -32,7 +32,7 @@ class ReplError(BoardError):
 class Repl:
     """The board's Python prompt on an open port. All waits end at the deadline given."""
 
-    def __init__(self, port: serial.SerialBase, name: str, watch: Callable[[], None] | None = None) -> None:
+    def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
         self.name = name
         self.wire = Wire(port, name, watch)
         # Made without its constructor, which opens a port of its own and prints what it meets.

@@ -1,4 +1,4 @@
-"""Which board is meant: `auto`, `id:SERIAL`, `port:PATH`, `rfc2217://HOST:PORT`, `socket://HOST:PORT`, as in mpremote."""
+"""Which board is meant, in mpremote's words: `auto`, `id:SERIAL`, `port:PATH`, `rfc2217://...`, `socket://...`."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def select(devices: list[UsbDevice], selector: Selector, definition: BoardDefini
     """
     if selector.kind == "id":
         found = [device for device in devices if device.own_serial == selector.value]
-    elif selector.kind == "port":
-        found = [device for device in devices if device.port == selector.value]
-    elif selector.kind == "url":
+    elif selector.kind in ("port", "url"):
         found = [device for device in devices if device.port == selector.value]
     else:
         found = [device for device in devices if is_known(device, definition) and not device.emulated]

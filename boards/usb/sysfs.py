@@ -10,7 +10,7 @@ SYSFS = Path("/sys")
 
 @dataclass(frozen=True)
 class Drive:
-    """A USB device with a drive. `nodes`: device nodes, partitions first. `location` as pyserial writes it (`1-1.2`)."""
+    """A USB device with a drive. `nodes`: partitions first. `location` as pyserial writes it (`1-1.2`)."""
 
     nodes: tuple[str, ...]
     location: str

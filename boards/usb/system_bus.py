@@ -1,4 +1,4 @@
-"""The PC's own USB: serial ports from pyserial, mounted volumes from psutil, on Linux drives that nobody mounted too."""
+"""The PC's own USB: serial ports from pyserial, mounted volumes from psutil, on Linux unmounted drives too."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def _mounts() -> dict[str, Path]:
 
 def _with_drive(found: list[UsbDevice], drive: Drive, mounted: Path | None) -> list[UsbDevice]:
     """Joins a drive to the device at the same place on the bus."""
-    more = {
-        "block_device": drive.nodes[0],
-        "volume": mounted,
-        "volume_label": mounted.name if mounted else None,
-    }
+
+    def joined(device: UsbDevice) -> UsbDevice:
+        label = mounted.name if mounted else None
+        return replace(device, block_device=drive.nodes[0], volume=mounted, volume_label=label)
+
     for index, device in enumerate(found):
         if device.location == drive.location:
-            return [*found[:index], replace(device, **more), *found[index + 1 :]]
+            return [*found[:index], joined(device), *found[index + 1 :]]
     alone = UsbDevice(
         serial_number=drive.serial_number,
         vid=drive.vid,
@@ -79,7 +79,7 @@ def _with_drive(found: list[UsbDevice], drive: Drive, mounted: Path | None) -> l
         location=drive.location,
         enumeration=drive.enumeration,
     )
-    return [*found, replace(alone, **more)]
+    return [*found, joined(alone)]
 
 
 def _with_volume(found: list[UsbDevice], path: Path) -> list[UsbDevice]:
@@ -91,14 +91,17 @@ def _with_volume(found: list[UsbDevice], path: Path) -> list[UsbDevice]:
     if info.kind == "bootloader":
         ids = definition.usb.bootloader
         return [*found, UsbDevice(vid=ids.vid, pid=ids.pid, volume=path, volume_label=definition.volumes.bootloader)]
-    more = {"volume": path, "volume_label": definition.volumes.circuitpython}
+
+    def joined(device: UsbDevice) -> UsbDevice:
+        return replace(device, volume=path, volume_label=definition.volumes.circuitpython)
+
     alike = [device for device in found if device.usb_id == definition.usb.circuitpython]
     mine = [device for device in alike if info.uid and device.own_serial == info.uid.upper()]
     if len(mine) == 1 or (not info.uid and len(alike) == 1):
         device = (mine or alike)[0]
-        return [replace(each, **more) if each is device else each for each in found]
+        return [joined(each) if each is device else each for each in found]
     ids = definition.usb.circuitpython
-    return [*found, replace(UsbDevice(serial_number=info.uid, vid=ids.vid, pid=ids.pid), **more)]
+    return [*found, joined(UsbDevice(serial_number=info.uid, vid=ids.vid, pid=ids.pid))]
 
 
 def _definition_of(info: VolumeInfo) -> BoardDefinition | None:

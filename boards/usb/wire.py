@@ -21,7 +21,7 @@ class Wire:
     Raises DeadlineExceeded at the deadline that was set last, ConsoleLost when the port goes away.
     """
 
-    def __init__(self, port: serial.SerialBase, name: str, watch: Callable[[], None] | None = None) -> None:
+    def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
         self._port = port
         self._name = name
         self._watch = watch
@@ -60,7 +60,7 @@ class Wire:
             data += more
         return data
 
-    def inWaiting(self) -> int:  # noqa: N802  pyserial's old name, which mpremote calls
+    def inWaiting(self) -> int:  # pyserial's old name, which mpremote calls
         self._fill(0)
         return len(self._buffer)
 
