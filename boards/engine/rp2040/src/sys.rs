@@ -327,11 +327,19 @@ impl Sys {
         self.watched_pins.iter().fold(0, |all, pins| all | pins)
     }
 
-    /// Declares which DREQs busy DMA channels wait for. PWM's only rise when asked for here; the DMA lowers them by
-    /// [`Self::set_dreq`] when it starts the transfer.
+    /// Declares which DREQs busy DMA channels wait for. PWM's only rise when asked for here.
     pub fn watch_dreqs(&mut self, lines: u64) {
         if self.watched_dreqs != lines {
             self.watched_dreqs = lines;
+            self.watch_dirty = true;
+        }
+    }
+
+    /// The DMA starts a transfer paced by `line`. PWM's requests are one for each wrap; all others are levels that their
+    /// FIFO keeps up.
+    pub fn take_dreq(&mut self, line: u32) {
+        if (dreq::PWM_WRAP0..dreq::PWM_WRAP0 + 8).contains(&line) {
+            self.set_dreq(line, false);
             self.watch_dirty = true;
         }
     }

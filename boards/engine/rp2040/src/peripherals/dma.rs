@@ -185,6 +185,12 @@ impl Dma {
         }
     }
 
+    /// Says which requests channels wait for, since PWM only makes those.
+    fn watch_requests(&self, sys: &mut Sys) {
+        let waiting = self.channels.iter().filter(|c| c.transfers() && c.treq() < DREQS);
+        sys.watch_dreqs(waiting.fold(0, |lines, c| lines | 1 << c.treq()));
+    }
+
     fn wake(&mut self, sys: &mut Sys, cycles: u64) {
         let at = sys.clock.ps_at(cycle(sys).saturating_add(cycles));
         if at < sys.due(EventId::Dma) {
@@ -272,6 +278,7 @@ impl Dma {
         if let Some(timer) = c.timer() {
             bus.blocks.dma.timers[timer].take(now);
         }
+        bus.sys.take_dreq(c.treq());
         // Software has to keep addresses aligned (2.5.1.1); one that is not is a bus error here.
         let read = if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
         let read_waits = u64::from(bus.waits);
@@ -308,6 +315,7 @@ impl Dma {
         dma.channels[index].busy = false;
         dma.intr |= 1 << index;
         dma.update_irq(sys);
+        dma.watch_requests(sys);
         1
     }
 
@@ -322,6 +330,7 @@ impl Dma {
         if next != index && next < CHANNELS {
             self.trigger(sys, next);
         }
+        self.watch_requests(sys);
     }
 
     /// Starts a sequence, unless the channel is disabled or at work. One of no transfers ends as soon as a transfer would.
@@ -537,12 +546,14 @@ impl Peripheral for Dma {
             }
             _ => {}
         }
+        self.watch_requests(sys);
         self.update_irq(sys);
     }
 
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
         sys.schedule(EventId::Dma, NEVER);
+        self.watch_requests(sys);
         self.update_irq(sys);
     }
 }

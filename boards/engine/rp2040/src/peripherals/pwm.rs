@@ -552,4 +552,37 @@ mod tests {
         p.reschedule(s);
         assert_eq!(s.due(EventId::Pwm), 100 * 8000);
     }
+
+    #[test]
+    fn dma_paced_by_wraps_moves_one_word_for_each() {
+        use crate::bus::{Bus, Master};
+        use crate::memory::Memory;
+        let mut mem = Memory::new(&[], 1 << 16);
+        let mut sys = Sys::new(125_000_000);
+        sys.clock_sources_dirty = false;
+        let mut bus = Bus::new(sys, Box::new(crate::world::Nothing));
+        let put = |bus: &mut Bus, mem: &mut Memory, address, value| {
+            bus.write(mem, Master::Core(0), address, value, 4).expect("a register");
+        };
+        put(&mut bus, &mut mem, 0x4005_0010, 999);
+        put(&mut bus, &mut mem, 0x4005_0000, csr::EN);
+        assert_eq!(bus.sys.due(EventId::Pwm), NEVER);
+        // Channel 0: three words to SRAM, write increment, paced by slice 0.
+        let ctrl = dreq::PWM_WRAP0 << 15 | 1 << 5 | 2 << 2 | 1;
+        for (offset, value) in [(0, 0x4005_0008), (4, 0x2000_0000), (8, 3), (0xc, ctrl)] {
+            put(&mut bus, &mut mem, 0x5000_0000 + offset, value);
+        }
+        let mut wraps = vec![];
+        while let Some(id) = bus.sys.take_event(NEVER - 1) {
+            if id == EventId::Pwm {
+                wraps.push(bus.sys.now() / 8000);
+            }
+            bus.sys.cycle = bus.sys.clock.cycle_at(bus.sys.now());
+            bus.event(&mut mem, id);
+        }
+        assert_eq!(wraps, [1000, 2000, 3000]);
+        assert_eq!((bus.sys.watched_dreqs(), bus.sys.dreq_level()), (0, 0));
+        // The counter as the transfers found it: a few cycles after each wrap.
+        assert!((0..3).all(|word| (1..20).contains(&mem.ram_u32(4 * word))));
+    }
 }
