@@ -32,6 +32,11 @@ impl Bus {
     /// Resets the blocks in `blocks` (bits of PSM) and what they hold.
     fn restart(&mut self, mem: &mut Memory, blocks: u32) {
         let pressed = self.blocks.io_qspi.bootsel_pressed;
+        // The clocks fall back to ROSC before RESETS takes the PLLs away from them.
+        if blocks & psm::bit::CLOCKS != 0 {
+            self.blocks.clocks.reset(&mut self.sys);
+            self.settle(mem);
+        }
         if blocks & psm::bit::ROSC != 0 {
             self.blocks.rosc.reset(&mut self.sys);
         }
@@ -45,9 +50,6 @@ impl Bus {
             self.sys.entering_reset = resets::bit::ALL;
             self.settle(mem);
             self.blocks.psm.reset(&mut self.sys);
-        }
-        if blocks & psm::bit::CLOCKS != 0 {
-            self.blocks.clocks.reset(&mut self.sys);
         }
         if blocks & psm::bit::XIP != 0 {
             self.xip_ctrl.reset(&mut self.sys);

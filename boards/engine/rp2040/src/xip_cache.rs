@@ -93,7 +93,7 @@ impl XipCache {
         }
         let words = wanted & BOTH_WORDS;
         if !self.enabled {
-            return self.miss_cycles * words.count_ones();
+            return self.cost(self.miss_cycles * words.count_ones());
         }
         let ways = &mut self.lines[set];
         let held = ways.iter().position(|&way| way & BOTH_WORDS != 0 && way >> TAG_SHIFT == wanted >> TAG_SHIFT);
@@ -101,7 +101,11 @@ impl XipCache {
         let valid = if held.is_some() { ways[way] & BOTH_WORDS } else { 0 };
         ways[way] = wanted | valid;
         self.recent[set] = way as u8;
-        self.miss_cycles * (words & !valid).count_ones()
+        self.cost(self.miss_cycles * (words & !valid).count_ones())
+    }
+
+    fn cost(&self, cycles: u32) -> u32 {
+        if self.cost_enabled { cycles } else { 0 }
     }
 
     /// One read that bypasses the cache: its wait states.
@@ -111,7 +115,7 @@ impl XipCache {
         if self.offline {
             self.missed_offline = Some(offset);
         }
-        self.uncached_cycles
+        self.cost(self.uncached_cycles)
     }
 
     /// XIP_CTRL.FLUSH.

@@ -4,12 +4,14 @@ use super::ppb::{Ppb, exception, scr};
 use crate::bus::{Bus, Master};
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::trace::{Record, kind};
-use crate::xip_cache::LINE_BYTES_LOG2;
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
 const EXCEPTION_ENTRY_CYCLES: u64 = 15;
 /// Cycles of an exception return: unstacking eight words and refilling the pipeline, as a POP with PC of as many words.
 const EXCEPTION_RETURN_CYCLES: u64 = 11;
+
+/// The private peripheral bus ends here; nothing is behind it (ARMv6-M ARM B3.1).
+const PPB_END: u32 = 0xe010_0000;
 
 /// What a core is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +49,8 @@ pub struct Core {
     pub event_register: bool,
     pub state: State,
     pub instructions: u64,
-    /// XIP cache line of the last instruction fetch: the rest of the line needs no further access.
-    pub(super) fetch_line: u32,
+    /// Word of flash that the last instruction fetch brought: its other halfword needs no further access.
+    pub(super) fetch_word: u32,
 }
 
 /// Why the inner loop stopped.
@@ -78,12 +80,13 @@ impl Core {
             event_register: false,
             state: State::Held,
             instructions: 0,
-            fetch_line: u32::MAX,
+            fetch_word: u32::MAX,
         }
     }
 
-    /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` go on.
-    pub fn reset(&mut self, mem: &Memory) {
+    /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` go on. `irq_level`: interrupt
+    /// lines that are high, which pend at once.
+    pub fn reset(&mut self, mem: &Memory, irq_level: u32) {
         let (cycles, instructions) = (self.cycles, self.instructions);
         *self = Self::new(self.index);
         self.cycles = cycles;
@@ -91,6 +94,7 @@ impl Core {
         self.regs[13] = mem.rom_u32(0) & !3;
         self.regs[14] = u32::MAX;
         self.pc = mem.rom_u32(4) & !1;
+        self.ppb.pending = irq_level;
         self.state = State::Running;
     }
 
@@ -136,14 +140,12 @@ impl Core {
 
     pub(super) fn mrs(&self, sysm: u32) -> u32 {
         match sysm {
-            0..=3 => {
-                let ipsr = if sysm & 1 != 0 { self.ipsr } else { 0 };
-                if sysm == 3 || sysm < 2 { self.apsr() | ipsr } else { self.apsr() }
-            }
+            0 | 2 => self.apsr(),
+            1 | 3 => self.apsr() | self.ipsr,
             5 | 7 => self.ipsr,
-            8 => self.msp(),
-            9 => self.psp(),
-            16 => u32::from(self.primask),
+            8 if self.privileged() => self.msp(),
+            9 if self.privileged() => self.psp(),
+            16 if self.privileged() => u32::from(self.primask),
             20 => self.control,
             _ => 0,
         }
@@ -155,11 +157,14 @@ impl Core {
             8 if self.privileged() => self.set_msp(value & !3),
             9 if self.privileged() => self.set_psp(value & !3),
             16 if self.privileged() => self.primask = value & 1 != 0,
-            20 if self.privileged() && self.ipsr == 0 => {
-                if (self.control ^ value) & 2 != 0 {
+            20 if self.privileged() => {
+                // Handler mode always uses MSP: there only nPRIV can be written (ARMv6-M ARM B4.2.3).
+                let writable = if self.ipsr == 0 { 3 } else { 1 };
+                let control = (self.control & !writable) | (value & writable);
+                if (self.control ^ control) & 2 != 0 {
                     std::mem::swap(&mut self.regs[13], &mut self.other_sp);
                 }
-                self.control = value & 3;
+                self.control = control;
             }
             _ => {}
         }
@@ -183,7 +188,7 @@ impl Core {
         }
         if address >> 24 == 0x10 && address & (SIZE - 1) == 0 {
             let offset = address & 0x00ff_ffff;
-            self.cycles += 1 + u64::from(mem.xip.access(offset >> LINE_BYTES_LOG2));
+            self.cycles += 1 + u64::from(mem.xip.access_word(offset));
             return Ok(match SIZE {
                 1 => u32::from(mem.flash_u8(offset as usize)),
                 2 => u32::from(mem.flash_u16(offset as usize)),
@@ -209,6 +214,9 @@ impl Core {
         bus.sys.cycle = self.cycles;
         if address >> 28 == 0xe {
             if !self.privileged() {
+                return Err(());
+            }
+            if address >= PPB_END {
                 return Err(());
             }
             let word = self.ppb.read(&mut bus.sys, self.cycles, self.ipsr, address & !3);
@@ -253,6 +261,9 @@ impl Core {
             if !self.privileged() {
                 return Err(());
             }
+            if address >= PPB_END {
+                return Err(());
+            }
             self.cycles += 1;
             self.ppb.write(&mut bus.sys, self.cycles, address & !3, value);
             return Ok(());
@@ -266,10 +277,9 @@ impl Core {
 
     /// Latches rising interrupt lines and wakes the core if one of them, or an event, may.
     pub fn observe(&mut self, rose: u32, event: bool, now_cycle: u64) {
-        if rose & !self.ppb.pending != 0 && self.ppb.scr & scr::SEVONPEND != 0 {
-            self.event_register = true;
-        }
         self.ppb.pending |= rose;
+        // With SEVONPEND even a disabled interrupt that becomes pending is an event (ARMv6-M ARM B3.2.7).
+        let event = event || (self.ppb.take_newly_pending() && self.ppb.scr & scr::SEVONPEND != 0);
         self.event_register |= event;
         self.wake(now_cycle);
     }
@@ -278,7 +288,8 @@ impl Core {
     pub fn wake(&mut self, now_cycle: u64) {
         let wakes = match self.state {
             State::Wfi => self.interrupt_could_preempt(),
-            State::Wfe => self.event_register || self.interrupt_could_preempt(),
+            // Unlike WFI, WFE does not see what PRIMASK masks (ARMv6-M ARM B1.5.18).
+            State::Wfe => self.event_register || (!self.primask && self.interrupt_could_preempt()),
             _ => false,
         };
         if wakes {
@@ -367,8 +378,11 @@ impl Core {
         self.event_register = true;
         match self.load::<4>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
             // A vector without the Thumb bit faults at its first instruction.
-            Ok(vector) if vector & 1 != 0 => self.pc = vector & !1,
-            _ => fault = true,
+            Ok(vector) => {
+                self.pc = vector & !1;
+                fault |= vector & 1 == 0;
+            }
+            Err(()) => fault = true,
         }
         self.cycles = start + EXCEPTION_ENTRY_CYCLES;
         if bus.sys.trace.wants(kind::IRQ) {
@@ -394,6 +408,10 @@ impl Core {
             0xd => (true, true),
             _ => return Err(()),
         };
+        // The frame may have named any exception as the one to return to (UNPREDICTABLE, ARMv6-M ARM B1.5.8).
+        if self.ppb.active & (1 << number) == 0 {
+            return Err(());
+        }
         self.ppb.active &= !(1 << number);
         // Returning to the wrong mode would leave the nesting inconsistent.
         if to_thread != (self.ppb.active == 0) {
@@ -428,6 +446,8 @@ impl Core {
         }
         self.regs[13] = sp;
         self.ipsr = if to_thread { 0 } else { xpsr & 0x3f };
+        // Neither Thumb state nor handler mode can be left by a frame's contents.
+        let consistent = xpsr & (1 << 24) != 0 && to_thread == (self.ipsr == 0);
         self.set_apsr(xpsr);
         self.pc = pc & !1;
         self.event_register = true;
@@ -435,6 +455,6 @@ impl Core {
             self.state = State::Wfi;
         }
         bus.sys.attention = true;
-        if xpsr & (1 << 24) == 0 { Err(()) } else { Ok(()) }
+        if consistent { Ok(()) } else { Err(()) }
     }
 }

@@ -6,7 +6,6 @@ use super::core::{Core, Exit, State};
 use super::decode::{Kind, Op, decode};
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
-use crate::xip_cache::LINE_BYTES_LOG2;
 
 /// Where instructions come from; each gets its own copy of the loop.
 mod region {
@@ -52,7 +51,8 @@ impl Core {
             mem.ops[RAM_OPS + ram / 2] = op;
             Ok(op)
         } else if flash < mem.flash_size() {
-            let op = decode(mem.flash_u16(flash), mem.flash_u16(flash + 2));
+            let next = if flash + 2 < mem.flash_size() { mem.flash_u16(flash + 2) } else { 0 };
+            let op = decode(mem.flash_u16(flash), next);
             mem.ops[FLASH_OPS + flash / 2] = op;
             Ok(op)
         } else if (pc as usize) < ROM_SIZE {
@@ -62,8 +62,8 @@ impl Core {
             mem.ops[ROM_OPS + at / 2] = op;
             Ok(op)
         } else {
-            // Device and system space never execute (ARMv6-M ARM B3.1).
-            if pc >> 28 >= 4 && pc >> 28 != 5 {
+            // Peripheral, device and system space never execute (ARMv6-M ARM B3.1), not even the USB's RAM.
+            if pc >> 28 >= 4 {
                 return Err(());
             }
             bus.sys.cycle = self.cycles;
@@ -78,14 +78,14 @@ impl Core {
     #[allow(clippy::too_many_lines)]
     fn run_region<const REGION: u8>(&mut self, mem: &mut Memory, bus: &mut Bus, limit: u64, start: u32, size: u32, base: usize) -> Exit {
         let mut pc = self.pc;
-        let mut line = self.fetch_line;
+        let mut word = self.fetch_word;
         let mut executed: u64 = 0;
 
         macro_rules! leave {
             ($exit:expr) => {{
                 self.pc = pc;
                 self.instructions += executed;
-                self.fetch_line = line;
+                self.fetch_word = word;
                 return $exit;
             }};
         }
@@ -93,7 +93,7 @@ impl Core {
             () => {{
                 self.pc = pc;
                 self.instructions += executed;
-                self.fetch_line = line;
+                self.fetch_word = word;
                 self.cycles += 1;
                 self.hard_fault(mem, bus);
                 return Exit::Region;
@@ -170,7 +170,7 @@ impl Core {
                 if target >= 0xf000_0000 && self.ipsr != 0 {
                     self.pc = pc;
                     self.instructions += executed;
-                    self.fetch_line = line;
+                    self.fetch_word = word;
                     if self.exception_return(mem, bus, target).is_err() {
                         self.hard_fault(mem, bus);
                     }
@@ -189,9 +189,9 @@ impl Core {
             if self.cycles >= limit {
                 leave!(Exit::Limit);
             }
-            if REGION == region::XIP && pc >> LINE_BYTES_LOG2 != line {
-                line = pc >> LINE_BYTES_LOG2;
-                self.cycles += u64::from(mem.xip.access((pc & 0x00ff_ffff) >> LINE_BYTES_LOG2));
+            if REGION == region::XIP && pc >> 2 != word {
+                word = pc >> 2;
+                self.cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
             }
             let op = if REGION == region::BUS {
                 match self.predecode(mem, bus, pc) {
@@ -468,7 +468,8 @@ impl Core {
                     if op.kind == Kind::PopPc {
                         let target = load!(4, at);
                         self.regs[13] = at.wrapping_add(4);
-                        self.cycles += 2;
+                        // 3 + N, where N counts the PC too.
+                        self.cycles += 3;
                         interwork!(target);
                     }
                     self.regs[13] = at;
@@ -539,9 +540,14 @@ impl Core {
                 }
                 Kind::Ldm => {
                     let mut list = op.imm;
-                    let mut at = reg!(op.b);
+                    let base = reg!(op.b);
+                    let mut at = base;
                     while list != 0 {
-                        let value = load!(4, at);
+                        let Ok(value) = self.load::<4>(mem, bus, at) else {
+                            // The handler finds the base as it was, so that it can repeat the instruction.
+                            reg!(op.b) = base;
+                            fault!();
+                        };
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
                         list &= list - 1;
@@ -570,7 +576,7 @@ impl Core {
                 Kind::Svc => {
                     self.pc = pc;
                     self.instructions += executed;
-                    self.fetch_line = line;
+                    self.fetch_word = word;
                     self.supervisor_call(mem, bus, pc.wrapping_add(2));
                     return Exit::Region;
                 }

@@ -14,6 +14,8 @@ pub mod exception {
     pub const IRQ0: u32 = 16;
 }
 
+/// Page of the System Control Space; the debug blocks around it are not for the program (ARMv6-M ARM B3.1).
+const SYSTEM_CONTROL_SPACE: u32 = 0xe_000e;
 /// Cortex-M0+ r0p1 with the privilege extension.
 const CPUID: u32 = 0x410c_c601;
 
@@ -91,6 +93,8 @@ pub struct Ppb {
     shpr2: u32,
     shpr3: u32,
     mpu: [u32; 3],
+    /// What was pending when the core last looked.
+    seen_pending: u64,
     /// Active exceptions, by number.
     pub active: u64,
 }
@@ -161,6 +165,13 @@ impl Ppb {
         best
     }
 
+    /// Whether an exception, enabled or not, became pending since the last call.
+    pub fn take_newly_pending(&mut self) -> bool {
+        let pending = u64::from(self.pending) << exception::IRQ0 | u64::from(self.pending_system);
+        let seen = std::mem::replace(&mut self.seen_pending, pending);
+        pending & !seen != 0
+    }
+
     pub fn anything_pending(&self) -> bool {
         self.pending_system != 0 || self.pending & self.enabled != 0
     }
@@ -188,6 +199,9 @@ impl Ppb {
     }
 
     pub fn read(&mut self, sys: &mut Sys, cycle: u64, vectactive: u32, address: u32) -> u32 {
+        if address >> 12 != SYSTEM_CONTROL_SPACE {
+            return 0;
+        }
         match address & 0xffff {
             0xe010 => {
                 self.systick_sync(sys, cycle);
@@ -234,6 +248,9 @@ impl Ppb {
     }
 
     pub fn write(&mut self, sys: &mut Sys, cycle: u64, address: u32, value: u32) {
+        if address >> 12 != SYSTEM_CONTROL_SPACE {
+            return;
+        }
         match address & 0xffff {
             0xe010 => {
                 self.systick_sync(sys, cycle);
