@@ -456,6 +456,8 @@ impl Bus {
         for pio in &mut blocks.pio {
             pio.clocks_changed(sys);
         }
+        sys.clocks_changed = true;
+        sys.attention = true;
     }
 
     fn enter_reset(&mut self) {

@@ -63,7 +63,7 @@ impl Chip {
             next_sample: u64::MAX,
         };
         for core in &mut chip.cores {
-            core.reset(&chip.mem);
+            core.reset(&chip.mem, 0);
         }
         chip
     }
@@ -197,6 +197,12 @@ impl Chip {
             return None;
         }
         self.bus.sys.attention = false;
+        if std::mem::take(&mut self.bus.sys.clocks_changed) {
+            let cycle = self.bus.sys.cycle;
+            for core in &mut self.cores {
+                core.ppb.systick_due(&mut self.bus.sys, cycle);
+            }
+        }
         if let Some(fault) = self.bus.sys.unmodelled.take() {
             return Some(RunEnd::Unmodelled(fault));
         }
@@ -239,7 +245,7 @@ impl Chip {
     }
 
     fn start_core(&mut self, index: usize, cycle: u64) {
-        self.cores[index].reset(&self.mem);
+        self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
         self.cores[index].cycles = self.cores[index].cycles.max(cycle);
     }
 }

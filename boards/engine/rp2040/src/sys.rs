@@ -148,6 +148,8 @@ pub struct Sys {
     pub freq: Frequencies,
     /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
     pub clock_sources_dirty: bool,
+    /// `freq` changed: the cores' SysTicks, whose next zero moved, have to look.
+    pub clocks_changed: bool,
     /// Ticks of the watchdog's tick generator since power-on.
     pub tick: Ticks,
     due: [Ps; EventId::COUNT],
@@ -188,6 +190,7 @@ impl Sys {
             clock: SysClock::new(hz),
             freq: Frequencies::default(),
             clock_sources_dirty: true,
+            clocks_changed: false,
             tick: Ticks::default(),
             due: [NEVER; EventId::COUNT],
             next_due: NEVER,

@@ -369,12 +369,7 @@ impl Core {
         }
         self.ipsr = number;
         self.regs[14] = exc_return;
-        self.ppb.active |= 1 << number;
-        if number >= exception::IRQ0 {
-            self.ppb.pending &= !(1 << (number - exception::IRQ0));
-        } else {
-            self.ppb.pending_system &= !(1 << number);
-        }
+        self.ppb.activate(number);
         self.event_register = true;
         match self.load::<4>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
             // A vector without the Thumb bit faults at its first instruction.

@@ -2,7 +2,7 @@
 //! (ARMv6-M Architecture Reference Manual, chapter B3).
 
 use crate::sys::{EventId, ResetRequest, Sys};
-use crate::time::{NEVER, PS_PER_SECOND};
+use crate::time::NEVER;
 
 /// Exception numbers.
 pub mod exception {
@@ -32,12 +32,13 @@ struct SysTick {
 }
 
 impl SysTick {
-    /// Ticks of the selected clock since power-on.
+    /// Ticks of the selected clock since power-on: clk_sys, or the watchdog's tick as the external reference (datasheet
+    /// 2.4.5.1.1).
     fn ticks(&self, sys: &Sys, cycle: u64) -> u64 {
         if self.processor_clock {
             cycle
         } else {
-            (u128::from(sys.clock.ps_at(cycle)) * u128::from(sys.freq.tick_hz) / u128::from(PS_PER_SECOND)) as u64
+            sys.tick.count(sys.clock.ps_at(cycle))
         }
     }
 
@@ -165,18 +166,33 @@ impl Ppb {
         best
     }
 
+    /// Exception `number` is entered: active, and no longer pending.
+    pub fn activate(&mut self, number: u32) {
+        self.active |= 1 << number;
+        if number >= exception::IRQ0 {
+            self.pending &= !(1 << (number - exception::IRQ0));
+        } else {
+            self.pending_system &= !(1 << number);
+        }
+        self.seen_pending &= !(1 << number);
+    }
+
     /// Whether an exception, enabled or not, became pending since the last call.
     pub fn take_newly_pending(&mut self) -> bool {
-        let pending = u64::from(self.pending) << exception::IRQ0 | u64::from(self.pending_system);
+        let pending = self.all_pending();
         let seen = std::mem::replace(&mut self.seen_pending, pending);
         pending & !seen != 0
+    }
+
+    fn all_pending(&self) -> u64 {
+        (u64::from(self.pending) << exception::IRQ0) | u64::from(self.pending_system)
     }
 
     pub fn anything_pending(&self) -> bool {
         self.pending_system != 0 || self.pending & self.enabled != 0
     }
 
-    /// The SysTick event is due (or its time may have moved with clk_sys).
+    /// The SysTick event is due, or its time moved because a clock changed.
     pub fn systick_due(&mut self, sys: &mut Sys, cycle: u64) {
         self.systick_sync(sys, cycle);
     }
@@ -189,11 +205,7 @@ impl Ppb {
         let at = match self.systick.ticks_to_zero() {
             None => NEVER,
             Some(ticks) if self.systick.processor_clock => sys.clock.ps_at(cycle.saturating_add(ticks)),
-            Some(_) if sys.freq.tick_hz == 0 => NEVER,
-            Some(ticks) => {
-                let n = u128::from(self.systick.base + ticks) * u128::from(PS_PER_SECOND);
-                n.div_ceil(u128::from(sys.freq.tick_hz)) as u64
-            }
+            Some(ticks) => sys.tick.time_of(self.systick.base.wrapping_add(ticks)),
         };
         sys.schedule(self.systick_event(), at);
     }
@@ -309,6 +321,7 @@ impl Ppb {
             0xed9c | 0xeda0 => self.mpu[2] = value,
             _ => {}
         }
+        self.seen_pending &= self.all_pending();
         // Whatever changed may let an exception in.
         sys.attention = true;
     }
