@@ -7,6 +7,7 @@ import os
 import selectors
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from boards.console import Console
@@ -15,13 +16,17 @@ from boards.timing import Deadline
 
 
 class HostedProcess:
-    """Starts `command` in `folder`; `kill` ends it and everything it started, however it stands."""
+    """Starts `command` in `folder`; `kill` ends it and everything it started, however it stands.
 
-    def __init__(self, command: list[str], folder: Path) -> None:
+    `environment` replaces this process's own.
+    """
+
+    def __init__(self, command: list[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
         try:
             self._popen = subprocess.Popen(
                 command,
                 cwd=folder,
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -27,6 +27,9 @@ class RowDraft:
     image: Image | None = None
     version: str = ""
     turnaround_us: float | None = None
+    """Of the real server, as measured."""
+    own_network: bool = False
+    """The board brings a simulated network along."""
     log: str | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
@@ -69,13 +72,14 @@ class RowDraft:
         return Row(**(known | more))
 
     def _settings(self, result: ClientResult | None) -> Settings:
-        on_a_board = self.run.entry.family is not Family.HOSTED
+        simulated = self.own_network or self.where == "emulated"
+        has_address = simulated or self.run.entry.family is not Family.HOSTED
         return Settings(
             spi_hz_asked=spi_hz_asked(self.run, self.options.board),
             spi_hz_actual=result.spi_hz_actual if result else None,
             intn=result.intn if result else None,
-            address_mode=self.options.address_mode if on_a_board else None,
-            turnaround_us=self.options.turnaround_us if self.where == "emulated" else self.turnaround_us,
+            address_mode=self.options.address_mode if has_address else None,
+            turnaround_us=self.options.turnaround_us if simulated else self.turnaround_us,
         )
 
 

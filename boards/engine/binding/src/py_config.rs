@@ -56,6 +56,10 @@ impl NetworkConfig {
                     self.lan.dhcp = None;
                 }
             }
+            "dns_answer" => {
+                let answer: Option<String> = value.extract()?;
+                self.lan.dns_answer = answer.map(|text| parse(key, &text)).transpose()?;
+            }
             "tcp_echo_port" => self.lan.tcp_echo_port = value.extract()?,
             "udp_echo_port" => self.lan.udp_echo_port = value.extract()?,
             "seed" => self.lan.seed = value.extract()?,

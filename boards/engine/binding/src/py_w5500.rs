@@ -23,6 +23,8 @@ pub fn register_name(bsb: u8, address: u16) -> String {
 struct Inner {
     w5500: W5500,
     lan: Lan,
+    /// The cable is in the board's socket.
+    plugged: bool,
     now: u64,
 }
 
@@ -31,20 +33,21 @@ impl Inner {
     fn advance(&mut self, until: u64) {
         loop {
             self.exchange_frames();
-            let next = [self.w5500.next_event(), self.lan.next_event()].into_iter().flatten().min();
-            match next {
-                Some(at) if at <= until => {
-                    self.now = self.now.max(at);
-                    self.w5500.advance(self.now);
-                    self.lan.advance(self.now);
-                }
+            let events = [self.w5500.next_event(), self.lan.next_event(), self.lan.next_cable_change(self.now)];
+            match events.into_iter().flatten().min() {
+                Some(at) if at <= until => self.step(at),
                 _ => break,
             }
         }
+        self.step(until);
+        self.exchange_frames();
+    }
+
+    fn step(&mut self, until: u64) {
         self.now = self.now.max(until);
+        self.w5500.set_cable(self.now, self.plugged && self.lan.cable_up(self.now));
         self.w5500.advance(self.now);
         self.lan.advance(self.now);
-        self.exchange_frames();
     }
 
     fn exchange_frames(&mut self) {
@@ -85,7 +88,8 @@ impl PyW5500Lan {
     fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let config = NetworkConfig::from_dict(settings)?;
         let lan = Lan::try_new(config.lan).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        Ok(Self { inner: Mutex::new(Inner { w5500: W5500::new(config.w5500), lan, now: 0 }) })
+        let plugged = config.w5500.cable_plugged;
+        Ok(Self { inner: Mutex::new(Inner { w5500: W5500::new(config.w5500), lan, plugged, now: 0 }) })
     }
 
     #[getter]
@@ -151,8 +155,16 @@ impl PyW5500Lan {
 
     fn set_cable(&self, plugged: bool) {
         let mut inner = self.lock();
+        inner.plugged = plugged;
         let now = inner.now;
-        inner.w5500.set_cable(now, plugged);
+        inner.advance(now);
+    }
+
+    /// Whether the PHY has a link.
+    #[getter]
+    fn link_up(&self) -> bool {
+        let inner = self.lock();
+        inner.w5500.link_up(inner.now)
     }
 
     /// Listen on TCP `port` of the simulated PC with a Python application.
@@ -173,6 +185,33 @@ impl PyW5500Lan {
         let mut inner = self.lock();
         let now = inner.now;
         inner.lan.send(now, conn, data)
+    }
+
+    /// Close a connection of the simulated PC once all has been sent; false if it is gone.
+    fn lan_close(&self, conn: u64) -> bool {
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.close(now, conn)
+    }
+
+    /// Send an ICMP echo request from the simulated PC; false if too many wait.
+    fn ping(&self, to: &str, sequence: u16, data: &[u8]) -> PyResult<bool> {
+        let to = to.parse().map_err(|_| PyValueError::new_err(format!("{to:?} is not an IPv4 address")))?;
+        let mut inner = self.lock();
+        let now = inner.now;
+        Ok(inner.lan.ping(now, to, sequence, data))
+    }
+
+    /// Take the echo replies so far: `[(from, sequence, data, round_trip_us)]`.
+    fn ping_replies<'py>(&self, py: Python<'py>) -> Vec<(String, u16, Bound<'py, PyBytes>, f64)> {
+        let replies = self.lock().lan.take_ping_replies();
+        replies
+            .into_iter()
+            .map(|r| {
+                let round_trip_us = (r.received - r.sent) as f64 / PS_PER_US;
+                (r.from.to_string(), r.sequence, PyBytes::new(py, &r.data), round_trip_us)
+            })
+            .collect()
     }
 
     /// `spi_bytes`, `chip_selects`, `frames_from_board`, `frames_to_board` since power-up.

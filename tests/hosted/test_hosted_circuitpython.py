@@ -1,0 +1,157 @@
+"""Hosted CircuitPython: the very client of real boards, the real driver, a child process, and nothing left behind."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment, board_definition
+from boards.hosted_circuitpython import HostedCircuitPython
+from clients import ClientConfig, StaticAddress, build_deployment
+
+pytest.importorskip("boards._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("adafruit_wiznet5k")
+
+EVB = board_definition("W5500_EVB_PICO")
+
+
+@pytest.fixture
+def board() -> Iterator[HostedCircuitPython]:
+    with HostedCircuitPython(EVB, phy_link_delay_s=0.1) as board:
+        yield board
+
+
+def limit(seconds: float = 30) -> Deadline:
+    return Deadline(seconds, "run")
+
+
+def client(board: HostedCircuitPython, **changes: Any) -> Deployment:
+    assert board.own_network is not None
+    network = board.own_network
+    config: dict[str, Any] = {
+        "server": network.server,
+        "port": network.port,
+        "messages": 20,
+        "ready_timeout_s": 10.0,
+    } | changes
+    return build_deployment("blinka", "", ClientConfig(**config))
+
+
+def script(source: bytes) -> Deployment:
+    return Deployment({"code.py": source}, "blinka")
+
+
+def test_says_what_it_is(board: HostedCircuitPython) -> None:
+    identity = board.identify(limit())
+    assert identity.version == importlib.metadata.version("adafruit-circuitpython-wiznet5k")
+    assert "Python" in identity.machine and board.where == "hosted"
+
+
+def test_measures_the_ping_pong(board: HostedCircuitPython) -> None:
+    board.flash(Path("none.uf2"), limit())
+    board.wait_console(limit())
+    board.deploy(client(board), limit())
+    output = board.run(limit())
+    result = output.result
+    assert result is not None and "error" not in result, result
+    assert result["messages"] == 20 and len(result["round_trip_us"]) == 20 and result["address"] == "192.168.50.100"
+    assert result["spi_hz_actual"] == 8_000_000
+    # Each message waits for the PC's 200 us, so the simulated server's time is within the client's.
+    assert all(us >= 200 for us in result["round_trip_us"]) and result["total_us"] >= sum(result["round_trip_us"])
+    (session,) = output.sessions
+    assert session.messages == 20 and session.error is None
+    server_us = session.received_us[-1] - session.received_us[0]
+    assert server_us <= result["total_us"] * 1.05
+    assert output.sim is not None and output.sim["counters"]["chip_selects"] > 20
+
+
+def test_uses_a_static_address(board: HostedCircuitPython) -> None:
+    assert board.own_network is not None
+    static = StaticAddress(*board.own_network.static)
+    board.deploy(client(board, address_mode="static", static=static, messages=2), limit())
+    output = board.run(limit())
+    assert output.result is not None and output.result["address"] == str(static.ip)
+    assert output.sessions[0].peer.startswith(f"{static.ip}:")
+
+
+def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
+    pytest.importorskip("boards._engine")
+    folder = older_driver
+    metadata = folder / "adafruit_circuitpython_wiznet5k-6.0.0.dist-info"
+    metadata.mkdir(exist_ok=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: adafruit-circuitpython-wiznet5k\nVersion: 6.0.0\n")
+    with HostedCircuitPython(EVB, phy_link_delay_s=0.1, driver_folder=folder) as board:
+        assert board.identify(limit()).version == "6.0.0"
+        board.deploy(client(board, messages=5), limit())
+        output = board.run(limit())
+    assert output.result is not None and output.result["messages"] == 5
+    assert output.sessions[0].error is None
+
+
+def test_a_slow_server_slows_the_messages() -> None:
+    with HostedCircuitPython(EVB, phy_link_delay_s=0.1, turnaround_us=20_000) as board:
+        board.deploy(client(board, messages=3), limit())
+        output = board.run(limit())
+    assert output.result is not None and min(output.result["round_trip_us"]) >= 20_000
+
+
+def test_a_server_that_is_not_there(board: HostedCircuitPython) -> None:
+    board.deploy(client(board, port=4999, ready_timeout_s=2.0), limit())
+    result = board.run(limit()).result
+    assert result is not None and "not ready within 2.0 s" in result["error"] and result["stage"] == "connect"
+
+
+def test_a_script_that_raises_quotes_its_last_line(board: HostedCircuitPython) -> None:
+    board.deploy(script(b"raise ValueError('broken')"), limit())
+    with pytest.raises(ConsoleLost, match=r"last it printed: \['ValueError: broken'\]"):
+        board.run(limit())
+    assert any("Traceback" in line for line in board.console_tail())
+
+
+def test_code_py_does_not_hide_the_standard_library(board: HostedCircuitPython) -> None:
+    board.deploy(script(b"import code, json\nprint('PORTBENCH', json.dumps({'console': code.__name__}))"), limit())
+    assert board.run(limit()).result == {"console": "code"}
+
+
+def test_a_script_that_hangs_ends_at_the_deadline(board: HostedCircuitPython) -> None:
+    board.deploy(script(b"print('hung', flush=True)\nwhile True: pass"), limit())
+    with pytest.raises(DeadlineExceeded, match="still waiting for the client's result line after 3 s"):
+        board.run(limit(3))
+    assert board.console_tail() == ["hung"]
+
+
+def test_a_script_that_ends_the_process_has_no_record(board: HostedCircuitPython) -> None:
+    board.deploy(script(b"import os\nprint('PORTBENCH {}', flush=True)\nos._exit(1)"), limit())
+    output = board.run(limit())
+    assert output.result == {} and output.sessions == []
+
+
+def test_nothing_is_left_behind(board: HostedCircuitPython) -> None:
+    board.deploy(script(b"print('PORTBENCH {}')"), limit())
+    board.run(limit())
+    folder = Path(board._folder.name)
+    assert folder.exists()
+    board.close()
+    board.close()
+    assert not folder.exists()
+
+
+def test_wants_a_client(board: HostedCircuitPython) -> None:
+    with pytest.raises(DeployFailed, match="nothing was deployed"):
+        board.run(limit())
+    with pytest.raises(DeployFailed, match=r"has no code\.py, only main\.py"):
+        board.deploy(Deployment({"main.py": b""}, "blinka"), limit())
+
+
+def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(BoardUnavailable, match="simulated chip is a W5500, W5100S_EVB_PICO has a W5100S"):
+        HostedCircuitPython(board_definition("W5100S_EVB_PICO"))
+    with pytest.raises(BoardUnavailable, match="pip install adafruit-circuitpython-wiznet5k"):
+        HostedCircuitPython(EVB, driver_folder=tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(BoardUnavailable, match="its W5500 is not built; run: make build"):
+        HostedCircuitPython(EVB)

@@ -1,0 +1,173 @@
+"""The CircuitPython modules' own rules: locks, pins, modes, slices, and the clock that SPI bytes take."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boards.blinka.modules import circuitpython_modules
+from boards.blinka.wires import HostClock, Wires
+from boards.definition import board_definition
+
+BUS = board_definition("W5500_EVB_PICO").spi
+
+
+class FakeLan:
+    """Notes what the wires do; answers each byte with its complement."""
+
+    def __init__(self) -> None:
+        self.time_us = 0.0
+        self.intn_low = False
+        self.events: list[tuple[str, Any]] = []
+
+    def advance(self, us: float) -> None:
+        self.time_us += us
+
+    def select(self, low: bool) -> None:
+        self.events.append(("select", low))
+
+    def reset_pin(self, low: bool) -> None:
+        self.events.append(("reset", low))
+
+    def transfer(self, mosi: bytes, spi_hz: int) -> bytes:
+        self.time_us += len(mosi) * 8e6 / spi_hz
+        self.events.append(("bytes", (mosi, spi_hz)))
+        return bytes(byte ^ 0xFF for byte in mosi)
+
+
+class StillClock:
+    """A program that takes no time beside what it waits for."""
+
+    def __init__(self) -> None:
+        self.time_us = 0.0
+
+    def now_us(self) -> float:
+        return self.time_us
+
+    def wait_until_us(self, time_us: float) -> None:
+        self.time_us = max(self.time_us, time_us)
+
+
+class Setup:
+    def __init__(self) -> None:
+        self.lan = FakeLan()
+        self.clock = StillClock()
+        modules: Any = circuitpython_modules(Wires(self.lan, BUS, self.clock))
+        self.board, self.busio, self.digitalio = modules["board"], modules["busio"], modules["digitalio"]
+        self.supervisor = modules["supervisor"]
+
+    def spi(self, *, hz: int = 8_000_000) -> Any:
+        spi = self.busio.SPI(self.board.GP18, MOSI=self.board.GP19, MISO=self.board.GP16)
+        assert spi.try_lock()
+        spi.configure(baudrate=hz)
+        return spi
+
+
+@pytest.fixture
+def setup() -> Setup:
+    return Setup()
+
+
+def test_the_bus_is_only_where_the_chip_is(setup: Setup) -> None:
+    with pytest.raises(ValueError, match=r"^busio.SPI: MISO=board.GP0: the W5500 is on board.GP16$"):
+        setup.busio.SPI(setup.board.GP18, MOSI=setup.board.GP19, MISO=setup.board.GP0)
+    with pytest.raises(ValueError, match="MOSI=None"):
+        setup.busio.SPI(setup.board.GP18)
+
+
+def test_needs_the_lock(setup: Setup) -> None:
+    spi = setup.spi()
+    assert not spi.try_lock()
+    spi.unlock()
+    for use in (lambda: spi.write(b"x"), lambda: spi.readinto(bytearray(1)), lambda: spi.configure(baudrate=1)):
+        with pytest.raises(RuntimeError, match="requires lock"):
+            use()
+    with spi:
+        assert spi.try_lock()
+    assert spi.try_lock()
+
+
+def test_refuses_what_the_chip_cannot_take(setup: Setup) -> None:
+    spi = setup.spi()
+    spi.configure(baudrate=14_000_000, polarity=1, phase=1)
+    assert spi.frequency == 14_000_000
+    for bad in ({"polarity": 1}, {"phase": 1}, {"bits": 9}, {"baudrate": 0}):
+        with pytest.raises(ValueError, match=r"^busio.SPI: .*use "):
+            spi.configure(**bad)
+    assert spi.frequency == 14_000_000
+
+
+def test_bytes_take_their_time(setup: Setup) -> None:
+    spi = setup.spi(hz=2_000_000)
+    spi.write(bytes(100))
+    assert setup.clock.time_us == setup.lan.time_us == 400
+    assert setup.supervisor.ticks_ms() == 0
+    setup.clock.time_us = 2_000_000.0
+    spi.write(b"\0")  # the LAN has followed the program's two seconds
+    assert setup.lan.time_us == 2_000_004 and setup.supervisor.ticks_ms() == 2000
+
+
+@given(
+    st.binary(max_size=12),
+    st.integers(-14, 14),
+    st.integers(-14, 14) | st.none(),
+    st.integers(0, 255),
+)
+def test_slices_are_pythons(data: bytes, start: int, end: int | None, fill: int) -> None:
+    setup = Setup()
+    spi = setup.spi()
+    bounds = {"start": start} if end is None else {"start": start, "end": end}
+    spi.write(data, **bounds)
+    (_, (sent, _)) = setup.lan.events[-1]
+    assert sent == data[start:end]
+    buffer = bytearray(data)
+    spi.readinto(buffer, write_value=fill, **bounds)
+    chosen = range(len(data))[start:end]
+    expected = bytes(fill ^ 0xFF if index in chosen else byte for index, byte in enumerate(data))
+    assert buffer == expected
+
+
+def test_exchanges_both_ways(setup: Setup) -> None:
+    spi = setup.spi()
+    answer = bytearray(b"....")
+    spi.write_readinto(b"\x01\x02\x03", answer, out_start=1, in_start=1, in_end=3)
+    assert answer == b".\xfd\xfc."
+    with pytest.raises(ValueError, match="writes 3 bytes and reads 4"):
+        spi.write_readinto(b"\x01\x02\x03", answer)
+
+
+def test_pins_are_wires(setup: Setup) -> None:
+    chip_select = setup.digitalio.DigitalInOut(setup.board.GP17)
+    with pytest.raises(AttributeError):
+        chip_select.value = True
+    chip_select.switch_to_output(value=True)
+    chip_select.value = False
+    reset = setup.digitalio.DigitalInOut(setup.board.GP20)
+    reset.direction = setup.digitalio.Direction.OUTPUT
+    assert (chip_select.value, reset.value) == (False, False)
+    reset.deinit()
+    led = setup.digitalio.DigitalInOut(setup.board.GP25)
+    led.switch_to_output(value=True)
+    assert setup.lan.events == [("select", False), ("select", True), ("reset", True), ("reset", False)]
+
+
+def test_the_interrupt_pin_is_read(setup: Setup) -> None:
+    interrupt = setup.digitalio.DigitalInOut(setup.board.GP21)
+    assert interrupt.value and interrupt.direction is setup.digitalio.Direction.INPUT
+    setup.lan.intn_low = True
+    assert not interrupt.value
+    assert setup.digitalio.DigitalInOut(setup.board.GP2).value
+
+
+def test_the_hosts_clock_is_the_hosts() -> None:
+    clock = HostClock()
+    before = time.perf_counter_ns()
+    clock.wait_until_us(clock.now_us() + 1500)
+    assert time.perf_counter_ns() - before >= 1_500_000
+    at = clock.now_us()
+    clock.wait_until_us(at - 1e6)  # what has passed needs no waiting
+    assert clock.now_us() - at < 500_000
