@@ -106,6 +106,8 @@ class BoardProcess:
             return
         if stop.startswith("reset"):
             self._log(stop)
+            # The run that nothing of the host's was to disturb is over.
+            self._automount = True
         self._look_at_usb()
         self._print()
         self._note_result()
@@ -128,11 +130,13 @@ class BoardProcess:
         if self._machine.console_unsent < _TYPED_BYTES:
             typed = self._port.read()
             if typed:
+                self._end_measured()
                 self._machine.console_write(typed)
         baud = self._port.take_baud()
         if baud is not None and baud != self._baud:
             self._baud = baud
             if baud == _BOOTLOADER_BAUD:
+                self._end_measured()
                 # What opening the port at this speed and closing it again does on a PC.
                 self._machine.set_baud(baud)
                 self._machine.console_close()
@@ -148,7 +152,17 @@ class BoardProcess:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
         if self._finished is None and (self._watch.result is not None or self._server.reported):
             self._finished = self._figures()
-            self._pacer.flat_out = False
+            self._end_measured()
+
+    def _end_measured(self) -> None:
+        """The run is over, or somebody does not wait for its end: a PC's usual behaviour from now on."""
+        self._pacer.flat_out = False
+        if self._automount:
+            return
+        self._automount = True
+        if self._machine.usb()["storage_ready"]:
+            self._mount()
+            self._publish()
 
     def _figures(self) -> dict[str, Any]:
         stats = dict(self._machine.stats())
@@ -171,6 +185,9 @@ class BoardProcess:
         if usb["configured"] and usb["console"] and self._port is None:
             self._port = SerialPort()
             self._baud = self._port.take_baud() or 0
+        self._look_at_storage(usb)
+
+    def _look_at_storage(self, usb: dict[str, Any]) -> None:
         if usb["storage_ready"] and self._automount:
             self._mount()
         elif self._volume is not None and not usb["storage_ready"]:
