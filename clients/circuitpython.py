@@ -123,7 +123,16 @@ def ping_pong(sock, messages):
     del RESULT["stage"]
 
 
+def no_reload():
+    """A PC that mounts the drive writes to it, which would start the script again in mid-run."""
+    try:
+        supervisor.runtime.autoreload = False
+    except AttributeError:  # releases before 8
+        supervisor.disable_autoreload()
+
+
 def main():
+    no_reload()
     config = {"ready_timeout_s": 0}
     RESULT["runtime"] = sys.implementation.name
     RESULT["version"] = ".".join(str(part) for part in sys.implementation.version[:3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import json
 import os
@@ -60,6 +61,8 @@ class EmulatedBoard(UsbBoard):
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
+        if importlib.util.find_spec("boards._engine") is None:
+            raise BoardUnavailable("emulated board: its engine is not built; run: make build")
         self.config = config or EmulatedConfig(
             turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
         )

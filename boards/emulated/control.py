@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from boards.emulated.registry import CONTROL_SOCKET
-from boards.errors import BoardError, DeadlineExceeded
+from boards.errors import BoardError
 from boards.timing import Deadline
 
 
@@ -69,26 +69,33 @@ class ControlClient:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._name = name
+        self._address = str(folder / CONTROL_SOCKET)
+        self._connection: Connection | None = self._connect()
+
+    def _connect(self) -> Connection:
         try:
-            self._connection = Client(str(folder / CONTROL_SOCKET), family="AF_UNIX")
+            return Client(self._address, family="AF_UNIX")
         except OSError as error:
-            raise BoardError(f"{name}: its control channel does not answer: {error.strerror or error}") from error
+            raise BoardError(f"{self._name}: its control channel does not answer: {error.strerror or error}") from error
 
     def call(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
         """Ask the board to do `op` and return its answer."""
+        self._connection = connection = self._connection or self._connect()
         try:
-            self._connection.send_bytes(json.dumps({"op": op, **arguments}).encode())
-            if not self._connection.poll(deadline.remaining):
+            connection.send_bytes(json.dumps({"op": op, **arguments}).encode())
+            if not connection.poll(deadline.remaining):
+                self.close()  # its late answer must not be taken for the next one's
                 raise deadline.exceeded(f"{self._name} to answer {op!r}")
-            answer: dict[str, Any] = json.loads(self._connection.recv_bytes())
+            answer: dict[str, Any] = json.loads(connection.recv_bytes())
         except (EOFError, OSError) as error:
-            if isinstance(error, DeadlineExceeded):
-                raise
+            self.close()
             raise BoardError(f"{self._name}: the emulated board's process ended during {op!r}") from error
         if "error" in answer:
             raise BoardError(f"{self._name}: {answer['error']}")
         return answer
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._connection.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(OSError):
+                connection.close()

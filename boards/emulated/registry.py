@@ -11,6 +11,8 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import psutil
+
 RUNTIME_DIR_VARIABLE = "PORTBENCH_RUNTIME_DIR"
 STATE_FILE = "board.json"
 CONTROL_SOCKET = "control"
@@ -60,7 +62,7 @@ def read_state(folder: Path) -> EmulatedState | None:
         state = EmulatedState(**json.loads((folder / STATE_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return state if _alive(state.pid) else None
+    return state if psutil.pid_exists(state.pid) else None
 
 
 def running() -> list[tuple[Path, EmulatedState]]:
@@ -74,13 +76,3 @@ def running() -> list[tuple[Path, EmulatedState]]:
         if state is not None:
             found.append((folder, state))
     return found
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -25,6 +25,7 @@ from boards.usb.selection import RemoteBus, Selector, Target, parse_selector, se
 
 Deployer = Literal["mpremote", "rshell"]
 
+_SAVE_S = 60.0
 _FIRST_CONSOLE_SHARE = 0.5
 """Part of a console's deadline after which waiting ends and the recovery ladder begins."""
 
@@ -45,8 +46,8 @@ class UsbBoard(Board):
     `device`: which one, see `boards.usb.selection`; `bus` and `choose`: where to look for it instead. `deployer`: how
     files get to MicroPython. `power`: a hand on the board's power, where there is one. `watch`: called while waiting;
     may raise what it knows of the board. `save_files_to`: where the user's own files are copied before the first flash
-    or deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while a
-    person is to press BOOTSEL. `log`: one line per step. Raises BoardUnavailable.
+    or deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while
+    a person is to press BOOTSEL. `log`: one line per step. Raises BoardUnavailable.
     """
 
     where: Where = "silicon"
@@ -206,7 +207,16 @@ class UsbBoard(Board):
             self._saved = True
             return
         folder = self._save_files_to / (device.own_serial or "board")
-        self.saved_files = user_files.save(self._session(deadline), folder, deadline)
+        part = deadline.part(_SAVE_S, f"{self.name}: saving the user's files")
+        try:
+            self.saved_files = user_files.save(self._session(part), folder, part)
+        except BoardUnavailable:
+            raise
+        except BoardError as error:
+            raise BoardError(
+                f"{self.name}: its files cannot be saved, so nothing was written: {error};"
+                " to go on without them, hold BOOTSEL while plugging the board in"
+            ) from error
         self._saved = True
         self.link.log(f"files: saved to {self.saved_files}" if self.saved_files else "files: none to save")
         self._drop_repl()

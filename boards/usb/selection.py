@@ -86,6 +86,7 @@ class Target:
     def __init__(self, bus: UsbBus, choose: Callable[[list[UsbDevice]], UsbDevice | None]) -> None:
         self._bus = bus
         self._choose = choose
+        self._others: list[UsbDevice] = []
         self.known: UsbDevice | None = None
 
     def find(self) -> UsbDevice | None:
@@ -96,10 +97,13 @@ class Target:
         devices = self._bus.devices()
         if self.known is None:
             self.known = self._choose(devices)
+            self._others = [device for device in devices if device is not self.known]
             return self.known
         known = self.known
         found = [device for device in devices if same_board(known, device)]
         certain = [device for device in found if _certain(known, device)]
+        # Where nothing tells for certain, a board that was there beside ours from the beginning is not ours.
+        found = [device for device in found if device in certain or not any(_alike(device, o) for o in self._others)]
         if not certain and len(found) > 1:
             seen = "; ".join(device.describe() for device in found)
             raise BoardUnavailable(f"cannot tell which of these is {known.describe()}; unplug the others: {seen}")
@@ -107,6 +111,16 @@ class Target:
         if match is not None and (match.own_serial or not known.own_serial):
             self.known = match
         return match
+
+
+def _alike(one: UsbDevice, other: UsbDevice) -> bool:
+    return (one.usb_id, one.serial_number, one.port, one.volume, one.location) == (
+        other.usb_id,
+        other.serial_number,
+        other.port,
+        other.volume,
+        other.location,
+    )
 
 
 def _certain(known: UsbDevice, seen: UsbDevice) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
 from datetime import UTC, datetime
 from pathlib import Path
 
-import platformdirs
-
+from boards.console import RESULT_PREFIX
 from boards.errors import BoardError
 from boards.timing import Deadline
 from boards.usb.repl import Repl
@@ -23,32 +22,28 @@ def portbench_walk(folder):
             print(repr(path[1:]))
 portbench_walk('')
 """
+_RESULT_LINE = f'print("{RESULT_PREFIX.strip()}"'.encode()
 SYSTEM_FILES = frozenset({"boot_out.txt", "INFO_UF2.TXT", "INDEX.HTM"})
 """Written by the runtime or the boot loader, not by the user."""
-
-
-def default_folder() -> Path:
-    return Path(platformdirs.user_data_dir("portbench")) / "saved"
 
 
 def list_files(repl: Repl, deadline: Deadline) -> list[str]:
     """Paths of all files in the board's file system, relative to its root."""
     listing = repl.execute(LIST_FILES, deadline, f"{repl.name} to list its files")
-    return [line.strip()[1:-1] for line in listing.splitlines() if line.strip()]
+    return [str(ast.literal_eval(line)) for line in listing.splitlines() if line.strip()]
 
 
-def save(repl: Repl, folder: Path, deadline: Deadline, *, except_for: Mapping[str, bytes] | None = None) -> Path | None:
+def save(repl: Repl, folder: Path, deadline: Deadline) -> Path | None:
     """Copy the board's files to a new folder below `folder` and return it; None where there is nothing to save.
 
-    `except_for`: contents that are ours and need no copy.
+    What portbench itself put there is left out.
     """
-    ours = set((except_for or {}).values())
     contents = {}
     for path in list_files(repl, deadline):
         if path.split("/")[0] in SYSTEM_FILES or path.startswith("."):
             continue
         content = repl.read_file(path, deadline)
-        if content not in ours:
+        if not _is_ours(path, content):
             contents[path] = content
     if not contents:
         return None
@@ -58,6 +53,11 @@ def save(repl: Repl, folder: Path, deadline: Deadline, *, except_for: Mapping[st
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(content)
     return target
+
+
+def _is_ours(path: str, content: bytes) -> bool:
+    """Whether an earlier run's deployment left this file: its settings, or a script that prints a result line."""
+    return path == "portbench_config.json" or (path in ("main.py", "code.py") and _RESULT_LINE in content)
 
 
 def load(saved: Path) -> dict[str, bytes]:
