@@ -16,7 +16,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 .PHONY: flash-and-bench test test-python test-engine build list boards publish lint format lock clean
 
 flash-and-bench: build
-	$(BIN)/pytest bench $(ARGS)
+	$(BIN)/pytest tests/bench $(ARGS)
 
 test: test-python test-engine
 

@@ -25,7 +25,7 @@ from runner.progress import ProgressView
 
 # Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
 PROJECT = Path(__file__).resolve().parents[1]
-BENCH = PROJECT / "bench"
+BENCH = PROJECT / "tests" / "bench"
 
 _FIXTURE = "planned_run"
 _FILE_COLUMNS = 160  # of the table where no terminal sets them

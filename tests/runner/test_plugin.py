@@ -70,7 +70,7 @@ def harness(tmp_path: Path) -> Harness:
     return Harness(tmp_path)
 
 
-HOSTED = ("bench", "--runtime=micropython-unix", "--server-port=0")
+HOSTED = ("tests/bench", "--runtime=micropython-unix", "--server-port=0")
 
 
 def test_measures_prints_and_stores(harness: Harness) -> None:
@@ -88,25 +88,25 @@ def test_measures_prints_and_stores(harness: Harness) -> None:
 def test_k_runtime_is_the_bench_and_nothing_else(harness: Harness) -> None:
     done = harness.run("-k", "runtime", "--collect-only", "-q")
     collected = [line for line in done.stdout.splitlines() if "::" in line]
-    assert len(collected) > 30 and all(line.startswith("bench/test_runtime.py::test_runtime[") for line in collected)
-    assert "bench/test_runtime.py::test_runtime[micropython-1.26.0-tuned-1]" in collected
+    assert len(collected) > 30 and all(line.startswith("tests/bench/test_runtime.py::test_runtime[") for line in collected)
+    assert "tests/bench/test_runtime.py::test_runtime[micropython-1.26.0-tuned-1]" in collected
     assert not harness.results.exists()
 
 
 @pytest.mark.parametrize("arguments", [[], ["tests/runner"], ["-k", "plan"]])
 def test_unit_tests_are_never_mixed_with_the_bench(arguments: list[str], harness: Harness) -> None:
     done = harness.run(*arguments, "--collect-only", "-q")
-    assert "tests/runner/test_plan.py::" in done.stdout and "bench/test_runtime.py::" not in done.stdout
+    assert "tests/runner/test_plan.py::" in done.stdout and "tests/bench/test_runtime.py::" not in done.stdout
 
 
 def test_a_narrower_k_narrows_the_bench(harness: Harness) -> None:
     done = harness.run("-k", "runtime and hardwired and tuned", "--runs=1", "--collect-only", "-q")
     collected = [line for line in done.stdout.splitlines() if "::" in line]
-    assert collected == ["bench/test_runtime.py::test_runtime[wiznet-hardwired-tuned]"]
+    assert collected == ["tests/bench/test_runtime.py::test_runtime[wiznet-hardwired-tuned]"]
 
 
 def test_only_skips_are_no_failure(harness: Harness) -> None:
-    done = harness.run("bench", "--runtime=micropython-1.20.0")
+    done = harness.run("tests/bench", "--runtime=micropython-1.20.0")
     assert done.returncode == 0
     assert {row.status for row in harness.stored().rows} == {Status.SKIPPED}
     assert done.stdout.count("provide it: curl") == 1  # told once, though six rows need it
@@ -127,7 +127,7 @@ def test_lists_what_there_is(harness: Harness) -> None:
     ],
 )
 def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) -> None:
-    done = harness.run("bench", argument)
+    done = harness.run("tests/bench", argument)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in (done.stdout + done.stderr).splitlines() if says in line]
     assert len(lines) == 1, done.stdout + done.stderr
@@ -140,7 +140,7 @@ def test_a_bad_firmware_folder_is_one_line(kind: str, harness: Harness, tmp_path
     if kind == "file":
         folder.write_text("")
     harness.environment["PORTBENCH_FIRMWARE_DIR"] = str(folder)
-    done = harness.run("bench")
+    done = harness.run("tests/bench")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert f"PORTBENCH_FIRMWARE_DIR={folder}: " in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
@@ -156,7 +156,7 @@ def test_a_results_folder_that_cannot_be_written_is_one_line(harness: Harness) -
 def test_a_port_in_use_fails_the_row(harness: Harness) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = harness.run("bench", "--runtime=micropython-unix", f"--server-port={port}", "--runs=1")
+        done = harness.run("tests/bench", "--runtime=micropython-unix", f"--server-port={port}", "--runs=1")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     reason = harness.stored().rows[0].reason
     assert reason and reason.startswith(f"open: 127.0.0.1:{port}: cannot listen: the port is in use")

@@ -60,6 +60,8 @@ mod tests {
     #[test]
     fn shifts_a_byte_in_and_the_next_answer_out() {
         let mut spi = BitSpi::default();
+        // Mode 3: SCK rests high before the chip is selected.
+        spi.pins(true, false);
         spi.select();
         let mut clock = |spi: &mut BitSpi, byte: u8| {
             let (mut got, mut read) = (None, 0u8);
@@ -75,7 +77,6 @@ mod tests {
             }
             (got, read)
         };
-        spi.pins(true, false);
         assert_eq!(clock(&mut spi, 0xa5).0, Some(0xa5));
         spi.answer(0x3c);
         assert_eq!(clock(&mut spi, 0x00), (Some(0x00), 0x3c));
