@@ -118,7 +118,7 @@ impl Op {
     }
 
     /// Length of the instruction in bytes.
-    pub fn len(self) -> u32 {
+    pub fn bytes(self) -> u32 {
         match self.kind {
             Kind::Bl | Kind::Msr | Kind::Mrs | Kind::Barrier => 4,
             Kind::Undefined => self.imm,
@@ -297,7 +297,7 @@ mod tests {
             for next in [0, 0x8f4f, 0xd000, 0xffff, 0x8808, 0x8110] {
                 let op = decode(hw, next);
                 assert_ne!(op.kind, Kind::Undecoded);
-                assert!(op.len() == 2 || op.len() == 4);
+                assert!(op.bytes() == 2 || op.bytes() == 4);
             }
         }
     }
