@@ -63,7 +63,7 @@ mod tests {
         // Mode 3: SCK rests high before the chip is selected.
         spi.pins(true, false);
         spi.select();
-        let mut clock = |spi: &mut BitSpi, byte: u8| {
+        let clock = |spi: &mut BitSpi, byte: u8| {
             let (mut got, mut read) = (None, 0u8);
             let mut miso = false;
             for bit in (0..8).rev() {

@@ -17,16 +17,10 @@ fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
 }
 
 /// Settings of the LAN and of the W5500's PHY, which boards and the stand-alone W5500 share.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct NetworkConfig {
     pub w5500: w5500::Config,
     pub lan: LanConfig,
-}
-
-impl Default for NetworkConfig {
-    fn default() -> Self {
-        Self { w5500: w5500::Config::default(), lan: LanConfig::default() }
-    }
 }
 
 impl NetworkConfig {
