@@ -20,6 +20,7 @@ from firmware import uf2_families
 
 BLOCK_SIZE: Final = 512
 PAGE_SIZE: Final = 256  # the only payload size that the RP2040 boot loader accepts
+SECTOR_SIZE: Final = 4096  # the smallest part of flash that can be erased
 MAX_PAYLOAD: Final = 476
 MAX_FILE_BYTES: Final = 64 << 20  # a 16 MiB flash, the most that XIP can address, needs a 32 MiB file
 
@@ -467,8 +468,9 @@ def build_ranges(ranges: dict[int, bytes], family_id: int = uf2_families.RP2040)
 def with_data(image: Uf2Image, address: int, data: bytes) -> bytes:
     """The image as a UF2 file with `data` written at `address`, over what the image has there.
 
-    Pages that neither touches stay out of the file; the rest of a new page is 0xFF. The boot loader erases whole
-    4096-byte sectors, so a sector of settings should be given whole.
+    The rest of a new page is 0xFF, and so are all pages up to the last in sectors that either touches: the RP2040's
+    boot loader erases a sector for each 16 block numbers, whatever addresses they have (RP2040-E14), so without them
+    it leaves out some of `data`. Sectors that neither touches stay out of the file.
     """
     pages = {block.address: block.payload for block in image.blocks}
     first = address - address % PAGE_SIZE
@@ -477,6 +479,9 @@ def with_data(image: Uf2Image, address: int, data: bytes) -> bytes:
         low, high = max(page, address), min(page + PAGE_SIZE, address + len(data))
         content[low - page : high - page] = data[low - address : high - address]
         pages[page] = bytes(content)
+    for sector in {page - page % SECTOR_SIZE for page in pages}:
+        for page in range(sector, min(sector + SECTOR_SIZE, max(pages)), PAGE_SIZE):
+            pages.setdefault(page, b"\xff" * PAGE_SIZE)
     return build_ranges(pages, image.family_id)
 
 

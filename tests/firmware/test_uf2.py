@@ -142,9 +142,28 @@ def test_settings_can_be_added_and_replaced() -> None:
     sector = FLASH + 0x1FF000
     once = uf2.parse(uf2.with_data(image, sector, b"port=5000"))
     twice = uf2.parse(uf2.with_data(once, sector + 5, b"6000"))
-    assert twice.flash_bytes() == {FLASH: SMALL, sector: b"port=6000".ljust(256, b"\xff")}
+    assert twice.flash_bytes() == {FLASH: SMALL.ljust(4096, b"\xff"), sector: b"port=6000".ljust(256, b"\xff")}
     across = uf2.parse(uf2.with_data(image, FLASH + 250, b"x" * 12))
     assert across.flash_bytes() == {FLASH: SMALL[:250] + b"x" * 12 + SMALL[262:]}
+
+
+@given(st.integers(0, 0x1FFEFF).map(lambda offset: FLASH + offset), st.binary(min_size=1, max_size=256))
+def test_added_settings_survive_the_boot_rom(address: int, data: bytes) -> None:
+    """RP2040-E14: the boot ROM erases the sector of the first block in each 16 block numbers, whatever the rest."""
+    image = uf2.parse(uf2.with_data(uf2.parse(GOOD), address, data))
+    flash = bytearray(b"\0" * (2 << 20))
+    erased_for = set()
+    for block in image.blocks:
+        offset = block.address - FLASH
+        if block.block_no // 16 not in erased_for:
+            erased_for.add(block.block_no // 16)
+            flash[offset - offset % 4096 : offset - offset % 4096 + 4096] = b"\xff" * 4096
+        flash[offset : offset + 256] = bytes(
+            old & new for old, new in zip(flash[offset : offset + 256], block.payload, strict=True)
+        )
+    for start, content in image.flash_bytes().items():
+        assert flash[start - FLASH : start - FLASH + len(content)] == content
+    assert flash[address - FLASH : address - FLASH + len(data)] == data
 
 
 def test_merge_joins_images_and_refuses_overlap() -> None:
