@@ -45,8 +45,9 @@ impl SysTick {
     /// Advances `value` to now; returns whether it reached zero on the way.
     fn catch_up(&mut self, sys: &Sys, cycle: u64) -> bool {
         let now = self.ticks(sys, cycle);
+        // The other core's cycles, at which a clock may change, can lie a little behind.
         let elapsed = now.saturating_sub(self.base);
-        self.base = now;
+        self.base = self.base.max(now);
         if !self.enabled || elapsed == 0 {
             return false;
         }
