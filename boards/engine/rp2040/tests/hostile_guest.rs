@@ -1,0 +1,178 @@
+//! A guest that does anything at all: random code from reset, in ROM, SRAM and flash, with registers that point at every
+//! block of the chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
+
+use rp2040::cpu::core::{Core, State};
+use rp2040::time::{PS_PER_MS, PS_PER_US};
+use rp2040::world::Nothing;
+use rp2040::{Chip, ChipConfig, RunEnd};
+use std::time::{Duration, Instant};
+
+/// Host time that one guest may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as u32
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        self.next() % bound
+    }
+
+    /// An address that a wild program might use.
+    fn address(&mut self) -> u32 {
+        let base = match self.below(12) {
+            0..4 => 0x2000_0000 + self.below(0x4_2000),
+            4 => 0x1000_0000 + 0x100_0000 * self.below(9) + self.below(0x20_0000),
+            5..8 => 0x4000_0000 + 0x4000 * self.below(28) + 4 * self.below(64) + 0x1000 * self.below(4),
+            8 => 0x5000_0000 + 0x10_0000 * self.below(5) + 4 * self.below(64),
+            9 => 0xd000_0000 + 4 * self.below(96),
+            10 => 0xe000_e000 + 4 * self.below(0x400),
+            _ => self.next(),
+        };
+        if self.below(8) == 0 { base } else { base & !3 }
+    }
+
+    /// Mostly instructions that go on, so that a guest comes far.
+    fn halfword(&mut self) -> u16 {
+        let r = self.next() as u16;
+        match self.below(16) {
+            0..3 => r,
+            3..7 => 0x6000 | (r & 0x1fff),
+            7 => 0x5000 | (r & 0x0fff),
+            8 => 0x4800 | (r & 0x07ff),
+            9..12 => r & 0x3fff,
+            12 => 0x4000 | (r & 0x03ff),
+            13 => 0xd000 | (r & 0x0dff),
+            14 => 0xe000 | (r & 0x07ff),
+            _ => [0xbf20, 0xbf30, 0xbf40, 0xb662, 0xb672, 0xb5ff, 0xbdff, 0xc9ff, 0xc1ff, 0x4770, 0x4708, 0x4798][self.below(12) as usize],
+        }
+    }
+
+    /// Code with address literals between the instructions.
+    fn fill(&mut self, memory: &mut [u8]) {
+        for word in memory.chunks_exact_mut(4) {
+            let value = if self.below(4) == 0 {
+                self.address() | u32::from(self.below(2) == 0)
+            } else {
+                u32::from(self.halfword()) | u32::from(self.halfword()) << 16
+            };
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+}
+
+/// A HardFault handler that goes on somewhere else in SRAM, from one fault to the next.
+const GO_ON: [u16; 16] = [
+    0x4805, // LDR R0, =0x20007ff0
+    0x6801, // LDR R1, [R0]
+    0x3162, // ADDS R1, #0x62
+    0x6001, // STR R1, [R0]
+    0x0449, // LSLS R1, #17
+    0x0c89, // LSRS R1, #18
+    0x0049, // LSLS R1, #1
+    0x4a03, // LDR R2, =0x20000000
+    0x1889, // ADDS R1, R2
+    0x9106, // STR R1, [SP, #24]
+    0x4770, // BX LR
+    0xbf00, 0x7ff0, 0x2000, 0x0000, 0x2000,
+];
+const GO_ON_AT: usize = 0x3f00;
+
+/// Runs a guest for `duration_us`; returns its instructions and whether it used something that is not modelled.
+fn guest(seed: u64, duration_us: u64) -> (u64, bool) {
+    let mut r = Random(seed);
+    let mut rom = vec![0; 16 * 1024];
+    r.fill(&mut rom);
+    // Vectors: code in ROM, SRAM or flash.
+    for number in 0..48 {
+        let target = match r.below(3) {
+            0 => r.below(0x3000) + 0x200,
+            1 => 0x2000_0000 + r.below(0x8000),
+            _ => 0x1000_0000 + r.below(0x8000),
+        };
+        let value = if number == 0 { 0x2000_0000 + r.below(0x4_2001) } else { target | 1 };
+        rom[4 * number..][..4].copy_from_slice(&value.to_le_bytes());
+    }
+    if r.below(4) != 0 {
+        rom[12..16].copy_from_slice(&(GO_ON_AT as u32 | 1).to_le_bytes());
+        for (i, halfword) in GO_ON.iter().enumerate() {
+            rom[GO_ON_AT + 2 * i..][..2].copy_from_slice(&halfword.to_le_bytes());
+        }
+    }
+    let mut flash = vec![0; 64 * 1024];
+    r.fill(&mut flash);
+    let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
+    let mut chip = Chip::new(&config, Box::new(Nothing));
+    let mut ram = vec![0; 0x8000];
+    r.fill(&mut ram);
+    for (i, word) in ram.chunks_exact(4).enumerate() {
+        chip.mem.set_ram_u32(4 * i, u32::from_le_bytes(word.try_into().expect("4 bytes")));
+    }
+    let wild = |core: &mut Core, r: &mut Random| core.regs[..13].fill_with(|| r.address());
+    for core in &mut chip.cores {
+        wild(core, &mut r);
+    }
+    let started = Instant::now();
+    let until = duration_us * PS_PER_US;
+    let mut unmodelled = false;
+    // A guest may reset itself, and a slice ends wherever it likes.
+    while chip.now() < until {
+        let slice = PS_PER_US * u64::from(1 + r.below(200));
+        let end = chip.run_until((chip.now() + slice).min(until));
+        unmodelled |= matches!(end, RunEnd::Unmodelled(_));
+        assert!(
+            started.elapsed() < LIMIT,
+            "seed {seed:#x}: {} us simulated in {LIMIT:?}, {end:?}, {:?}",
+            chip.now() / PS_PER_US,
+            chip.cores.each_ref().map(|c| (c.pc, c.state, c.instructions)),
+        );
+        if unmodelled {
+            break;
+        }
+        // What locked up gets another chance.
+        for core in &mut chip.cores {
+            if core.state == State::LockedUp {
+                core.reset(&chip.mem, 0);
+                core.cycles = chip.bus.sys.cycle;
+                wild(core, &mut r);
+            }
+        }
+    }
+    (chip.cores.iter().map(|c| c.instructions).sum(), unmodelled)
+}
+
+/// `PORTBENCH_FUZZ_LONG=1` runs forty times as many guests.
+#[test]
+fn random_code_neither_crashes_nor_hangs_the_host() {
+    let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 60_000 } else { 1500 };
+    let mut instructions = 0;
+    let mut unmodelled = 0;
+    for seed in 1..=guests {
+        let (ran, ended) = guest(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15), 2000);
+        instructions += ran;
+        unmodelled += u32::from(ended);
+    }
+    println!("{instructions} instructions, {unmodelled} of {guests} guests used what is not modelled");
+    assert!(instructions > 100_000, "{instructions}: the guests hardly ran");
+}
+
+/// A minute of simulated time of nothing but a sleeping or locked-up core costs next to nothing.
+#[test]
+fn a_guest_that_sleeps_for_ever_ends_at_its_time() {
+    let mut rom = vec![0; 16 * 1024];
+    rom[1] = 0x20;
+    rom[4..8].copy_from_slice(&0x101u32.to_le_bytes());
+    // WFI, again and again.
+    rom[0x100..0x104].copy_from_slice(&[0x30, 0xbf, 0xfd, 0xe7]);
+    let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
+    let mut chip = Chip::new(&config, Box::new(Nothing));
+    assert_eq!(chip.run_until(60_000 * PS_PER_MS), RunEnd::Time);
+    assert_eq!(chip.now(), 60_000 * PS_PER_MS);
+    assert!(chip.cores[0].instructions < 10);
+}
