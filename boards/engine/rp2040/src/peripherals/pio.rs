@@ -1,35 +1,410 @@
 //! PIO: two blocks of four programmable state machines (datasheet chapter 3).
+//!
+//! A state machine executes in events at its exact cycles of clk_sys. Runs of instructions that nobody else can see the
+//! effects of are executed at once, ahead of time, on a copy of its state; whatever disturbs the state machine before that
+//! time drops the copy. A state machine that is disabled or stalled has no events.
+//!
+//! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
-use super::{Peripheral, Write, unmodelled};
-use crate::sys::Sys;
+use super::{Peripheral, Write};
+use crate::pins::{PIN_MASK, function};
+use crate::sys::{EventId, Sys, dreq, irq};
+use crate::time::NEVER;
+use block::Machine;
+use config::{CLKDIV_MASK, EXEC_STALLED};
+use inputs::Inputs;
+use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
 
-/// Register offsets (datasheet 3.7); those of the state machines follow one another.
+mod block;
+mod config;
+mod divider;
+mod fifo;
+mod inputs;
+mod machine;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+/// Register offsets (datasheet 3.7).
 mod offset {
     pub const CTRL: u32 = 0x000;
     pub const FSTAT: u32 = 0x004;
+    pub const FDEBUG: u32 = 0x008;
+    pub const FLEVEL: u32 = 0x00c;
+    pub const TXF0: u32 = 0x010;
+    pub const TXF3: u32 = 0x01c;
+    pub const RXF0: u32 = 0x020;
+    pub const RXF3: u32 = 0x02c;
+    pub const IRQ: u32 = 0x030;
+    pub const IRQ_FORCE: u32 = 0x034;
+    pub const INPUT_SYNC_BYPASS: u32 = 0x038;
+    pub const DBG_PADOUT: u32 = 0x03c;
+    pub const DBG_PADOE: u32 = 0x040;
     pub const DBG_CFGINFO: u32 = 0x044;
+    pub const INSTR_MEM0: u32 = 0x048;
+    pub const INSTR_MEM31: u32 = 0x0c4;
     pub const SM0_CLKDIV: u32 = 0x0c8;
+    pub const SM3_PINCTRL: u32 = 0x124;
     pub const INTR: u32 = 0x128;
+    pub const IRQ0_INTE: u32 = 0x12c;
+    pub const IRQ0_INTF: u32 = 0x130;
+    pub const IRQ0_INTS: u32 = 0x134;
+    pub const IRQ1_INTE: u32 = 0x138;
+    pub const IRQ1_INTF: u32 = 0x13c;
+    pub const IRQ1_INTS: u32 = 0x140;
+    /// From one state machine to the next, and the registers of one.
+    pub const SM_STRIDE: u32 = 0x18;
+    pub const SM_CLKDIV: u32 = 0x00;
+    pub const SM_EXECCTRL: u32 = 0x04;
+    pub const SM_SHIFTCTRL: u32 = 0x08;
+    pub const SM_ADDR: u32 = 0x0c;
+    pub const SM_INSTR: u32 = 0x10;
+    pub const SM_PINCTRL: u32 = 0x14;
 }
+
+const MACHINES: usize = 4;
+/// 32 instructions, 4 state machines, 4 words per FIFO.
+const CFGINFO: u32 = 0x0020_0404;
+const FDEBUG_RXUNDER: u32 = 1 << 8;
+const FDEBUG_TXOVER: u32 = 1 << 16;
+const FDEBUG_BITS: u32 = 0x0f0f_0f0f;
+const INT_BITS: u32 = 0xfff;
+/// Cycles to the latest event: an end to what looking ahead covers, and to conversions into picoseconds.
+const HORIZON_CYCLES: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub struct Pio {
     index: usize,
+    shared: Shared,
+    machines: [Machine; MACHINES],
+    fdebug: u32,
+    inte: [u32; 2],
+    intf: [u32; 2],
+    /// Cycle of this block's event.
+    due: u64,
+    /// Cycle in which OUT_STICKY overwrites what another write did to its pins.
+    reassert: u64,
+}
+
+/// The cycle of a bus access or event: the first that begins now or later.
+fn cycle_now(sys: &Sys) -> u64 {
+    let now = sys.now();
+    if sys.clock.ps_at(sys.cycle) == now { sys.cycle } else { sys.clock.cycle_at(now) }
 }
 
 impl Pio {
     pub fn new(index: usize) -> Self {
-        Self { index }
+        Self {
+            index,
+            shared: Shared { memory: [0; INSTRUCTIONS], inputs: Inputs::new(0), irq: 0, out: 0, oe: 0 },
+            machines: [0, 1, 2, 3].map(Machine::new),
+            fdebug: 0,
+            inte: [0; 2],
+            intf: [0; 2],
+            due: NEVER,
+            reassert: NEVER,
+        }
+    }
+
+    fn event_id(&self) -> EventId {
+        [EventId::Pio0, EventId::Pio1][self.index]
     }
 
     /// This block's event is due.
-    pub fn event(&mut self, _sys: &mut Sys) {}
+    pub fn event(&mut self, sys: &mut Sys) {
+        let now = std::mem::replace(&mut self.due, NEVER);
+        if now == NEVER {
+            return;
+        }
+        self.step(sys, now);
+        self.plan(sys, now);
+    }
 
-    /// clk_sys changed its frequency.
-    pub fn clocks_changed(&mut self, _sys: &mut Sys) {}
+    /// clk_sys changed its frequency: everything keeps its cycles.
+    pub fn clocks_changed(&mut self, sys: &mut Sys) {
+        self.disturb_all(sys, cycle_now(sys));
+        self.plan(sys, cycle_now(sys));
+    }
 
     /// Levels at the input buffers changed (`sys.pins.input`).
-    pub fn input_changed(&mut self, _sys: &mut Sys) {}
+    pub fn input_changed(&mut self, sys: &mut Sys) {
+        let levels = sys.pins.input();
+        if levels == self.shared.inputs.levels() {
+            return;
+        }
+        self.shared.inputs.change(sys.now(), levels);
+        let mut affected = false;
+        for machine in &mut self.machines {
+            if machine.ahead.is_some_and(|ahead| ahead.read_inputs) {
+                machine.disturb(&self.shared, &sys.clock, cycle_now(sys));
+                affected = true;
+            }
+            if machine.state.stall() == Some(Stall::Input) {
+                machine.wake(Some(Stall::Input), self.shared.inputs.visible_from(&sys.clock, sys.now()));
+                affected = true;
+            }
+        }
+        if affected {
+            self.plan(sys, cycle_now(sys));
+        }
+    }
+
+    fn disturb_all(&mut self, sys: &Sys, now: u64) {
+        for machine in &mut self.machines {
+            machine.disturb(&self.shared, &sys.clock, now);
+        }
+    }
+
+    /// Executes what is due in cycle `now`, in all state machines at once.
+    fn step(&mut self, sys: &mut Sys, now: u64) {
+        let mut lines = false;
+        let (mut irq_set, mut irq_clear) = (0, 0);
+        let mut pins = [self.shared.out, self.shared.oe];
+        let mut wrote_pins = self.reassert <= now;
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            let held = machine.sticky;
+            let effects = machine.step(&self.shared, &sys.clock, now);
+            irq_set |= effects.irq_set;
+            irq_clear |= effects.irq_clear;
+            lines |= effects.fifo;
+            self.fdebug |= effects.fdebug << index;
+            // The highest-numbered state machine wins, and its side-set over its OUT or SET (3.5.6.2).
+            for (kind, pins) in pins.iter_mut().enumerate() {
+                let written = effects.written[kind].or(held[kind]).unwrap_or_default();
+                let side = effects.side[kind];
+                *pins = side.apply(written.apply(*pins));
+                wrote_pins |= (written.mask | side.mask) != 0;
+            }
+        }
+        if irq_set | irq_clear != 0 {
+            self.shared.irq = (self.shared.irq & !irq_clear) | irq_set;
+            self.wake(Stall::Irq, now);
+            lines = true;
+        }
+        if wrote_pins {
+            self.drive(sys, pins, now);
+        }
+        if lines {
+            self.update_lines(sys);
+        }
+    }
+
+    fn wake(&mut self, stall: Stall, now: u64) {
+        for machine in &mut self.machines {
+            machine.wake(Some(stall), now + 1);
+        }
+    }
+
+    /// Drives levels and directions `pins` from cycle `now` on.
+    fn drive(&mut self, sys: &mut Sys, pins: [u32; 2], now: u64) {
+        let [out, oe] = pins;
+        let sticky = |kind: usize, pins: u32| {
+            self.machines.iter().filter_map(|machine| machine.sticky[kind]).fold(pins, |pins, write| write.apply(pins))
+        };
+        self.reassert = if [sticky(0, out), sticky(1, oe)] == pins { NEVER } else { now + 1 };
+        let (changed_out, changed_oe) = (out ^ self.shared.out, oe ^ self.shared.oe);
+        if changed_out | changed_oe == 0 {
+            return;
+        }
+        for machine in &mut self.machines {
+            if machine.ahead.is_some_and(|ahead| (ahead.relied_out & changed_out) | (ahead.relied_oe & changed_oe) != 0) {
+                machine.disturb(&self.shared, &sys.clock, now);
+            }
+        }
+        self.shared.out = out;
+        self.shared.oe = oe;
+        self.update_pins(sys);
+    }
+
+    fn update_pins(&self, sys: &mut Sys) {
+        let function = [function::PIO0, function::PIO1][self.index];
+        sys.pins.function_out[function] = self.shared.out & PIN_MASK;
+        sys.pins.function_oe[function] = self.shared.oe & PIN_MASK;
+        sys.pins.refresh();
+    }
+
+    /// Looks ahead from cycle `now` and schedules the next event.
+    fn plan(&mut self, sys: &mut Sys, now: u64) {
+        let horizon = now.max(sys.cycle) + HORIZON_CYCLES;
+        let mut due = self.reassert;
+        let mut unknown = [false; MACHINES];
+        for (machine, unknown) in self.machines.iter_mut().zip(&mut unknown) {
+            match machine.known_next(&self.shared, &sys.clock) {
+                Some(next) => due = due.min(next),
+                None => *unknown = true,
+            }
+        }
+        for (machine, _) in self.machines.iter_mut().zip(unknown).filter(|(_, unknown)| *unknown) {
+            // No further than what another one may change.
+            due = due.min(machine.look_ahead(&self.shared, &sys.clock, due.min(horizon) - 1));
+        }
+        if due != NEVER {
+            due = due.min(horizon);
+        }
+        if due != self.due || due != NEVER {
+            self.due = due;
+            let at = if due == NEVER { NEVER } else { sys.clock.ps_at(due) };
+            sys.schedule(self.event_id(), at);
+        }
+    }
+
+    /// INTR.
+    fn raw_interrupts(&self) -> u32 {
+        let mut raw = u32::from(self.shared.irq & 15) << 8;
+        for (index, machine) in self.machines.iter().enumerate() {
+            raw |= u32::from(!machine.fifos.rx.is_empty()) << index;
+            raw |= u32::from(!machine.fifos.tx.is_full()) << (4 + index);
+        }
+        raw
+    }
+
+    fn interrupt_status(&self, line: usize) -> u32 {
+        (self.raw_interrupts() & self.inte[line]) | self.intf[line]
+    }
+
+    /// Recomputes interrupt and DREQ lines.
+    fn update_lines(&self, sys: &mut Sys) {
+        let (tx, rx, line) = match self.index {
+            0 => (dreq::PIO0_TX0, dreq::PIO0_RX0, irq::PIO0_0),
+            _ => (dreq::PIO1_TX0, dreq::PIO1_RX0, irq::PIO1_0),
+        };
+        for (index, machine) in self.machines.iter().enumerate() {
+            sys.set_dreq(tx + index as u32, !machine.fifos.tx.is_full());
+            sys.set_dreq(rx + index as u32, !machine.fifos.rx.is_empty());
+        }
+        for index in 0..2 {
+            sys.set_irq(line + index as u32, self.interrupt_status(index) != 0);
+        }
+    }
+
+    /// Sets the flags of stalls that go on since FDEBUG was cleared.
+    fn update_fdebug(&mut self, now: u64) {
+        for (index, machine) in self.machines.iter().enumerate() {
+            for (stall, flag) in [(Stall::Tx, FDEBUG_TXSTALL), (Stall::Rx, FDEBUG_RXSTALL)] {
+                if machine.stalls_again(stall, now) {
+                    self.fdebug |= flag << index;
+                }
+            }
+        }
+    }
+
+    fn fstat(&self) -> u32 {
+        let mut stat = 0;
+        for (index, machine) in self.machines.iter().enumerate() {
+            let fifos = &machine.fifos;
+            stat |= (u32::from(fifos.rx.is_full()) | u32::from(fifos.rx.is_empty()) << 8) << index;
+            stat |= (u32::from(fifos.tx.is_full()) << 16 | u32::from(fifos.tx.is_empty()) << 24) << index;
+        }
+        stat
+    }
+
+    fn flevel(&self) -> u32 {
+        self.machines.iter().rev().fold(0, |levels, machine| {
+            (levels << 8) | ((machine.fifos.rx.len() as u32) << 4) | machine.fifos.tx.len() as u32
+        })
+    }
+
+    fn enabled(&self) -> u32 {
+        self.machines.iter().rev().fold(0, |bits, machine| (bits << 1) | u32::from(machine.state.enabled))
+    }
+
+    fn write_ctrl(&mut self, sys: &mut Sys, ctrl: u32, now: u64) {
+        self.disturb_all(sys, now);
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            let bit = |lsb: usize| ctrl & (1 << (lsb + index)) != 0;
+            if bit(4) {
+                machine.restart(now);
+            }
+            if bit(8) {
+                machine.restart_divider(now);
+            }
+            machine.set_enabled(bit(0), now);
+        }
+    }
+
+    fn write_tx(&mut self, sys: &mut Sys, index: usize, word: u32, now: u64) {
+        let machine = &mut self.machines[index];
+        machine.disturb(&self.shared, &sys.clock, now);
+        if machine.fifos.tx.push(word) {
+            machine.wake(Some(Stall::Tx), now + 1);
+            machine.plan_refill(now);
+            self.update_lines(sys);
+        } else {
+            self.fdebug |= FDEBUG_TXOVER << index;
+        }
+    }
+
+    fn read_rx(&mut self, sys: &mut Sys, index: usize) -> u32 {
+        let now = cycle_now(sys);
+        self.update_fdebug(now);
+        let machine = &mut self.machines[index];
+        let Some(word) = machine.fifos.rx.pop() else {
+            self.fdebug |= FDEBUG_RXUNDER << index;
+            return 0;
+        };
+        if machine.state.stall() == Some(Stall::Rx) {
+            machine.wake(Some(Stall::Rx), now + 1);
+        }
+        machine.disturb(&self.shared, &sys.clock, now);
+        self.update_lines(sys);
+        self.plan(sys, now);
+        word
+    }
+
+    fn read_machine(&mut self, sys: &mut Sys, index: usize, register: u32) -> u32 {
+        let now = cycle_now(sys);
+        let machine = &mut self.machines[index];
+        match register {
+            offset::SM_CLKDIV => machine.config.clkdiv,
+            offset::SM_EXECCTRL => machine.config.execctrl | if machine.state.forced.is_some() { EXEC_STALLED } else { 0 },
+            offset::SM_SHIFTCTRL => machine.config.shiftctrl,
+            offset::SM_ADDR | offset::SM_INSTR => {
+                machine.sync(&self.shared, &sys.clock, now);
+                let pc = machine.state.pc;
+                if register == offset::SM_ADDR { pc } else { u32::from(self.shared.memory[pc as usize]) }
+            }
+            _ => machine.config.pinctrl,
+        }
+    }
+
+    fn write_machine(&mut self, sys: &mut Sys, index: usize, register: u32, write: Write, now: u64) {
+        if register == offset::SM_INSTR && self.machines[index].state.force_is_pending() {
+            // Written faster than once per cycle of this model's bus: each instruction still executes.
+            self.step(sys, self.machines[index].next());
+        }
+        let machine = &mut self.machines[index];
+        machine.disturb(&self.shared, &sys.clock, now);
+        let config = machine.config;
+        match register {
+            offset::SM_CLKDIV => machine.set_clkdiv(now, write.apply(config.clkdiv) & CLKDIV_MASK),
+            offset::SM_EXECCTRL => machine.set_execctrl(now, write.apply(config.execctrl)),
+            offset::SM_SHIFTCTRL => {
+                machine.set_shiftctrl(now, write.apply(config.shiftctrl));
+                self.update_lines(sys);
+            }
+            offset::SM_INSTR => {
+                let old = u32::from(self.shared.memory[machine.state.pc as usize]);
+                machine.state.force(write.apply(old) as u16, now);
+            }
+            offset::SM_PINCTRL => machine.set_pinctrl(now, write.apply(config.pinctrl)),
+            _ => {}
+        }
+    }
+
+    fn write_memory(&mut self, sys: &mut Sys, address: usize, write: Write, now: u64) {
+        self.disturb_all(sys, now);
+        // Reads as 0, which is what the aliases modify.
+        let instruction = write.apply(0) as u16;
+        if self.shared.memory[address] == instruction {
+            return;
+        }
+        self.shared.memory[address] = instruction;
+        for machine in &mut self.machines {
+            machine.state.replaced(address as u32);
+            machine.wake(None, now + 1);
+        }
+    }
 }
 
 impl Peripheral for Pio {
@@ -37,30 +412,94 @@ impl Peripheral for Pio {
         ["PIO0", "PIO1"][self.index]
     }
 
-    fn read(&mut self, _sys: &mut Sys, register: u32) -> u32 {
+    fn read(&mut self, sys: &mut Sys, register: u32) -> u32 {
         match register {
-            offset::CTRL => 0,
-            offset::FSTAT => 0x0f00_0f00,
-            // 32 instructions, 4 state machines, 4 words per FIFO.
-            offset::DBG_CFGINFO => 0x0020_0404,
-            offset::SM0_CLKDIV..offset::INTR => match (register - offset::SM0_CLKDIV) % 0x18 {
-                0x00 => 0x0001_0000,
-                0x04 => 0x0001_f000,
-                0x08 => 0x000c_0000,
-                0x14 => 0x1400_0000,
-                _ => 0,
-            },
-            // Every TX FIFO has room.
-            offset::INTR => 0x0000_00f0,
+            offset::CTRL => self.enabled(),
+            offset::FSTAT => self.fstat(),
+            offset::FDEBUG => {
+                self.update_fdebug(cycle_now(sys));
+                self.fdebug
+            }
+            offset::FLEVEL => self.flevel(),
+            offset::RXF0..=offset::RXF3 => self.read_rx(sys, (register - offset::RXF0) as usize / 4),
+            offset::IRQ => u32::from(self.shared.irq),
+            offset::INPUT_SYNC_BYPASS => self.shared.inputs.bypass,
+            offset::DBG_PADOUT => self.shared.out & PIN_MASK,
+            offset::DBG_PADOE => self.shared.oe & PIN_MASK,
+            offset::DBG_CFGINFO => CFGINFO,
+            offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
+                let from_first = register - offset::SM0_CLKDIV;
+                self.read_machine(sys, (from_first / offset::SM_STRIDE) as usize, from_first % offset::SM_STRIDE)
+            }
+            offset::INTR => self.raw_interrupts(),
+            offset::IRQ0_INTE => self.inte[0],
+            offset::IRQ0_INTF => self.intf[0],
+            offset::IRQ0_INTS => self.interrupt_status(0),
+            offset::IRQ1_INTE => self.inte[1],
+            offset::IRQ1_INTF => self.intf[1],
+            offset::IRQ1_INTS => self.interrupt_status(1),
+            // TXF, INSTR_MEM and IRQ_FORCE are write-only.
             _ => 0,
         }
     }
 
     fn write(&mut self, sys: &mut Sys, register: u32, write: Write) {
-        unmodelled(sys, self.name(), register, Some(write.bits));
+        let now = cycle_now(sys);
+        // Whatever is written may end a stall.
+        self.update_fdebug(now);
+        match register {
+            offset::CTRL => {
+                let ctrl = write.apply(self.enabled());
+                self.write_ctrl(sys, ctrl, now);
+            }
+            offset::FDEBUG => {
+                self.fdebug &= !(write.ones() & FDEBUG_BITS);
+                for machine in &mut self.machines {
+                    machine.fdebug_cleared = now;
+                }
+            }
+            offset::TXF0..=offset::TXF3 => self.write_tx(sys, (register - offset::TXF0) as usize / 4, write.apply(0), now),
+            offset::IRQ | offset::IRQ_FORCE => {
+                if register == offset::IRQ {
+                    self.shared.irq &= !(write.ones() as u8);
+                } else {
+                    self.shared.irq |= write.apply(0) as u8;
+                }
+                self.wake(Stall::Irq, now);
+                self.update_lines(sys);
+            }
+            offset::INPUT_SYNC_BYPASS => {
+                self.disturb_all(sys, now);
+                self.shared.inputs.bypass = write.apply(self.shared.inputs.bypass);
+                self.wake(Stall::Input, now);
+            }
+            offset::INSTR_MEM0..=offset::INSTR_MEM31 => {
+                self.write_memory(sys, (register - offset::INSTR_MEM0) as usize / 4, write, now);
+            }
+            offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
+                let from_first = register - offset::SM0_CLKDIV;
+                self.write_machine(sys, (from_first / offset::SM_STRIDE) as usize, from_first % offset::SM_STRIDE, write, now);
+            }
+            offset::IRQ0_INTE | offset::IRQ1_INTE => {
+                let inte = &mut self.inte[usize::from(register == offset::IRQ1_INTE)];
+                *inte = write.apply(*inte) & INT_BITS;
+                self.update_lines(sys);
+            }
+            offset::IRQ0_INTF | offset::IRQ1_INTF => {
+                let intf = &mut self.intf[usize::from(register == offset::IRQ1_INTF)];
+                *intf = write.apply(*intf) & INT_BITS;
+                self.update_lines(sys);
+            }
+            _ => return,
+        }
+        self.plan(sys, now);
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
+    fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.index);
+        self.shared.inputs = Inputs::new(sys.pins.input());
+        sys.cancel(self.event_id());
+        self.update_pins(sys);
+        self.update_lines(sys);
     }
 }

@@ -1,0 +1,205 @@
+//! One of the four state machines as its block runs it: lazily, up to the next thing that somebody else can see.
+
+use super::config::{Config, EXECCTRL_MASK, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
+use super::divider::Divider;
+use super::fifo::Fifos;
+use super::machine::{Effects, Shared, Stall, State, View};
+use crate::time::{NEVER, SysClock};
+
+/// Quiet instructions that one event executes at most.
+const LOOKAHEAD: u32 = 128;
+
+#[derive(Clone, Debug)]
+pub struct Machine {
+    index: u32,
+    pub config: Config,
+    divider: Divider,
+    pub fifos: Fifos,
+    /// True as of some cycle that may be long past; what happened since then is quiet.
+    pub state: State,
+    /// The same at its next event, as long as nothing it depends on changes before.
+    pub ahead: Option<State>,
+    /// Cycle in which autopull takes a word between two OUTs ([`NEVER`]: it waits for none).
+    pub refill: u64,
+    /// OUT_STICKY: the writes to levels and directions that stay asserted.
+    pub sticky: [Option<PinWrite>; 2],
+    /// Cycle of the last write to FDEBUG.
+    pub fdebug_cleared: u64,
+}
+
+impl Machine {
+    pub fn new(index: u32) -> Self {
+        Self {
+            index,
+            config: Config::new(),
+            divider: Divider::new(),
+            fifos: Fifos::joined(false, false),
+            state: State::new(),
+            ahead: None,
+            refill: NEVER,
+            sticky: [None; 2],
+            fdebug_cleared: 0,
+        }
+    }
+
+    fn view<'a>(&'a mut self, shared: &'a Shared, clock: &'a SysClock) -> (View<'a>, &'a mut Fifos, &'a mut State) {
+        let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
+        (view, &mut self.fifos, &mut self.state)
+    }
+
+    /// Cycle of the next try to execute something, as far as it is known.
+    pub fn next(&self) -> u64 {
+        self.ahead.as_ref().unwrap_or(&self.state).next()
+    }
+
+    /// Brings the state up to cycle `now`.
+    pub fn sync(&mut self, shared: &Shared, clock: &SysClock, now: u64) {
+        let (view, fifos, state) = self.view(shared, clock);
+        state.run_quiet(&view, fifos, now, 2 * LOOKAHEAD);
+    }
+
+    /// The same, when something is about to change that the state machine depends on.
+    pub fn disturb(&mut self, shared: &Shared, clock: &SysClock, now: u64) {
+        self.sync(shared, clock, now);
+        self.ahead = None;
+    }
+
+    /// Cycle in which others may see the state machine do something, if that is known without looking ahead.
+    pub fn known_next(&mut self, shared: &Shared, clock: &SysClock) -> Option<u64> {
+        let refill = self.refill;
+        if let Some(ahead) = &self.ahead {
+            return Some(refill.min(ahead.next()));
+        }
+        let (view, fifos, state) = self.view(shared, clock);
+        let next = state.next();
+        (next == NEVER || !state.is_quiet(&view, fifos)).then(|| refill.min(next))
+    }
+
+    /// Looks ahead up to cycle `until`. Returns the cycle of what comes next.
+    pub fn look_ahead(&mut self, shared: &Shared, clock: &SysClock, until: u64) -> u64 {
+        let mut ahead = self.state;
+        ahead.clear_reliance();
+        let (view, fifos, _) = self.view(shared, clock);
+        ahead.run_quiet(&view, fifos, until, LOOKAHEAD);
+        self.ahead = Some(ahead);
+        self.refill.min(ahead.next())
+    }
+
+    /// Does what is due in cycle `now`.
+    pub fn step(&mut self, shared: &Shared, clock: &SysClock, now: u64) -> Effects {
+        let mut effects = Effects::default();
+        if let Some(ahead) = self.ahead
+            && ahead.next() <= now
+        {
+            self.state = ahead;
+            self.ahead = None;
+        }
+        if self.ahead.is_some_and(|ahead| ahead.relied_out | ahead.relied_oe != 0) {
+            // What it side-sets in this very cycle, though without effect, may compete with others' writes.
+            self.sync(shared, clock, now - 1);
+        }
+        if self.state.next() == now || (self.ahead.is_none() && self.state.next() < now) {
+            let (view, fifos, state) = self.view(shared, clock);
+            state.execute(&view, fifos, &mut effects);
+        }
+        if self.refill <= now {
+            self.disturb(shared, clock, now);
+            if self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty() {
+                self.state.refill(&mut self.fifos);
+                effects.fifo = true;
+            }
+            self.refill = NEVER;
+        }
+        for (sticky, written) in self.sticky.iter_mut().zip(effects.written) {
+            if let Some(write) = written {
+                *sticky = (self.config.out_sticky() && write.mask != 0).then_some(write);
+            }
+        }
+        effects
+    }
+
+    /// The TX FIFO or what autopull does changed in cycle `now`: finds the tick in which autopull takes a word.
+    pub fn plan_refill(&mut self, now: u64) {
+        let waits = self.state.enabled && self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty();
+        let tick = self.divider.cycle(self.divider.first_at(now + 1));
+        // An instruction that executes in that tick does it itself.
+        self.refill = if waits && (self.state.forced.is_some() || self.state.flow.next > tick) { tick } else { NEVER };
+    }
+
+    pub fn wake(&mut self, stall: Option<Stall>, cycle: u64) {
+        self.state.wake(stall, &self.divider, cycle);
+    }
+
+    pub fn set_enabled(&mut self, enabled: bool, now: u64) {
+        if enabled {
+            self.state.thaw(&self.divider, now);
+        } else {
+            self.state.freeze(&self.divider, now);
+        }
+        self.plan_refill(now);
+    }
+
+    pub fn restart(&mut self, now: u64) {
+        self.state.restart(&self.divider, now);
+        self.sticky = [None; 2];
+        self.plan_refill(now);
+    }
+
+    /// Changes the divider while the program keeps its distance in ticks to its next instruction.
+    fn retime(&mut self, now: u64, change: impl FnOnce(&mut Divider)) {
+        let (enabled, stall) = (self.state.enabled, self.state.flow.stall);
+        self.state.freeze(&self.divider, now);
+        change(&mut self.divider);
+        if enabled {
+            self.state.thaw(&self.divider, now);
+        }
+        if stall.is_some() {
+            self.state.flow.stall = stall;
+            self.state.flow.next = NEVER;
+        }
+        self.plan_refill(now);
+    }
+
+    pub fn restart_divider(&mut self, now: u64) {
+        self.retime(now, |divider| divider.restart(now));
+    }
+
+    pub fn set_clkdiv(&mut self, now: u64, clkdiv: u32) {
+        self.config.clkdiv = clkdiv;
+        self.retime(now, |divider| divider.set(now, clkdiv));
+    }
+
+    pub fn set_execctrl(&mut self, now: u64, execctrl: u32) {
+        self.config.execctrl = execctrl & EXECCTRL_MASK;
+        if !self.config.out_sticky() {
+            self.sticky = [None; 2];
+        }
+        self.wake(None, now + 1);
+    }
+
+    pub fn set_shiftctrl(&mut self, now: u64, shiftctrl: u32) {
+        if (self.config.shiftctrl ^ shiftctrl) & (FJOIN_TX | FJOIN_RX) != 0 {
+            self.fifos = Fifos::joined(shiftctrl & FJOIN_TX != 0, shiftctrl & FJOIN_RX != 0);
+        }
+        self.config.shiftctrl = shiftctrl & SHIFTCTRL_MASK;
+        self.wake(None, now + 1);
+        self.plan_refill(now);
+    }
+
+    pub fn set_pinctrl(&mut self, now: u64, pinctrl: u32) {
+        self.config.pinctrl = pinctrl;
+        self.wake(None, now + 1);
+    }
+
+    /// The state machine has stalled on `stall` in a tick since FDEBUG was last cleared, and still does in cycle `now`.
+    pub fn stalls_again(&self, stall: Stall, now: u64) -> bool {
+        let holds = match stall {
+            Stall::Tx => self.fifos.tx.is_empty(),
+            _ => self.fifos.rx.is_full(),
+        };
+        let cycle = self.fdebug_cleared + 1;
+        // A forced instruction does not wait for the divider.
+        let retried = if self.state.forced.is_some() { cycle } else { self.divider.cycle(self.divider.first_at(cycle)) };
+        self.state.stall() == Some(stall) && holds && retried <= now
+    }
+}

@@ -1,0 +1,154 @@
+//! Configuration registers of a state machine (datasheet 3.7).
+
+/// A write to some of the 32 GPIOs that PIO can drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PinWrite {
+    pub mask: u32,
+    pub value: u32,
+}
+
+impl PinWrite {
+    /// The `count` least significant bits of `data`, on `base` and the pins above it, wrapping after GPIO31.
+    fn mapped(data: u32, base: u32, count: u32) -> Self {
+        let mask = low_bits(count);
+        Self { mask: mask.rotate_left(base), value: (data & mask).rotate_left(base) }
+    }
+
+    pub fn apply(self, old: u32) -> u32 {
+        (old & !self.mask) | self.value
+    }
+}
+
+/// A mask of the `count` (0 to 32) least significant bits.
+pub fn low_bits(count: u32) -> u32 {
+    u32::MAX.checked_shr(32 - count.min(32)).unwrap_or(0)
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub clkdiv: u32,
+    /// Without EXEC_STALLED.
+    pub execctrl: u32,
+    pub shiftctrl: u32,
+    pub pinctrl: u32,
+}
+
+pub const CLKDIV_MASK: u32 = 0xffff_ff00;
+pub const EXECCTRL_MASK: u32 = 0x7fff_ff9f;
+pub const EXEC_STALLED: u32 = 1 << 31;
+pub const SHIFTCTRL_MASK: u32 = 0xffff_0000;
+pub const FJOIN_RX: u32 = 1 << 31;
+pub const FJOIN_TX: u32 = 1 << 30;
+const SIDE_EN: u32 = 1 << 30;
+const SIDE_PINDIR: u32 = 1 << 29;
+const INLINE_OUT_EN: u32 = 1 << 18;
+const OUT_STICKY: u32 = 1 << 17;
+const STATUS_SEL: u32 = 1 << 4;
+/// Bits of an instruction's delay and side-set field.
+const FIELD_BITS: u32 = 5;
+
+impl Config {
+    pub fn new() -> Self {
+        Self { clkdiv: super::divider::Divider::RESET, execctrl: 0x0001_f000, shiftctrl: 0x000c_0000, pinctrl: 0x1400_0000 }
+    }
+
+    pub fn jmp_pin(&self) -> u32 {
+        (self.execctrl >> 24) & 31
+    }
+
+    pub fn wrap_top(&self) -> u32 {
+        (self.execctrl >> 12) & 31
+    }
+
+    pub fn wrap_bottom(&self) -> u32 {
+        (self.execctrl >> 7) & 31
+    }
+
+    pub fn out_sticky(&self) -> bool {
+        self.execctrl & OUT_STICKY != 0
+    }
+
+    /// Whether INLINE_OUT_EN lets `data` through to the pins.
+    pub fn out_enabled(&self, data: u32) -> bool {
+        self.execctrl & INLINE_OUT_EN == 0 || (data >> ((self.execctrl >> 19) & 31)) & 1 != 0
+    }
+
+    /// MOV's STATUS compares the RX FIFO's level instead of the TX FIFO's.
+    pub fn status_is_rx(&self) -> bool {
+        self.execctrl & STATUS_SEL != 0
+    }
+
+    pub fn status_n(&self) -> usize {
+        (self.execctrl & 15) as usize
+    }
+
+    pub fn autopush(&self) -> bool {
+        self.shiftctrl & (1 << 16) != 0
+    }
+
+    pub fn autopull(&self) -> bool {
+        self.shiftctrl & (1 << 17) != 0
+    }
+
+    pub fn in_shifts_right(&self) -> bool {
+        self.shiftctrl & (1 << 18) != 0
+    }
+
+    pub fn out_shifts_right(&self) -> bool {
+        self.shiftctrl & (1 << 19) != 0
+    }
+
+    /// 1 to 32 bits.
+    pub fn push_threshold(&self) -> u32 {
+        bit_count(self.shiftctrl >> 20)
+    }
+
+    /// 1 to 32 bits.
+    pub fn pull_threshold(&self) -> u32 {
+        bit_count(self.shiftctrl >> 25)
+    }
+
+    pub fn in_base(&self) -> u32 {
+        (self.pinctrl >> 15) & 31
+    }
+
+    pub fn out_write(&self, data: u32) -> PinWrite {
+        PinWrite::mapped(data, self.pinctrl & 31, (self.pinctrl >> 20) & 63)
+    }
+
+    pub fn set_write(&self, data: u32) -> PinWrite {
+        PinWrite::mapped(data, (self.pinctrl >> 5) & 31, ((self.pinctrl >> 26) & 7).min(FIELD_BITS))
+    }
+
+    fn sideset_bits(&self) -> u32 {
+        (self.pinctrl >> 29).min(FIELD_BITS)
+    }
+
+    pub fn side_is_pindirs(&self) -> bool {
+        self.execctrl & SIDE_PINDIR != 0
+    }
+
+    /// What `instruction` side-sets; the mask is empty if it does not.
+    pub fn side_write(&self, instruction: u16) -> PinWrite {
+        let field = u32::from(instruction >> 8) & 31;
+        let bits = self.sideset_bits();
+        let optional = bits != 0 && self.execctrl & SIDE_EN != 0;
+        if optional && field & 16 == 0 {
+            return PinWrite::default();
+        }
+        PinWrite::mapped(field >> (FIELD_BITS - bits), (self.pinctrl >> 10) & 31, bits - u32::from(optional))
+    }
+
+    /// Idle ticks after `instruction`.
+    pub fn delay(&self, instruction: u16) -> u64 {
+        u64::from(instruction >> 8) & u64::from(low_bits(FIELD_BITS - self.sideset_bits()))
+    }
+}
+
+/// Five bits that count from 1 to 32.
+pub fn bit_count(field: u32) -> u32 {
+    match field & 31 {
+        0 => 32,
+        n => n,
+    }
+}

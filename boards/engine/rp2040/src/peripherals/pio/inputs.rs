@@ -1,0 +1,71 @@
+//! GPIO inputs of a PIO block with their synchronisers (datasheet 3.5.6.3).
+
+use crate::time::{PS_PER_SECOND, Ps, SysClock};
+
+/// Changes that are kept. The synchroniser needs those of two cycles; more edges than this in two cycles are the world's
+/// own glitches.
+const KEPT: usize = 8;
+/// Flip-flops of the synchroniser.
+const SYNC_CYCLES: u64 = 2;
+
+/// Levels of all GPIOs over the last changes.
+///
+/// A pin that changes at an edge of clk_sys is caught by the flip-flop behind it at the next edge, so an instruction sees
+/// the levels of strictly before its own edge (bypassed) or strictly before the edge two cycles earlier (synchronised).
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    changes: [(Ps, u32); KEPT],
+    newest: usize,
+    /// INPUT_SYNC_BYPASS.
+    pub bypass: u32,
+}
+
+impl Inputs {
+    pub fn new(levels: u32) -> Self {
+        Self { changes: [(0, levels); KEPT], newest: 0, bypass: 0 }
+    }
+
+    pub fn levels(&self) -> u32 {
+        self.changes[self.newest].1
+    }
+
+    pub fn change(&mut self, at: Ps, levels: u32) {
+        if self.changes[self.newest].0 != at {
+            self.newest = (self.newest + 1) % KEPT;
+        }
+        self.changes[self.newest] = (at, levels);
+    }
+
+    fn before(&self, time: Ps) -> u32 {
+        for age in 0..KEPT {
+            let (at, levels) = self.changes[(self.newest + KEPT - age) % KEPT];
+            if at < time {
+                return levels;
+            }
+        }
+        self.changes[(self.newest + 1) % KEPT].1
+    }
+
+    fn synchronised_edge(&self, clock: &SysClock, cycle: u64) -> Ps {
+        clock.ps_at(cycle).saturating_sub((SYNC_CYCLES * PS_PER_SECOND).div_ceil(clock.hz()))
+    }
+
+    /// What an instruction whose effects appear at the start of `cycle` sees.
+    pub fn sample(&self, clock: &SysClock, cycle: u64) -> u32 {
+        let synchronised = self.before(self.synchronised_edge(clock, cycle));
+        if self.bypass == 0 {
+            return synchronised;
+        }
+        (synchronised & !self.bypass) | (self.before(clock.ps_at(cycle)) & self.bypass)
+    }
+
+    /// No change is still on its way through the synchronisers.
+    pub fn settled(&self, clock: &SysClock, cycle: u64) -> bool {
+        self.changes[self.newest].0 < self.synchronised_edge(clock, cycle)
+    }
+
+    /// First cycle whose instructions may see a change at `at`; they may have to look again until it has [`Self::settled`].
+    pub fn visible_from(&self, clock: &SysClock, at: Ps) -> u64 {
+        clock.cycle_at(at + 1) + if self.bypass == 0 { SYNC_CYCLES } else { 0 }
+    }
+}
