@@ -37,4 +37,6 @@ pub struct BoardConfig {
     pub capture: Option<PathBuf>,
     /// Count the wait states of XIP cache misses.
     pub xip_miss_cost: bool,
+    /// Time SPI frames by their edges, with the PL022's pauses between them.
+    pub spi_edge_timing: bool,
 }

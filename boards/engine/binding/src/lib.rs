@@ -5,6 +5,7 @@ mod config;
 mod machine;
 mod py_app;
 mod py_config;
+mod py_cpu;
 mod py_machine;
 mod py_trace;
 mod py_w5500;
@@ -19,6 +20,7 @@ pyo3::create_exception!(_engine, EngineError, pyo3::exceptions::PyRuntimeError, 
 fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add_class::<py_machine::PyMachine>()?;
+    m.add_class::<py_cpu::PyCpuBench>()?;
     m.add_class::<py_w5500::PyW5500Lan>()?;
     m.add_function(wrap_pyfunction!(py_w5500::register_name, m)?)?;
     Ok(())

@@ -54,6 +54,7 @@ impl Machine {
         let mut chip = Chip::new(&chip_config, Box::new(wiring));
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         let bus = &mut chip.bus;
+        bus.sys.spi_edge_timing = config.spi_edge_timing;
         if let Some(wiring) = bus.world.as_any().downcast_mut::<Wiring>() {
             wiring.start(&mut bus.sys);
         }

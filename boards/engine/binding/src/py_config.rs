@@ -122,6 +122,7 @@ impl BoardConfig {
             usb,
             capture: None,
             xip_miss_cost: true,
+            spi_edge_timing: true,
         };
         for (key, value) in dict.iter() {
             let key: String = key.extract()?;
@@ -138,6 +139,7 @@ impl BoardConfig {
                 "rstn_pin" => config.pins.rstn = pin(&key, &value)?,
                 "intn_pin" => config.pins.intn = pin(&key, &value)?,
                 "capture" => config.capture = value.extract()?,
+                "spi_edge_timing" => config.spi_edge_timing = value.extract()?,
                 "xip_miss_cost" => config.xip_miss_cost = value.extract()?,
                 "console_open_after_us" => config.usb.console.open_after_us = value.extract()?,
                 "storage" => config.usb.storage.enabled = value.extract()?,
