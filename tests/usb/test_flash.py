@@ -1,0 +1,146 @@
+"""Into the boot loader, programming, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from boards import Deadline, DeadlineExceeded, FlashFailed
+from boards.usb import volume as volume_module
+from boards.usb.bootloader import enter_bootloader
+from boards.usb.flash import flash
+from boards.usb.volume import NotOurVolume, wait_volume, write_file, write_until_gone
+from tests.usb.conftest import CIRCUITPYTHON, MICROPYTHON, link_to, small_image
+from tests.usb.fake_board import FakeBoard
+
+Boards = Callable[..., FakeBoard]
+
+
+@pytest.mark.parametrize("before", ["micropython", "circuitpython", None])
+def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_path: Path, before: str | None) -> None:
+    board = boards(runtime=before)
+    image = small_image(tmp_path, MICROPYTHON)
+    found = flash(link_to(board), image, deadline)
+    assert (str(found.family), found.version) == ("micropython", "1.26.0")
+    assert board.flashed == image.read_bytes()
+    assert board.devices()[0].pid == 5
+
+
+def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
+    board = boards(runtime=None, becomes="micropython")
+    with pytest.raises(FlashFailed, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
+        flash(link_to(board), small_image(tmp_path, CIRCUITPYTHON), deadline)
+
+
+def test_a_drive_that_ignores_the_image(
+    boards: Boards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: Deadline
+) -> None:
+    monkeypatch.setattr("boards.usb.flash._GONE_S", 0.2)
+    board = boards(runtime=None, accepts_images=False)
+    with pytest.raises(
+        FlashFailed, match=r"still waiting for the boot loader to start the image after 0.2 s; the drive"
+    ):
+        flash(link_to(board), small_image(tmp_path, MICROPYTHON), deadline)
+
+
+def test_what_is_no_image_reaches_no_board(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
+    board = boards()
+    bad = tmp_path / "bad.uf2"
+    bad.write_bytes(b"not a UF2")
+    with pytest.raises(FlashFailed, match=r"bad.uf2: is not a UF2 file"):
+        flash(link_to(board), bad, deadline)
+    assert board.typed == b"" and board.flashed is None
+
+
+def test_a_full_drive_is_named(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(volume_module, "write_file", full)
+    with pytest.raises(FlashFailed, match=r"does not take image.uf2: No space left on device"):
+        flash(link_to(boards(runtime=None)), small_image(tmp_path, MICROPYTHON), deadline)
+
+
+def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_REPL_S", "_TOUCH_S"):
+        monkeypatch.setattr(f"boards.usb.bootloader.{name}", 0.1)
+    board = boards(deaf_to=1_000_000)
+    log: list[str] = []
+    link = link_to(board, log)
+    asked: list[float] = []
+
+    def ask(seconds: float) -> None:
+        asked.append(seconds)
+        board.press_bootsel()
+
+    link.ask_bootsel = ask
+    found = enter_bootloader(link, Deadline(30, "test"))
+    assert found.pid == 3 and len(asked) == 1 and 0 < asked[0] < 30
+    assert any(line.startswith("boot loader: REPL: ") for line in log)
+    assert any(line.startswith("fake board: hold BOOTSEL while plugging it in, within ") for line in log)
+
+
+def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_REPL_S", "_TOUCH_S"):
+        monkeypatch.setattr(f"boards.usb.bootloader.{name}", 0.1)
+    link = link_to(boards(deaf_to=1_000_000))
+    with pytest.raises(DeadlineExceeded, match=r"tried: REPL, 1200-baud touch, picotool, power; hold BOOTSEL"):
+        enter_bootloader(link, Deadline(1, "test"))
+
+
+def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_REPL_S", "_TOUCH_S"):
+        monkeypatch.setattr(f"boards.usb.bootloader.{name}", 0.1)
+    board = boards(deaf_to=1_000_000)
+
+    class Hand:
+        def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
+            assert bootsel and not measured
+            board.press_bootsel()
+
+    assert enter_bootloader(link_to(board, power=Hand()), Deadline(10, "test")).pid == 3
+
+
+@pytest.mark.parametrize("text", ["Board-ID: RPI-RP2350\n", "Board-ID: FEATHER\n"])
+def test_another_chips_drive_is_not_written_to(boards: Boards, deadline: Deadline, text: str, tmp_path: Path) -> None:
+    board = boards(runtime=None)
+    (board.volume / "INFO_UF2.TXT").write_text(text)
+    with pytest.raises(NotOurVolume, match=r"not RPI-RP2; not written to"):
+        flash(link_to(board), small_image(tmp_path, MICROPYTHON), deadline)
+    assert [path.name for path in board.volume.iterdir()] == ["INFO_UF2.TXT"]
+
+
+def test_another_boards_circuitpython_is_not_written_to(boards: Boards, deadline: Deadline) -> None:
+    board = boards(runtime="circuitpython")
+    link = link_to(board)
+    link.device()
+    (board.root / "boot_out.txt").write_text("Board ID:wiznet_w5500_evb_pico\nUID:E600000000000001\n")
+    with pytest.raises(NotOurVolume, match="is of board E600000000000001, not E6605838833A552C; not written to"):
+        wait_volume(link, "circuitpython", deadline)
+
+
+def test_a_drive_that_vanishes_under_the_copy_is_no_fault(tmp_path: Path, deadline: Deadline) -> None:
+    write_until_gone(tmp_path / "gone" / "firmware.uf2", b"x", deadline, "it")
+
+
+def test_a_copy_that_fails_on_a_drive_that_stays_is_one(tmp_path: Path, deadline: Deadline) -> None:
+    (tmp_path / "INFO_UF2.TXT").write_text("Board-ID: RPI-RP2\n")
+    (tmp_path / "firmware.uf2").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_until_gone(tmp_path / "firmware.uf2", b"x", deadline, "it")
+
+
+def test_a_stuck_drive_ends_at_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    release = threading.Event()
+    monkeypatch.setattr("os.fsync", lambda fd: release.wait(10))
+    with pytest.raises(DeadlineExceeded, match="still waiting for board to take it"):
+        write_file(tmp_path / "a", b"x", Deadline(0.1, "test"), "board to take it")
+    release.set()

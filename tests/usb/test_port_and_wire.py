@@ -1,0 +1,125 @@
+"""Opening ports alone, and waits on them that end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import serial
+
+from boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
+from boards.usb import port as port_module
+from boards.usb.port import holders, open_port, permission_fix
+from boards.usb.wire import Wire
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, str]]:
+    """A pseudo-terminal: the far end, and the path of the near one."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    yield master, os.ttyname(slave)
+    for fd in (master, slave):
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+def opened(path: str) -> serial.Serial:
+    return open_port(path, "board", Deadline(5, "test"), settle_s=0.01)
+
+
+def test_a_second_opening_is_refused(terminal: tuple[int, str]) -> None:
+    first = opened(terminal[1])
+    with pytest.raises(BoardUnavailable, match=r"board: /dev/\S+ is in use by another program; close it"):
+        opened(terminal[1])
+    first.close()
+    opened(terminal[1]).close()
+
+
+def test_a_port_that_a_program_holds_without_locking_is_left_alone(terminal: tuple[int, str]) -> None:
+    code = (
+        f"import os, sys; os.open({terminal[1]!r}, os.O_RDWR | os.O_NOCTTY)\n"
+        "print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None and program.stdout.readline() == "open\n"
+        assert program.pid in [pid for pid, _ in holders(terminal[1])]
+        with pytest.raises(BoardUnavailable, match=rf"is in use by python\S* \(process {program.pid}\); close it"):
+            opened(terminal[1])
+        port = open_port(terminal[1], "board", Deadline(5, "t"), provider_pid=program.pid)
+        port.close()
+        program.communicate("")
+
+
+def test_no_port_says_so() -> None:
+    with pytest.raises(BoardUnavailable, match="/dev/ttyACM99 is not there; plug the board in"):
+        opened("/dev/ttyACM99")
+
+
+def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(url: str, keep_input: bool) -> serial.Serial:
+        raise serial.SerialException(errno.EACCES, "could not open port")
+
+    monkeypatch.setattr(port_module, "_open", refused)
+    node = tmp_path / "ttyACM0"
+    node.touch()
+    with pytest.raises(BoardUnavailable, match=r"no permission to open \S+; join its group .*or add this udev rule"):
+        opened(str(node))
+    assert "60-portbench.rules" in permission_fix("/dev/gone")
+
+
+def test_output_from_before_the_opening_can_be_kept(terminal: tuple[int, str]) -> None:
+    os.write(terminal[0], b"early")
+    port = open_port(terminal[1], "board", Deadline(5, "t"), keep_input=True)
+    wire = Wire(port, "board")
+    wire.until(Deadline(5, "test"), "it")
+    assert wire.read(5) == b"early"
+    wire.close()
+
+
+def test_reading_waits_until_the_deadline_and_says_for_what(terminal: tuple[int, str]) -> None:
+    wire = Wire(opened(terminal[1]), "board")
+    wire.until(Deadline(0.1, "row 1"), "a prompt")
+    os.write(terminal[0], b"ab")
+    with pytest.raises(DeadlineExceeded, match=r"row 1: still waiting for a prompt after 0.1 s"):
+        wire.read(3)
+    wire.until(Deadline(1, "row 1"), "a prompt")
+    assert wire.read(2) == b"ab"
+    wire.close()
+
+
+def test_a_port_that_goes_away_is_a_lost_console(terminal: tuple[int, str]) -> None:
+    wire = Wire(opened(terminal[1]), "board")
+    wire.until(Deadline(5, "test"), "a prompt")
+    os.close(terminal[0])
+    with pytest.raises(ConsoleLost, match="board: its console went away while waiting for a prompt"):
+        wire.read(1)
+    wire.close()
+
+
+def test_writing_to_a_board_that_takes_nothing_ends(terminal: tuple[int, str]) -> None:
+    wire = Wire(opened(terminal[1]), "board")
+    wire.until(Deadline(0.2, "test"), "it")
+    with pytest.raises(DeadlineExceeded, match="board to take what was typed"):
+        wire.write(b"x" * 1_000_000)
+    wire.close()
+
+
+def test_the_watcher_is_asked_while_waiting(terminal: tuple[int, str]) -> None:
+    def watch() -> None:
+        raise BoardError("the board stands still")
+
+    wire = Wire(opened(terminal[1]), "board", watch)
+    wire.until(Deadline(5, "test"), "it")
+    with pytest.raises(BoardError, match="stands still"):
+        wire.read(1)
+    wire.close()
