@@ -61,6 +61,8 @@ class BoardProcess:
         self._volume: VolumeFolder | None = None
         self._automount = True
         self._generation = 0
+        self._earlier_generations = 0
+        self._bootsel = False
         self._baud = 0
         self._next_sync_s = 0.0
         self._closing = False
@@ -92,6 +94,22 @@ class BoardProcess:
         if not self._config.bridge:
             self._machine.listen(self._config.server_port, self._server)
 
+    def _power_up(self, bootsel: bool) -> None:
+        """Restart everything at simulated time 0."""
+        self._drop_port()
+        self._drop_volume()
+        # The machine counts from the start again; a PC does not.
+        self._earlier_generations += self._machine.usb()["generation"]
+        self._machine.power_cycle(bootsel)
+        self._bootsel = bootsel
+        self._fault = None
+        self._finished = None
+        self._generation = 0
+        self._watch = Console()
+        self._run_started_s = time.monotonic()
+        self._pacer.restart()
+        self._start_lan()
+
     def _step(self) -> None:
         self._serve_requests(0.0)
         if self._fault is not None:
@@ -106,6 +124,9 @@ class BoardProcess:
             return
         if stop.startswith("reset"):
             self._log(stop)
+            if self._bootsel:
+                # Whoever held the button to get into the boot loader lets go, or the image would never start.
+                self._power_up(bootsel=False)
             # The run that nothing of the host's was to disturb is over.
             self._automount = True
         self._look_at_usb()
@@ -232,7 +253,7 @@ class BoardProcess:
                 name=self._name,
                 pid=os.getpid(),
                 definition=self._definition.id,
-                generation=usb["generation"],
+                generation=self._earlier_generations + usb["generation"],
                 usb_vid=usb.get("vid"),
                 usb_pid=usb.get("pid"),
                 serial_number=usb.get("serial"),
@@ -276,18 +297,9 @@ class BoardProcess:
             changes["faults"] = LanFaults(**{**faults, "down_us": tuple(map(tuple, faults.get("down_us", ())))})
         self._config = replace(self._config, **changes)
         self._machine.configure(self._config.settings(self._definition))
-        self._drop_port()
-        self._drop_volume()
-        self._machine.power_cycle(bool(request.arguments.get("bootsel")))
-        self._fault = None
-        self._finished = None
-        self._generation = 0
+        self._power_up(bool(request.arguments.get("bootsel")))
         self._automount = not measured
-        self._watch = Console()
-        self._run_started_s = time.monotonic()
-        self._pacer.restart()
         self._pacer.flat_out = measured and not self._config.bridge
-        self._start_lan()
         if request.arguments.get("trace"):
             self._machine.trace_start(**request.arguments["trace"])
         if request.arguments.get("spi_log"):
