@@ -6,12 +6,12 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import serial
 
 from boards.errors import BoardUnavailable, DeadlineExceeded
 from boards.timing import Deadline
+from boards.usb.remote_port import remote_port
 
 _BAUD = 115200
 SETTLE_S = 5.0
@@ -58,10 +58,10 @@ def open_port(
 
 
 def _open(url: str, keep_input: bool) -> serial.Serial:
-    settings: dict[str, Any] = {"baudrate": _BAUD, "timeout": 0, "do_not_open": True}
-    if "://" not in url:
-        settings["exclusive"] = True
-    port = serial.serial_for_url(url, **settings)
+    if "://" in url:
+        port = remote_port(url, _BAUD)
+    else:
+        port = serial.serial_for_url(url, baudrate=_BAUD, timeout=0, exclusive=True, do_not_open=True)
     if keep_input and hasattr(port, "_reset_input_buffer"):
         port._reset_input_buffer = lambda: None
     port.open()

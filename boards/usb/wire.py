@@ -15,10 +15,14 @@ _LOOK_S = 0.05
 """Longest time in one system call, so that a watcher is asked and a vanished port noticed."""
 
 
+class PortLost(ConsoleLost):
+    """The port itself went away, whatever the client on the board does."""
+
+
 class Wire:
     """Wraps an open port. `watch` is called while waiting and may raise what it sees of the board.
 
-    Raises DeadlineExceeded at the deadline that was set last, ConsoleLost when the port goes away.
+    Raises DeadlineExceeded at the deadline that was set last, PortLost when the port goes away.
     """
 
     def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
@@ -111,5 +115,5 @@ class Wire:
         if any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
             raise OSError("the port has hung up")
 
-    def _lost(self, error: OSError) -> ConsoleLost:
-        return ConsoleLost(f"{self._name}: its console went away while waiting for {self._waiting_for}: {error}")
+    def _lost(self, error: OSError) -> PortLost:
+        return PortLost(f"{self._name}: its console went away while waiting for {self._waiting_for}: {error}")
