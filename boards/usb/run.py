@@ -61,13 +61,13 @@ def read_result(repl: Repl, console: Console, deadline: Deadline, *, nudge: bool
     while console.result is None:
         data = repl.wire.read_some(_LOOK_S)
         if data:
+            nudge = False
             console.feed(data)
         elif _has_ended(console):
             _ask(repl, console, deadline)
         elif nudge and time.monotonic() - opened_s > _SILENT_S:
             nudge = False
-            if not console.lines:
-                repl.wire.write(b"\r")
+            repl.wire.write(b"\r")
         deadline.check("the client's result line")
 
 
