@@ -1,0 +1,105 @@
+"""`RemoteBoard`: what can be done through a console alone, behind an RFC 2217 server or a plain socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from boards.board import Deployment, Progress, RunOutput
+from boards.console import Console
+from boards.definition import BoardDefinition
+from boards.errors import BoardUnavailable, DeadlineExceeded, DeployFailed, FlashFailed
+from boards.timing import Deadline
+from boards.usb.board import UsbBoard
+from boards.usb.run import hard_reset, read_result
+from boards.usb.wire import PortLost
+from firmware import uf2
+
+ASK_BANNER = "import sys; print(sys.version)"
+"""`3.4.0; MicroPython v1.26.0 on 2025-08-09`: the language's version, then the build's banner (`py/modsys.c`)."""
+
+_RESTART_S = 5.0
+"""What a server gets to notice that the board's port went away; some keep the connection open and never tell."""
+_AWAY_S = 30.0
+"""How long a restarting board and its server may refuse connections."""
+
+
+class RemoteBoard(UsbBoard):
+    """A board whose console is `device`, `rfc2217://HOST:PORT` or `socket://HOST:PORT`.
+
+    MicroPython's files go through the console as mpremote's do. Nothing can be flashed through it: `flash` accepts an
+    image that the board runs already. Raises BoardUnavailable.
+    """
+
+    def __init__(self, definition: BoardDefinition, *, device: str, **settings: Any) -> None:
+        if settings.get("deployer") == "rshell":
+            raise BoardUnavailable(f"{device}: rshell knows no network ports; use --deploy mpremote")
+        super().__init__(definition, device=device, **settings)
+
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        """Raises FlashFailed unless the banner that the board runs with, build and date included, is in the image."""
+        self._drop_repl()
+        try:
+            content = uf2.read(image, family_id=self.definition.uf2_family).ranges()
+        except uf2.Uf2Error as error:
+            raise FlashFailed(f"{self.name}: {error}") from error
+        answer = self._session(deadline).execute(ASK_BANNER, deadline, f"{self.name} to say what it is")
+        banner = answer.partition("; ")[2].strip()
+        if not banner or not any(banner.encode() in each for each in content.values()):
+            raise FlashFailed(
+                f"{self.name}: it runs {banner or answer.strip()!r}, which {image.name} does not hold, and nothing can"
+                " be flashed through a console; flash it where the board is plugged in"
+            )
+        self.link.log(f"flash: nothing can be flashed through a console; it runs {banner} of {image.name} already")
+        self._image = None
+
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        if deployment.family in ("circuitpython", "native"):
+            way = "its drive" if deployment.family == "circuitpython" else "its boot loader"
+            raise DeployFailed(
+                f"{self.name}: {deployment.family} needs {way}, and only its console is here; run it where it is"
+                " plugged in"
+            )
+        super().deploy(deployment, deadline)
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        if self._deployment is None:
+            raise DeployFailed(f"{self.name}: nothing was deployed to run")
+        self._drop_repl()
+        self._console = Console(progress)
+        self._restart(deadline)
+        self._read(deadline)
+        return RunOutput(result=self._console.result, console=list(self._console.lines))
+
+    def reset(self, deadline: Deadline) -> None:
+        self._drop_repl()
+        self._restart(deadline)
+
+    def _restart(self, deadline: Deadline) -> None:
+        if self.link.power is not None:
+            self.link.power.cycle(deadline)
+            return
+        try:
+            hard_reset(self.link, deadline.part(_RESTART_S, f"{self.name}: restart"))
+        except DeadlineExceeded:
+            deadline.check(f"{self.name} to restart")
+            self.link.log("restart: the server kept the connection")
+
+    def _read(self, deadline: Deadline) -> None:
+        """The result, through as many connections as it takes: servers close theirs when the board's port goes."""
+        away: Deadline | None = None
+        while self._console.result is None:
+            away = away or deadline.part(_AWAY_S, f"{self.name}: restart")
+            lines = len(self._console.lines)
+            try:
+                repl = self.link.open_repl(away, keep_input=True)
+                try:
+                    read_result(repl, self._console, deadline, nudge=True)
+                finally:
+                    repl.close()
+            except (PortLost, BoardUnavailable) as error:
+                if away.expired or deadline.expired:
+                    raise
+                self.link.log(f"run: {error}; connecting again")
+            if len(self._console.lines) > lines:
+                away = None
