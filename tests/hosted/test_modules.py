@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -83,7 +84,12 @@ def test_needs_the_lock(setup: Setup) -> None:
     spi = setup.spi()
     assert not spi.try_lock()
     spi.unlock()
-    for use in (lambda: spi.write(b"x"), lambda: spi.readinto(bytearray(1)), lambda: spi.configure(baudrate=1)):
+    uses: list[Callable[[], object]] = [
+        lambda: spi.write(b"x"),
+        lambda: spi.readinto(bytearray(1)),
+        lambda: spi.configure(baudrate=1),
+    ]
+    for use in uses:
         with pytest.raises(RuntimeError, match="requires lock"):
             use()
     with spi:
