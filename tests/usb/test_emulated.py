@@ -1,0 +1,243 @@
+"""Real firmware on emulated boards, driven through exactly what a real board gives: a serial port and a drive.
+
+Images that cannot be had skip their tests, with the command that would provide them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from boards import Deadline, Deployment, RunOutput
+from boards.emulated import EmulatedBoard
+from boards.emulated.registry import RUNTIME_DIR_VARIABLE
+from boards.usb import UsbBoard, listing
+from boards.usb.emulated_bus import EmulatedBus
+from boards.usb.link import Link
+from clients import ClientConfig, DeploymentError, build_deployment
+from firmware import catalogue
+from firmware.images import ImageError, ImageStore, ImageUnavailable
+from tests.usb.conftest import DEFINITION
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("boards._engine") is None,
+    reason="the emulated board's engine is not built; run: make build",
+)
+MESSAGES = 20
+DEAF = b"""
+import time
+while True:
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+"""
+
+Image = Callable[[str], Path]
+
+
+def within(seconds: float = 60) -> Deadline:
+    return Deadline(seconds, "test")
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    entries = {entry.id: entry for entry in catalogue.load()}
+
+    def path(entry_id: str) -> Path:
+        try:
+            found = ImageStore([entries[entry_id]]).obtain(entries[entry_id])
+        except (ImageError, ImageUnavailable) as error:
+            pytest.skip(str(error))
+        assert found.path is not None
+        return found.path
+
+    return path
+
+
+@pytest.fixture
+def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedBoard]:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    with EmulatedBoard(DEFINITION) as made:
+        yield made
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
+    assert board.own_network is not None
+    config = ClientConfig(board.own_network.server, board.own_network.port, MESSAGES)
+    try:
+        return build_deployment(family, version, config)
+    except DeploymentError as error:
+        pytest.skip(str(error))
+
+
+def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -> RunOutput:
+    board.flash(image, within())
+    board.wait_console(within())
+    assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
+    board.deploy(client(board, family, version), within())
+    return board.run(within())
+
+
+def same_run(one: RunOutput, two: RunOutput) -> bool:
+    assert one.sim is not None and two.sim is not None
+    return (one.result, one.sessions, one.sim["flash_sha256"], one.sim["counters"]) == (
+        two.result,
+        two.sessions,
+        two.sim["flash_sha256"],
+        two.sim["counters"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "family", "version"),
+    [
+        ("micropython-1.26.0", "micropython", ""),
+        ("wiznet-hardwired", "wiznet", ""),
+        ("circuitpython-9.1.4", "circuitpython", "9.1.4"),
+    ],
+)
+def test_from_a_blank_board_to_a_result_and_again_the_same(
+    board: EmulatedBoard,
+    image: Image,
+    tmp_path: Path,
+    entry: str,
+    family: str,
+    version: str,
+) -> None:
+    first = measure(board, image(entry), family, version)
+    assert first.result is not None and first.result["messages"] == MESSAGES
+    assert len(first.result["round_trip_us"]) == MESSAGES
+    assert [session.messages for session in first.sessions] == [MESSAGES]
+    assert same_run(first, board.run(within()))
+    with EmulatedBoard(DEFINITION) as other:
+        assert same_run(first, measure(other, image(entry), family, version))
+
+
+def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
+    board.flash(image("portbench-native"), within())
+    board.deploy(Deployment({}, "native"), within())
+    output = board.run(within())
+    assert output.result is None
+    (session,) = output.sessions
+    assert session.report is not None and session.report["messages"] == session.messages == 1000
+
+
+def test_from_runtime_to_runtime(board: EmulatedBoard, image: Image) -> None:
+    for entry in ("micropython-1.26.0", "circuitpython-9.1.4", "wiznet-hardwired"):
+        board.flash(image(entry), within())
+        board.wait_console(within())
+        assert entry.startswith("circuitpython") == (board.identify(within()).family == "circuitpython")
+
+
+@pytest.mark.parametrize(
+    ("entry", "family", "script"),
+    [("micropython-1.26.0", "micropython", "main.py"), ("circuitpython-9.1.4", "circuitpython", "code.py")],
+)
+def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
+    board: EmulatedBoard, image: Image, entry: str, family: str, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MicroPython's needs a hand on the power, CircuitPython's takes the 1200-baud touch."""
+    monkeypatch.setattr("boards.usb.bootloader._REPL_S", 3)
+    log: list[str] = []
+    board.flash(image(entry), within())
+    board.wait_console(within())
+    board.deploy(Deployment({script: DEAF}, family), within())
+    board.reset(within())
+    board.link.wait_port(within())
+    board.link.log = log.append
+    board.flash(image(entry), within())
+    assert f"boot loader: by {'power' if family == 'micropython' else '1200-baud touch'}" in log
+
+
+def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image) -> None:
+    """As on silicon: found on the bus, restarted by its own command, followed to its new port."""
+    board.flash(image("micropython-1.26.0"), within())
+    board.wait_console(within())
+    script = client(board, "micropython")
+    board.link.power = None
+    board._drop_repl()
+    assert board._lock is not None
+    board._lock.release()
+    serial_number = board.link.wait_port(within()).own_serial
+    with UsbBoard(DEFINITION, device=f"id:{serial_number}", bus=EmulatedBus(), poll_s=0.02) as other:
+        assert other.where == "emulated"
+        before = other.link.wait_port(within())
+        other.deploy(script, within())
+        output = other.run(within())
+        assert output.result is not None and output.result["messages"] == MESSAGES
+        assert other.link.wait_port(within()).enumeration != before.enumeration
+
+
+def tool(*command: str) -> str:
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_mpremote_and_rshell_themselves(board: EmulatedBoard, image: Image, tmp_path: Path) -> None:
+    board.flash(image("micropython-1.26.0"), within())
+    link: Link = board.link
+    port = link.wait_port(within()).port
+    assert port is not None
+    script = tmp_path / "hello.py"
+    script.write_text("print('hello')\n")
+    mpremote = ("mpremote", "connect", port)
+    assert tool(*mpremote, "exec", "print(6 * 7)") == "42\n"
+    assert tool(*mpremote, "run", str(script)) == "hello\n"
+    tool(*mpremote, "cp", str(script), ":")
+    assert "hello.py" in tool(*mpremote, "ls")
+    tool(*mpremote, "cp", ":hello.py", str(tmp_path / "back.py"))
+    assert (tmp_path / "back.py").read_bytes() == script.read_bytes()
+
+    rshell = ("rshell.main", "--quiet", "--nocolor", "-p", port)
+    tool(*rshell, "cp", str(script), "/pyboard/again.py")
+    assert "again.py" in tool(*rshell, "ls", "/pyboard")
+
+    before = link.wait_port(within())
+    tool(*mpremote, "reset")
+    after = link.wait_port(within(), after=before)
+    assert after.port is not None
+    tool("mpremote", "connect", after.port, "bootloader")
+    link.wait_device(lambda device: device.volume is not None, within(), "the boot loader's drive")
+
+
+def test_rshell_deploys(board: EmulatedBoard, image: Image) -> None:
+    board._deployer = "rshell"
+    output = measure(board, image("micropython-1.26.0"), "micropython")
+    assert output.result is not None and output.result["messages"] == MESSAGES
+
+
+def test_the_listing_shows_it(board: EmulatedBoard, image: Image) -> None:
+    (found,) = listing(EmulatedBus())
+    assert (found.state, found.board_id, found.device.emulated) == ("bootloader", "RPI-RP2", True)
+    board.flash(image("micropython-1.26.0"), within())
+    board.wait_console(within())
+    (found,) = listing(EmulatedBus())
+    assert (found.state, found.runtime, found.version) == ("console", "micropython", "1.26.0")
+
+
+def test_the_process_ends_with_its_owner(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from boards import board_definition; from boards.emulated import EmulatedBoard\n"
+        "board = EmulatedBoard(board_definition('W5500_EVB_PICO')); print(board._process.pid, flush=True)\n"
+        "sys.stdin.read(); os._exit(9)"
+    )
+    environment = os.environ | {RUNTIME_DIR_VARIABLE: str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as owner:
+        assert owner.stdout is not None
+        child = psutil.Process(int(owner.stdout.readline()))
+        owner.communicate("")
+    child.wait(10)
+    assert list(tmp_path.iterdir()) == []
