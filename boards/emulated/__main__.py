@@ -10,6 +10,7 @@ from pathlib import Path
 
 from boards.definition import board_definition
 from boards.emulated.config import EmulatedConfig, LanFaults
+from boards.emulated.faults import Fault
 from boards.emulated.process import BoardProcess
 from boards.emulated.registry import runtime_dir
 from boards.errors import BoardError
@@ -31,6 +32,7 @@ def main() -> int:
         settings = json.loads(arguments.config)
         if "faults" in settings:
             settings["faults"] = LanFaults(**settings["faults"])
+        settings["board_faults"] = tuple(map(Fault.from_settings, settings.get("board_faults", ())))
         settings["bridge"] = tuple(map(tuple, settings.get("bridge", ())))
         if settings.get("capture"):
             settings["capture"] = Path(settings["capture"])

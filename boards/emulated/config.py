@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 from boards.definition import BoardDefinition
+from boards.emulated.faults import Fault
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class EmulatedConfig:
     `phy_link_delay_us`: from the W5500's reset to link up. `server_port`: TCP port of the simulated PC's ping-pong
     server. `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine
     instead (simulated time then follows the host's clock). `capture`: a pcap file of all frames.
+    `board_faults`: armed from the start, see `boards.emulated.faults`.
     `xip_miss_cost`: count the wait states of flash cache misses; off only to compare with models without a cache.
     `spi_edge_timing`: time SPI frames by their edges, with the PL022's pauses; off only to compare likewise.
     """
@@ -45,6 +48,7 @@ class EmulatedConfig:
     pc_ip: str = "192.168.50.1"
     bridge: tuple[tuple[str, str], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
+    board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: bool = True
     spi_edge_timing: bool = True
@@ -70,3 +74,8 @@ class EmulatedConfig:
             "rstn_pin": spi.rstn_pin,
             "intn_pin": spi.intn_pin,
         }
+
+
+def board_address(pc: IPv4Address) -> IPv4Address:
+    """A free address on the simulated PC's network: below its DHCP server's pool."""
+    return IPv4Address((int(pc) & 0xFFFFFF00) | 10)

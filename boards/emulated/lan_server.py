@@ -29,6 +29,9 @@ class LanServer:
     """Serves every connection of one port; keeps a record of each. Times are simulated microseconds."""
 
     def __init__(self) -> None:
+        self._killed = False
+        self.answered = 0
+        """Messages answered, of all connections together."""
         self._open: dict[int, PingPong] = {}
         self._records: dict[int, dict[str, Any]] = {}
 
@@ -47,6 +50,9 @@ class LanServer:
 
     def receive(self, conn: int, data: bytes, now_us: float) -> tuple[bytes, bool, bool]:
         """What to send, whether to close then, whether to reset instead."""
+        if self._killed:
+            self.closed(conn, now_us)
+            return b"", False, True
         protocol, record = self._open.get(conn), self._records[conn]
         if protocol is None:
             return b"", False, False
@@ -72,6 +78,10 @@ class LanServer:
             except ProtocolError as error:
                 record["error"] = str(error)
 
+    def kill(self) -> None:
+        """The server's process is gone: whoever sends to it is reset from now on."""
+        self._killed = True
+
     def sessions(self) -> list[dict[str, Any]]:
         """One record per connection so far, in the order in which they came."""
         return [dict(record) for record in self._records.values()]
@@ -81,8 +91,8 @@ class LanServer:
         """A client has sent its report."""
         return any(record["report"] is not None for record in self._records.values())
 
-    @staticmethod
-    def _settle(record: dict[str, Any], protocol: PingPong, now_us: float) -> None:
+    def _settle(self, record: dict[str, Any], protocol: PingPong, now_us: float) -> None:
+        self.answered += protocol.messages - record["messages"]
         record["received_us"] += [now_us] * (protocol.messages - record["messages"])
         record["messages"] = protocol.messages
         record["report"] = protocol.report

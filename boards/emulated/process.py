@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import queue
@@ -19,14 +20,19 @@ from boards.definition import BoardDefinition
 from boards.emulated.bootrom import bootrom
 from boards.emulated.config import EmulatedConfig, LanFaults
 from boards.emulated.control import ControlServer, Request
+from boards.emulated.faults import Fault, FaultInjector
 from boards.emulated.lan_server import LanServer
 from boards.emulated.pacing import Pacer
 from boards.emulated.registry import EmulatedState, write_state
 from boards.emulated.serial_port import SerialPort
-from boards.emulated.volume_folder import VolumeFolder
+from boards.emulated.volume_folder import Torn, VolumeFolder
 
 _SLICE_US = 2000.0
 """Simulated time between two looks at the host's side."""
+_CLOSE_SLICE_US = 50.0
+"""The same while a fault is to strike in the middle of something."""
+_SRAM = 0x20000000
+_SRAM_BYTES = 264 << 10
 _TYPED_BYTES = 2048
 """Typed bytes that may wait in the board's USB pipe."""
 _SYNC_INTERVAL_S = 0.05
@@ -58,6 +64,11 @@ class BoardProcess:
         self._server = LanServer()
         self._pacer = Pacer(realtime=bool(config.bridge))
         self._port: SerialPort | None = None
+        self._last_port: str | None = None
+        self._rename_port = False
+        self._absent_until_s = 0.0
+        self._refused: tuple[tuple[str, ...], bool] | None = None
+        self._tear_per_mille: int | None = None
         self._volume: VolumeFolder | None = None
         self._automount = True
         self._generation = 0
@@ -70,6 +81,9 @@ class BoardProcess:
         self._finished: dict[str, Any] | None = None
         self._watch = Console()
         self._run_started_s = time.monotonic()
+        self._faults = FaultInjector(self, log, time.monotonic)
+        for fault in config.board_faults:
+            self._faults.arm(fault)
         self._start_lan()
         self._control = ControlServer(folder)
         self._publish()
@@ -109,6 +123,7 @@ class BoardProcess:
         self._run_started_s = time.monotonic()
         self._pacer.restart()
         self._start_lan()
+        self._faults.powered_up()
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -116,8 +131,11 @@ class BoardProcess:
             self._serve_requests(0.2)
             return
         self._type()
+        self._faults.look()
+        self._come_back()
+        slice_us = _CLOSE_SLICE_US if self._faults.watches_closely else _SLICE_US
         try:
-            stop = self._machine.run(self._machine.time_us + _SLICE_US)
+            stop = self._machine.run(self._machine.time_us + slice_us)
         except EngineError as error:
             self._fault = str(error)
             self._log(self._fault)
@@ -152,7 +170,9 @@ class BoardProcess:
             typed = self._port.read()
             if typed:
                 self._end_measured()
-                self._machine.console_write(typed)
+                self._machine.console_write(self._faults.typing(typed))
+        if self._port is None:
+            return
         baud = self._port.take_baud()
         if baud is not None and baud != self._baud:
             self._baud = baud
@@ -166,6 +186,11 @@ class BoardProcess:
         data = self._machine.console_read()
         if data:
             self._watch.feed(data)
+        self._faults.printing(data, self._show)
+        if self._port is not None:
+            self._port.flush()
+
+    def _show(self, data: bytes) -> None:
         if self._port is not None:
             self._port.write(data)
 
@@ -200,39 +225,71 @@ class BoardProcess:
             self._log(f"{time_us / 1e6:.6f} s usb {what} {detail}".rstrip())
         usb = self._machine.usb()
         if usb["generation"] != self._generation or not usb["configured"]:
+            fresh = usb["configured"] and usb["generation"] != self._generation
             self._generation = usb["generation"]
             self._drop_port()
             self._drop_volume()
-        if usb["configured"] and usb["console"] and self._port is None:
-            self._port = SerialPort()
-            self._baud = self._port.take_baud() or 0
-        self._look_at_storage(usb)
+            late_ms = self._faults.enumerated() if fresh else 0
+            if late_ms:
+                self._be_absent(late_ms)
+        self._appear(usb)
 
-    def _look_at_storage(self, usb: dict[str, Any]) -> None:
+    def _appear(self, usb: dict[str, Any]) -> None:
+        """Show the port and the drive that the board has now."""
+        if self._absent:
+            return
+        if usb["configured"] and usb["console"] and self._port is None:
+            self._port = SerialPort(self._last_port if self._rename_port else None)
+            self._rename_port = False
+            self._last_port = self._port.path
+            self._baud = self._port.take_baud() or 0
         if usb["storage_ready"] and self._automount:
             self._mount()
         elif self._volume is not None and not usb["storage_ready"]:
             self._drop_volume()
         self._publish()
 
+    @property
+    def _absent(self) -> bool:
+        """The PC does not see the board, whatever the board does."""
+        return time.monotonic() < self._absent_until_s
+
+    def _be_absent(self, duration_ms: int) -> None:
+        self._absent_until_s = time.monotonic() + duration_ms / 1e3
+        self._publish()
+
+    def _come_back(self) -> None:
+        if self._absent_until_s and not self._absent:
+            self._absent_until_s = 0.0
+            self._appear(self._machine.usb())
+
     def _mount(self) -> None:
-        if self._volume is not None:
+        if self._volume is not None or self._absent:
             return
         try:
             self._volume = VolumeFolder(self._machine, self._folder, self._log)
         except OSError as error:
             self._log(f"the board's drive cannot be mounted: {error}")
+            return
+        self._volume.tear_per_mille, self._tear_per_mille = self._tear_per_mille, None
+        if self._refused is not None:
+            self._volume.refuse(self._refused[0], full=self._refused[1])
 
     def _sync_volume(self) -> None:
         now = time.monotonic()
         if self._volume is None or now < self._next_sync_s:
             return
         self._next_sync_s = now + _SYNC_INTERVAL_S
+        self._copy(self._volume.sync)
+
+    def _copy(self, bring: Callable[[], object]) -> None:
         try:
-            self._volume.sync()
+            bring()
+        except Torn:
+            self.lose_power()
         except OSError as error:
             # A boot loader that has its whole image goes away in the middle of the copy.
-            self._log(f"{self._volume.label}: {error}")
+            self._log(f"the board's drive: {error}")
 
     def _drop_port(self) -> None:
         if self._port is not None:
@@ -244,9 +301,10 @@ class BoardProcess:
         if self._volume is not None:
             self._volume.remove()
             self._volume = None
+            self._faults.drive_gone()
 
     def _publish(self) -> None:
-        usb = self._machine.usb()
+        usb: dict[str, Any] = {"generation": 0} if self._absent else self._machine.usb()
         write_state(
             self._folder,
             EmulatedState(
@@ -286,6 +344,7 @@ class BoardProcess:
             fault=self._fault,
             finished=self._finished is not None,
             usb=self._machine.usb(),
+            struck=self._faults.struck,
         )
 
     def _op_power_cycle(self, request: Request) -> None:
@@ -312,11 +371,45 @@ class BoardProcess:
         finished = self._finished is not None
         request.answer(finished=finished, fault=self._fault, **(self._finished or self._figures()))
 
+    def _op_network(self, request: Request) -> None:
+        """What the board is connected to: the simulated PC, or this machine's sockets."""
+        config = self._config
+        request.answer(
+            bridged=bool(config.bridge),
+            pc_ip=config.pc_ip,
+            server_port=config.server_port,
+            turnaround_us=config.turnaround_us,
+        )
+
+    def _op_sessions(self, request: Request) -> None:
+        """The clients that the simulated PC's server has had since the power cycle."""
+        request.answer(sessions=self._server.sessions())
+
+    def _op_flash(self, request: Request) -> None:
+        """What the flash holds, base64."""
+        request.answer(flash=base64.b64encode(self._machine.flash()).decode("ascii"))
+
     def _op_sync(self, request: Request) -> None:
         """Returns when the drive has what is in its folder, as a real drive's flush does."""
         if self._volume is not None:
-            self._volume.flush()
+            self._copy(self._volume.flush)
         request.answer()
+
+    def _op_arm(self, request: Request) -> None:
+        """`fault`: see `boards.emulated.faults.Fault`."""
+        self._faults.arm(Fault.from_settings(request.arguments["fault"]))
+        request.answer()
+
+    def _op_disarm(self, request: Request) -> None:
+        """Answers with what had struck since the last time."""
+        struck = list(self._faults.struck)
+        self._faults.disarm()
+        self._absent_until_s = min(self._absent_until_s, time.monotonic())
+        self._tear_per_mille = None
+        self._rename_port = False
+        if self._volume is not None:
+            self._volume.tear_per_mille = None
+        request.answer(struck=struck)
 
     def _op_cable(self, request: Request) -> None:
         self._machine.set_cable(bool(request.arguments["plugged"]))
@@ -337,3 +430,58 @@ class BoardProcess:
     def _op_quit(self, request: Request) -> None:
         self._closing = True
         request.answer()
+
+    # What faults do to the board, see `boards.emulated.faults.Afflicted`.
+
+    @property
+    def time_us(self) -> float:
+        return self._machine.time_us
+
+    @property
+    def answered(self) -> int:
+        return self._server.answered
+
+    def leave_bus(self, duration_ms: int) -> None:
+        self._drop_port()
+        self._drop_volume()
+        self._earlier_generations += 1
+        self._be_absent(duration_ms)
+        self._come_back()
+
+    def crash(self) -> None:
+        self._machine.write_sram(_SRAM, b"\xff" * _SRAM_BYTES)
+
+    def reset_cores(self) -> None:
+        self._machine.reset_cores()
+
+    def lose_power(self) -> None:
+        self._power_up(bootsel=False)
+        self._publish()
+
+    def refuse_files(self, names: tuple[str, ...], *, full: bool) -> None:
+        self._refused = (names, full)
+        if self._volume is not None:
+            self._volume.refuse(names, full=full)
+
+    def accept_files(self) -> None:
+        self._refused = None
+        if self._volume is not None:
+            self._volume.accept()
+
+    def tear_next_copy(self, per_mille: int) -> None:
+        if self._volume is not None:
+            self._volume.tear_per_mille = per_mille
+        else:
+            self._tear_per_mille = per_mille
+
+    def rename_next_port(self) -> None:
+        self._rename_port = True
+
+    def plug_cable(self, plugged: bool) -> None:
+        self._machine.set_cable(plugged)
+
+    def disturb_lan(self, settings: dict[str, Any]) -> None:
+        self._machine.set_lan_faults(settings)
+
+    def kill_server(self) -> None:
+        self._server.kill()

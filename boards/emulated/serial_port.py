@@ -15,10 +15,18 @@ _KEEP_BYTES = 1 << 20
 
 
 class SerialPort:
-    """One pseudo-terminal. A new one is made for each USB enumeration, as a real port gets a new node."""
+    """One pseudo-terminal. A new one is made for each USB enumeration, as a real port gets a new node.
 
-    def __init__(self) -> None:
+    Systems give the lowest free number, so it mostly has the name of the one before; `not_named`: any name but this.
+    """
+
+    def __init__(self, not_named: str | None = None) -> None:
         self._master, slave = os.openpty()
+        if os.ttyname(slave) == not_named:
+            held = (self._master, slave)
+            self._master, slave = os.openpty()
+            for fd in held:
+                os.close(fd)
         # Open as long as the port exists: without it, the first client that closes would hang the terminal up.
         self._slave = slave
         tty.setraw(slave)

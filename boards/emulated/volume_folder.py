@@ -6,11 +6,20 @@ sees exactly what it would see of a real PC. When the drive goes away, so does t
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+_NO_ROOM = Path("/dev/full")
+_NO_WRITING = Path("/sys/portbench-refuses-this")
+"""The system itself refuses to write there: ENOSPC, and EACCES or EROFS, whoever asks."""
+
+
+class Torn(Exception):
+    """A fault tore the copy: the drive has part of a file, and the board is to lose its power."""
 
 
 class Drive(Protocol):
@@ -39,7 +48,27 @@ class VolumeFolder:
         self.path = parent / self.label.replace("/", "_")
         self._mirrored: dict[str, _Stamp] = {}
         self._seen: dict[str, _Stamp] = {}
+        self._refused: list[Path] = []
+        self.tear_per_mille: int | None = None
+        """Of the next file, the part that reaches the drive before `Torn` is raised; None: all of it."""
         self._mount()
+
+    def refuse(self, names: tuple[str, ...], *, full: bool) -> None:
+        """Let writing to these files fail, for want of room or of permission, until `accept`."""
+        for name in names:
+            path = self.path / name
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+                path.symlink_to(_NO_ROOM if full else _NO_WRITING)
+                self._refused.append(path)
+
+    def accept(self) -> None:
+        """End `refuse`; a file that was there before appears again with the next mount."""
+        for path in self._refused:
+            with contextlib.suppress(OSError):
+                if path.is_symlink():
+                    path.unlink()
+        self._refused.clear()
 
     def _mount(self) -> None:
         """Fills the folder under another name first, so that whoever sees it sees all of it."""
@@ -61,6 +90,8 @@ class VolumeFolder:
     def _scan(self) -> dict[str, _Stamp]:
         found: dict[str, _Stamp] = {}
         for path in sorted(self.path.rglob("*")):
+            if path.is_symlink():
+                continue  # FAT has none
             try:
                 stat = path.stat()
             except FileNotFoundError:
@@ -91,13 +122,26 @@ class VolumeFolder:
         if not changes:
             return False
         self._mirrored = now
+        self._tear(changes)
         self._log(f"{self.label}: " + ", ".join(f"{action} {path}" for action, path, _ in changes))
         self._drive.volume_apply(changes)
         return True
 
+    def _tear(self, changes: list[tuple[str, str, bytes]]) -> None:
+        for index, (action, path, data) in enumerate(changes):
+            if self.tear_per_mille is not None and action == "write" and data:
+                part = data[: len(data) * self.tear_per_mille // 1000]
+                self._log(f"{self.label}: torn: {len(part)} of {len(data)} bytes of {path}")
+                with contextlib.suppress(OSError):
+                    self._drive.volume_apply([*changes[:index], (action, path, part)])
+                raise Torn
+
     def _changes(self, now: dict[str, _Stamp]) -> list[tuple[str, str, bytes]]:
         old = self._mirrored
-        gone = [path for path in old if path not in now or now[path].is_dir != old[path].is_dir]
+        refused = {path.relative_to(self.path).as_posix() for path in self._refused}
+        gone = [
+            path for path in old if path not in refused and (path not in now or now[path].is_dir != old[path].is_dir)
+        ]
         changes = [("remove", path, b"") for path in sorted(gone, reverse=True)]
         for path, stamp in now.items():
             if old.get(path) == stamp:

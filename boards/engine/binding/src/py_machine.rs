@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
 use crate::EngineError;
@@ -298,6 +299,25 @@ impl PyMachine {
         let bytes = start.checked_add(length).and_then(|end| ram.get(start..end));
         let bytes = bytes.ok_or_else(|| PyValueError::new_err(format!("0x{address:08x}+{length} is outside SRAM")))?;
         Ok(PyBytes::new(py, bytes))
+    }
+
+    /// Put `data` into SRAM from `address`, as a stray pointer or a particle does: no cycle passes.
+    fn write_sram(&self, address: u32, data: &[u8]) -> PyResult<()> {
+        let mut machine = self.lock();
+        let mem = &mut machine.chip_mut().mem;
+        let start = address.wrapping_sub(rp2040::memory::RAM_BASE) as usize;
+        if start.checked_add(data.len()).is_none_or(|end| end > mem.ram().len()) {
+            return Err(PyValueError::new_err(format!("0x{address:08x}+{} is outside SRAM", data.len())));
+        }
+        for (offset, byte) in data.iter().enumerate() {
+            mem.set_ram_u8(start + offset, *byte);
+        }
+        Ok(())
+    }
+
+    /// Reset both cores, as SYSRESETREQ does, when the board runs on; RP2040's peripherals and the W5500 keep their state.
+    fn reset_cores(&self) {
+        self.lock().chip_mut().bus.sys.request_reset(ResetRequest::Processor { core: 0 });
     }
 
     /// Both cores' registers R0 to R14, PC and xPSR.

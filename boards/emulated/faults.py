@@ -1,0 +1,321 @@
+"""What goes wrong with a board, on purpose: each fault happens where it would on a real one, at its serial port, its
+drive, its power, its memory or its cable. The code that drives the board is not told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class FaultKind(StrEnum):
+    """`duration_ms` of the USB side is host time, that of the guest's console and the cable simulated time.
+
+    Where a duration is 0 the fault lasts until the next power-up, unless said otherwise.
+    """
+
+    SERIAL_DROPPED = "serial-dropped"
+    """The board leaves the bus in the middle of what it prints and enumerates again after `duration_ms`."""
+    BYTES_LOST = "bytes-lost"
+    """The next `amount` bytes that the board prints never arrive."""
+    TYPED_LOST = "typed-lost"
+    """The next `amount` bytes that the PC types never arrive."""
+    CONSOLE_SILENT = "console-silent"
+    """The console takes and gives nothing, as when a program keeps the interpreter from its USB task."""
+    GUEST_CRASH = "guest-crash"
+    """All of SRAM is overwritten: the cores take a hard fault, and another in its handler."""
+    CORES_RESET = "cores-reset"
+    """Both cores start anew; the rest of the chip and the W5500 stay as they are."""
+    POWER_LOST = "power-lost"
+    """The board's power fails for a moment, and it starts from flash."""
+    VOLUME_READ_ONLY = "volume-read-only"
+    """The drive refuses the files in `names`. Lasts until it has been mounted anew (0) or for `duration_ms`."""
+    VOLUME_FULL = "volume-full"
+    """The drive has no room for the files in `names`. Lasts as VOLUME_READ_ONLY does."""
+    VOLUME_TORN = "volume-torn"
+    """Power fails when `amount` thousandths of the next file have reached the drive."""
+    ENUMERATION_SLOW = "enumeration-slow"
+    """The next enumeration is seen `duration_ms` late."""
+    PORT_RENAMED = "port-renamed"
+    """The next serial port has another name than the last."""
+    LINK_DOWN = "link-down"
+    """The cable is out for `duration_ms`."""
+    PACKETS_LOST = "packets-lost"
+    """`amount` thousandths of all frames are lost, drawn from `seed`."""
+    PACKETS_DELAYED = "packets-delayed"
+    """Frames come up to `amount` microseconds late, drawn from `seed`."""
+    SERVER_KILLED = "server-killed"
+    """The PC's server is gone: whoever speaks to it gets a reset."""
+
+
+class When(StrEnum):
+    """What `after` counts."""
+
+    NOW = "now"
+    """Nothing: the fault strikes at once."""
+    POWERED_US = "powered-us"
+    """Microseconds of simulated time since power-up."""
+    PRINTED = "printed"
+    """Bytes the board has printed since the fault was armed."""
+    TYPED = "typed"
+    """Bytes typed since the fault was armed."""
+    ANSWERED = "answered"
+    """Messages the simulated PC's server has answered since power-up."""
+    ENUMERATED = "enumerated"
+    """USB enumerations since the fault was armed."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault, which strikes once. Raises ValueError for what cannot be."""
+
+    kind: FaultKind
+    when: When = When.NOW
+    after: int = 0
+    duration_ms: int = 0
+    amount: int = 0
+    names: tuple[str, ...] = ("firmware.uf2",)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("after", "duration_ms", "amount", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"fault {self.kind}: {name} is {getattr(self, name)}, less than 0")
+        if self.amount > 1000 and self.kind in (FaultKind.VOLUME_TORN, FaultKind.PACKETS_LOST):
+            raise ValueError(f"fault {self.kind}: amount is {self.amount}, of 1000 thousandths")
+
+    def __str__(self) -> str:
+        words: list[str] = [str(self.kind)]
+        if self.when is not When.NOW:
+            words.append(f"after {self.after} {self.when}")
+        if self.amount:
+            words.append(f"amount {self.amount}")
+        if self.duration_ms:
+            words.append(f"for {self.duration_ms} ms")
+        return ", ".join(words)
+
+    def settings(self) -> dict[str, Any]:
+        """As `from_settings` takes it, fit for JSON."""
+        return {**asdict(self), "names": list(self.names)}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Fault:
+        """Raises ValueError, which names the key and the choices."""
+        known = {field.name for field in fields(cls)}
+        unknown = settings.keys() - known
+        if unknown or "kind" not in settings:
+            raise ValueError(f"fault {dict(settings)}: the keys are {', '.join(sorted(known))}, and kind is needed")
+        values = dict(settings)
+        values["kind"] = FaultKind(values["kind"])
+        values["when"] = When(values.get("when", When.NOW))
+        values["names"] = tuple(values.get("names", cls.names))
+        return cls(**values)
+
+
+class Afflicted(Protocol):
+    """What faults do to a board; `boards.emulated.process.BoardProcess` implements it."""
+
+    @property
+    def time_us(self) -> float: ...
+    @property
+    def answered(self) -> int: ...
+    def leave_bus(self, duration_ms: int) -> None: ...
+    def crash(self) -> None: ...
+    def reset_cores(self) -> None: ...
+    def lose_power(self) -> None: ...
+    def refuse_files(self, names: tuple[str, ...], *, full: bool) -> None: ...
+    def accept_files(self) -> None: ...
+    def tear_next_copy(self, per_mille: int) -> None: ...
+    def rename_next_port(self) -> None: ...
+    def plug_cable(self, plugged: bool) -> None: ...
+    def disturb_lan(self, settings: dict[str, Any]) -> None: ...
+    def kill_server(self) -> None: ...
+
+
+@dataclass
+class _Armed:
+    fault: Fault
+    printed: int
+    typed: int
+    enumerated: int
+
+
+class FaultInjector:
+    """Arms faults, counts what they wait for, and lets each strike once. `host_s`: the host's clock."""
+
+    def __init__(self, board: Afflicted, log: Callable[[str], None], host_s: Callable[[], float]) -> None:
+        self._board = board
+        self._log = log
+        self._host_s = host_s
+        self._armed: list[_Armed] = []
+        self._printed = self._typed = self._enumerated = 0
+        self._lose_printed = self._lose_typed = 0
+        self._silent_until_us: float | None = None
+        self._cable_in_us: float | None = None
+        self._lan_calm_us: float | None = None
+        self._files_until_s: float | None = None
+        self._refuses_one_mount = False
+        self.struck: list[str] = []
+        """The kinds that have struck, in order."""
+
+    def arm(self, fault: Fault) -> None:
+        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated))
+
+    def disarm(self) -> None:
+        """Forget what has not struck, and end what lasts."""
+        self._armed.clear()
+        self.struck.clear()
+        self._lose_printed = self._lose_typed = 0
+        self._silent_until_us = None
+        if self._cable_in_us is not None:
+            self._plug_in()
+        if self._lan_calm_us is not None:
+            self._calm()
+        self._end_refusal()
+
+    @property
+    def watches_closely(self) -> bool:
+        """Some fault waits for a moment that may pass between two ordinary looks."""
+        return any(armed.fault.when in (When.ANSWERED, When.POWERED_US) for armed in self._armed) or any(
+            end is not None for end in (self._cable_in_us, self._lan_calm_us)
+        )
+
+    def look(self) -> None:
+        """Let strike what is due, and end what is over."""
+        now_us = self._board.time_us
+        if self._silent_until_us is not None and now_us >= self._silent_until_us:
+            self._silent_until_us = None
+        if self._cable_in_us is not None and now_us >= self._cable_in_us:
+            self._plug_in()
+        if self._lan_calm_us is not None and now_us >= self._lan_calm_us:
+            self._calm()
+        if self._files_until_s is not None and self._host_s() >= self._files_until_s:
+            self._end_refusal()
+        for armed in [armed for armed in self._armed if self._left(armed) <= 0]:
+            if armed in self._armed:
+                self._armed.remove(armed)
+                self._strike(armed.fault)
+
+    def printing(self, data: bytes, show: Callable[[bytes], None]) -> None:
+        """Hand what the board printed to `show`, less what is lost, and strike in the middle of it."""
+        while data:
+            waits = [self._left(armed) for armed in self._armed if armed.fault.when is When.PRINTED]
+            cut = min([int(left) for left in waits if left > 0] + [len(data)])
+            head, data = data[:cut], data[cut:]
+            self._printed += len(head)
+            lost = min(self._lose_printed, len(head))
+            self._lose_printed -= lost
+            if self._silent_until_us is None:
+                show(head[lost:])
+            self.look()
+
+    def typing(self, data: bytes) -> bytes:
+        """What of the typed bytes arrives."""
+        self._typed += len(data)
+        self.look()
+        lost = min(self._lose_typed, len(data))
+        self._lose_typed -= lost
+        return data[lost:] if self._silent_until_us is None else b""
+
+    def enumerated(self) -> int:
+        """The board has enumerated; for how many milliseconds nobody notices."""
+        self._enumerated += 1
+        self.look()
+        for armed in self._armed:
+            if armed.fault.kind is FaultKind.ENUMERATION_SLOW and self._is_for_this_enumeration(armed):
+                self._armed.remove(armed)
+                self._note(armed.fault)
+                return armed.fault.duration_ms
+        return 0
+
+    def drive_gone(self) -> None:
+        """A drive that was mounted went away."""
+        if self._refuses_one_mount:
+            self._end_refusal()
+
+    def powered_up(self) -> None:
+        """Simulated time is 0 again, and the cable, the LAN and the console are as new."""
+        self._silent_until_us = self._cable_in_us = self._lan_calm_us = None
+
+    def _is_for_this_enumeration(self, armed: _Armed) -> bool:
+        waits = armed.fault.when is When.ENUMERATED
+        return not waits or self._enumerated - armed.enumerated >= max(armed.fault.after, 1)
+
+    def _left(self, armed: _Armed) -> float:
+        """What has to happen until the fault strikes; nothing more at 0."""
+        fault = armed.fault
+        if fault.kind is FaultKind.ENUMERATION_SLOW:
+            return 1.0  # strikes in `enumerated`
+        if fault.when is When.POWERED_US:
+            return fault.after - self._board.time_us
+        if fault.when is When.PRINTED:
+            return fault.after - (self._printed - armed.printed)
+        if fault.when is When.TYPED:
+            return fault.after - (self._typed - armed.typed)
+        if fault.when is When.ANSWERED:
+            return max(fault.after, 1) - self._board.answered
+        if fault.when is When.ENUMERATED:
+            return max(fault.after, 1) - (self._enumerated - armed.enumerated)
+        return 0.0
+
+    def _note(self, fault: Fault) -> None:
+        self._log(f"fault: {fault}, at {self._board.time_us / 1e6:.6f} s")
+        self.struck.append(str(fault.kind))
+
+    def _strike(self, fault: Fault) -> None:
+        self._note(fault)
+        board = self._board
+        lasts_us = fault.duration_ms * 1000.0 if fault.duration_ms else float("inf")
+        match fault.kind:
+            case FaultKind.SERIAL_DROPPED:
+                board.leave_bus(fault.duration_ms)
+            case FaultKind.BYTES_LOST:
+                self._lose_printed += fault.amount
+            case FaultKind.TYPED_LOST:
+                self._lose_typed += fault.amount
+            case FaultKind.CONSOLE_SILENT:
+                self._silent_until_us = board.time_us + lasts_us
+            case FaultKind.GUEST_CRASH:
+                board.crash()
+            case FaultKind.CORES_RESET:
+                board.reset_cores()
+            case FaultKind.POWER_LOST:
+                board.lose_power()
+            case FaultKind.VOLUME_READ_ONLY | FaultKind.VOLUME_FULL:
+                self._refuses_one_mount = fault.duration_ms == 0
+                self._files_until_s = self._host_s() + fault.duration_ms / 1e3 if fault.duration_ms else None
+                board.refuse_files(fault.names, full=fault.kind is FaultKind.VOLUME_FULL)
+            case FaultKind.VOLUME_TORN:
+                board.tear_next_copy(fault.amount)
+            case FaultKind.PORT_RENAMED:
+                board.rename_next_port()
+            case FaultKind.LINK_DOWN:
+                self._cable_in_us = board.time_us + lasts_us
+                board.plug_cable(False)
+            case FaultKind.PACKETS_LOST:
+                self._lan_calm_us = board.time_us + lasts_us
+                lost = fault.amount
+                board.disturb_lan(
+                    {"seed": fault.seed, "loss_from_board_per_mille": lost, "loss_to_board_per_mille": lost}
+                )
+            case FaultKind.PACKETS_DELAYED:
+                self._lan_calm_us = board.time_us + lasts_us
+                board.disturb_lan({"seed": fault.seed, "jitter_us": fault.amount})
+            case FaultKind.SERVER_KILLED:
+                board.kill_server()
+            case FaultKind.ENUMERATION_SLOW:
+                raise AssertionError("strikes in enumerated()")
+
+    def _plug_in(self) -> None:
+        self._cable_in_us = None
+        self._board.plug_cable(True)
+
+    def _calm(self) -> None:
+        self._lan_calm_us = None
+        self._board.disturb_lan({})
+
+    def _end_refusal(self) -> None:
+        self._files_until_s = None
+        self._refuses_one_mount = False
+        self._board.accept_files()
