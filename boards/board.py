@@ -73,12 +73,14 @@ class OwnNetwork:
     """The network that a board brings along, as the emulated one does.
 
     `server` and `port` are where the client finds the ping-pong server; `static` is a free address with mask, gateway
-    and DNS, for a client that uses no DHCP.
+    and DNS, for a client that uses no DHCP; `turnaround_us` is the time the server takes to answer, None
+    where it is the one that was asked for.
     """
 
     server: IPv4Address
     port: int
     static: tuple[IPv4Address, IPv4Address, IPv4Address, IPv4Address]
+    turnaround_us: int | None = None
 
 
 class Board(ABC):

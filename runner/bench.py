@@ -151,7 +151,7 @@ class Bench:
             self._prepared = PreparedBoard(self._open(run, draft.where, deadline))
             self._prepared_for = key
         prepared = self._prepared
-        draft.own_network = prepared.board.own_network is not None
+        draft.own_network = prepared.board.own_network
         peer, server = self.servers.peer_for(prepared.board)
         program = build_program(run, draft.image, prepared.board, peer, self.options, self._scratch)
         prepared.prepare(program, clock)

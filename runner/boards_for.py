@@ -23,9 +23,16 @@ SAVED_FILES = user_data_path("portbench") / "saved"
 
 
 def where_for(entry: FirmwareEntry, options: BenchOptions) -> Where:
-    """Where `entry` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated."""
+    """Where `entry` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
+
+    A board that `--device` names is what it is; of one elsewhere only whoever asks can tell that it is emulated.
+    """
     if entry.family is Family.HOSTED:
         return "hosted"
+    if options.device != "auto":
+        elsewhere = is_remote(options.device)
+        emulated = options.where == "emulated" if elsewhere else _is_emulated(options)
+        return "emulated" if emulated else "silicon"
     if options.where == "silicon" or (options.where == "auto" and _is_attached(options)):
         return "silicon"
     return "emulated"
@@ -50,12 +57,17 @@ def open_board(
     if where == "hosted":
         hosted = _named("boards.hosted_circuitpython", "HostedCircuitPython", "hosted CircuitPython")
         board = hosted(options.board, **surroundings)
-    elif where == "emulated":
+    elif where == "emulated" and options.device == "auto":
         emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
         board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log)
     else:
-        usb = _named("boards.usb", "UsbBoard", "a board on USB")
-        board = usb(
+        if is_remote(options.device):
+            kind = _named("boards.remote", "RemoteBoard", "a board elsewhere")
+        elif where == "emulated":
+            kind = _named("boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
+        else:
+            kind = _named("boards.usb", "UsbBoard", "a board on USB")
+        board = kind(
             options.board,
             device=options.device,
             deployer=options.deployer,
@@ -68,14 +80,26 @@ def open_board(
 
 
 def _is_attached(options: BenchOptions) -> bool:
-    """Whether a real board of the wanted kind is plugged in, or one was named."""
-    if options.device != "auto":
-        return True
+    """Whether a real board of the wanted kind is plugged in."""
     try:
         attached = _named("boards.usb", "attached", "a board on USB")
     except BoardUnavailable:
         return False
     return bool(attached(options.board))
+
+
+def is_remote(device: str) -> bool:
+    """Whether `--device` names a board that is not on this PC's USB."""
+    return device.startswith(("rfc2217://", "socket://"))
+
+
+def _is_emulated(options: BenchOptions) -> bool:
+    """Whether `--device` names a running emulated board."""
+    try:
+        find = _named("boards.emulated.attached", "attached_emulated", "an emulated board")
+    except BoardUnavailable:
+        return False
+    return find(options.device, options.board) is not None
 
 
 def _named(module: str, name: str, what: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boards import BoardDefinition, RunOutput, Where
+from boards import BoardDefinition, OwnNetwork, RunOutput, Where
 from firmware.catalogue import Family
 from firmware.images import FOLDER_VARIABLE, Image
 from results.model import Published, Row, Settings, Sim, Status
@@ -28,8 +28,8 @@ class RowDraft:
     version: str = ""
     turnaround_us: float | None = None
     """Of the real server, as measured."""
-    own_network: bool = False
-    """The board brings a simulated network along."""
+    own_network: OwnNetwork | None = None
+    """The simulated network that the board brings along."""
     log: str | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
@@ -72,14 +72,17 @@ class RowDraft:
         return Row(**(known | more))
 
     def _settings(self, result: ClientResult | None) -> Settings:
-        simulated = self.own_network or self.where == "emulated"
-        has_address = simulated or self.run.entry.family is not Family.HOSTED
+        turnaround_us = self.turnaround_us
+        if self.own_network is not None:
+            turnaround_us = self.own_network.turnaround_us
+            turnaround_us = self.options.turnaround_us if turnaround_us is None else turnaround_us
+        has_address = self.own_network is not None or self.run.entry.family is not Family.HOSTED
         return Settings(
             spi_hz_asked=spi_hz_asked(self.run, self.options.board),
             spi_hz_actual=result.spi_hz_actual if result else None,
             intn=result.intn if result else None,
             address_mode=self.options.address_mode if has_address else None,
-            turnaround_us=self.options.turnaround_us if simulated else self.turnaround_us,
+            turnaround_us=turnaround_us,
         )
 
 

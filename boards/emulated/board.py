@@ -20,7 +20,7 @@ from typing import Any
 
 from boards.board import OwnNetwork, Progress, RunOutput, Where
 from boards.definition import BoardDefinition
-from boards.emulated.config import EmulatedConfig
+from boards.emulated.config import EmulatedConfig, board_address
 from boards.emulated.control import ControlClient
 from boards.emulated.lan_server import LanSession
 from boards.emulated.registry import read_state, runtime_dir
@@ -96,8 +96,8 @@ class EmulatedBoard(UsbBoard):
             raise
         if not self.config.bridge:
             ip = IPv4Address(self.config.pc_ip)
-            board_ip = IPv4Address((int(ip) & 0xFFFFFF00) | 10)  # below the DHCP server's pool
-            self.own_network = OwnNetwork(ip, self.config.server_port, (board_ip, IPv4Address("255.255.255.0"), ip, ip))
+            static = (board_address(ip), IPv4Address("255.255.255.0"), ip, ip)
+            self.own_network = OwnNetwork(ip, self.config.server_port, static, self.config.turnaround_us)
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""

@@ -24,6 +24,7 @@ from boards.usb.bus import UsbDevice
 from boards.usb.port import open_port
 
 Protocol = Literal["rfc2217", "raw"]
+_Port = serial.rfc2217.Serial  # PortManager's types ask for it, its code for a few methods of it
 
 _CHUNK_BYTES = 4096
 _LOOK_S = 0.02
@@ -105,8 +106,8 @@ class SerialServer:
         with port:
             try:
                 self._relay(client, port)
-            except (OSError, ValueError) as error:
-                self._log(f"{host}: ended: {error}")
+            except Exception as error:  # PortManager does not check what clients send it, and the next one may be good
+                self._log(f"{host}: ended: {error!r}")
             else:
                 self._log(f"{host}: ended")
 
@@ -114,9 +115,8 @@ class SerialServer:
         """Until either side ends. Raises OSError when the board's port goes away."""
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.settimeout(_STOP_S)
-        telnet = (
-            serial.rfc2217.PortManager(_Tolerant(port), _Connection(client)) if self._protocol == "rfc2217" else None
-        )
+        port.write_timeout = _STOP_S
+        telnet = _telnet(port, client) if self._protocol == "rfc2217" else None
         while not self._stopping:
             sides: list[Any] = [client, *_waitable(port)]
             readable = select.select(sides, [], [], _LOOK_S)[0]
@@ -136,8 +136,7 @@ class SerialServer:
 
 
 def _telnet(port: serial.Serial, client: socket.socket) -> serial.rfc2217.PortManager:
-    """Only the types say that both have to be whole ports."""
-    return serial.rfc2217.PortManager(cast(serial.Serial, _Tolerant(port)), cast(serial.Serial, _Connection(client)))
+    return serial.rfc2217.PortManager(cast(_Port, _Tolerant(port)), cast(_Port, _Connection(client)))
 
 
 def _waitable(port: serial.Serial) -> list[serial.Serial]:

@@ -8,8 +8,9 @@ from typing import Protocol
 
 from boards.definition import BoardDefinition, UsbId
 
-BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000"})
-"""What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number: tells no board apart."""
+BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000", "00000000A4A1"})
+"""What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number, and of every emulated one: tells
+no board apart."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,18 @@ class UsbDevice:
         serial = (self.serial_number or "").upper()
         return serial if serial and serial not in BOOTROM_SERIALS else None
 
+    @property
+    def place(self) -> str | None:
+        """The location for people: of an emulated board, the name of its folder."""
+        return self.location.rpartition("/")[2] if self.location and self.emulated else self.location
+
     def describe(self) -> str:
         """For messages: ids, serial number and place."""
         words = [str(self.usb_id or "USB device")]
         if self.own_serial:
             words.append(f"serial {self.own_serial}")
-        if self.port or self.location:
-            words.append(f"at {self.port or self.location}")
+        if self.port or self.place:
+            words.append(f"at {self.port or self.place}")
         return " ".join(words)
 
 

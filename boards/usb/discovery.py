@@ -40,9 +40,14 @@ class AttachedBoard:
 
     @property
     def selector(self) -> str:
-        """How to name this board to --device."""
-        serial = self.device.own_serial
-        return f"id:{serial}" if serial else f"port:{self.device.port}" if self.device.port else "auto"
+        """How to name this board to --device: so that the name holds when the board becomes another USB device.
+
+        All emulated boards have one flash chip's serial number.
+        """
+        serial, place = self.device.own_serial, self.device.place
+        if serial and not self.device.emulated:
+            return f"id:{serial}"
+        return f"usb:{place}" if place else f"port:{self.device.port}" if self.device.port else "auto"
 
     def line(self) -> str:
         """For people."""

@@ -1,4 +1,8 @@
-"""Which board is meant, in mpremote's words: `auto`, `id:SERIAL`, `port:PATH`, `rfc2217://...`, `socket://...`."""
+"""Which board is meant, in mpremote's words: `auto`, `id:SERIAL`, `port:PATH`, `rfc2217://...`, `socket://...`.
+
+Beside these `usb:PLACE`, where the board is plugged in (`1-1.2`, or an emulated board's name): in its boot loader it
+has no serial number of its own, and often no port.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,9 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Selector:
-    """`value`: the serial number in capitals, the port's path, or the whole URL."""
+    """`value`: the serial number in capitals, the port's path, the place, or the whole URL."""
 
-    kind: Literal["auto", "id", "port", "url"]
+    kind: Literal["auto", "id", "port", "usb", "url"]
     value: str = ""
 
     def __str__(self) -> str:
@@ -34,6 +38,8 @@ def parse_selector(text: str) -> Selector:
         return Selector("id", value.upper())
     if colon and kind == "port" and value:
         return Selector("port", value)
+    if colon and kind == "usb" and value:
+        return Selector("usb", value)
     if colon and kind in ("rfc2217", "socket"):
         try:
             parts = urlsplit(text)
@@ -44,7 +50,9 @@ def parse_selector(text: str) -> Selector:
             return Selector("url", text)
     if not colon and (text.startswith("/dev/") or text.upper().startswith("COM")):
         return Selector("port", text)
-    raise ValueError(f"device {text!r} is none of auto, id:SERIAL, port:PATH, rfc2217://HOST:PORT, socket://HOST:PORT")
+    raise ValueError(
+        f"device {text!r} is none of auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT, socket://HOST:PORT"
+    )
 
 
 class RemoteBus:
@@ -66,6 +74,8 @@ def select(devices: list[UsbDevice], selector: Selector, definition: BoardDefini
         found = [device for device in devices if device.own_serial == selector.value]
     elif selector.kind in ("port", "url"):
         found = [device for device in devices if device.port == selector.value]
+    elif selector.kind == "usb":
+        found = [device for device in devices if selector.value in (device.location, device.place)]
     else:
         found = [device for device in devices if is_known(device, definition) and not device.emulated]
     if not found:
@@ -76,7 +86,9 @@ def select(devices: list[UsbDevice], selector: Selector, definition: BoardDefini
         )
     if len(found) > 1:
         seen = "; ".join(device.describe() for device in found)
-        raise BoardUnavailable(f"{definition.title}: {len(found)} boards fit {selector}; choose with id:SERIAL: {seen}")
+        raise BoardUnavailable(
+            f"{definition.title}: {len(found)} boards fit {selector}; choose with id:SERIAL or usb:PLACE: {seen}"
+        )
     return found[0]
 
 

@@ -36,6 +36,7 @@ class Plugged:
         ("port:/dev/ttyACM0", Selector("port", "/dev/ttyACM0")),
         ("port:COM3", Selector("port", "COM3")),
         ("/dev/ttyACM0", Selector("port", "/dev/ttyACM0")),
+        ("usb:1-1.2", Selector("usb", "1-1.2")),
         ("rfc2217://lab:4000", Selector("url", "rfc2217://lab:4000")),
         ("socket://10.0.0.1:4000", Selector("url", "socket://10.0.0.1:4000")),
     ],
@@ -67,7 +68,7 @@ def test_auto_takes_the_only_real_board() -> None:
 
 
 def test_auto_does_not_choose_between_boards() -> None:
-    with pytest.raises(BoardUnavailable, match=r"2 boards fit auto; choose with id:SERIAL: .*000A.*000B"):
+    with pytest.raises(BoardUnavailable, match=r"2 boards fit auto; choose with id:SERIAL or usb:PLACE: .*000A.*000B"):
         select([ONE, TWO], Selector("auto"), DEFINITION)
 
 
@@ -78,6 +79,13 @@ def test_none_says_what_was_seen() -> None:
 
 def test_an_emulated_board_by_its_serial_number() -> None:
     assert select([ONE, EMULATED], parse_selector("id:E66000000000000C"), DEFINITION) is EMULATED
+
+
+def test_a_board_by_its_place_whatever_runs_on_it() -> None:
+    boot = UsbDevice(serial_number="E0C9125B0D9B", vid=0x2E8A, pid=3, location="1-2")
+    assert select([ONE, boot], parse_selector("usb:1-2"), DEFINITION) is boot
+    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk")
+    assert select([ONE, desk], parse_selector("usb:desk"), DEFINITION) is desk
 
 
 def test_a_remote_board_is_its_url() -> None:

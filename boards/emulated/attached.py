@@ -1,0 +1,93 @@
+"""`AttachedEmulatedBoard`: an emulated board that somebody else started, driven as one that is plugged in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+from boards.board import OwnNetwork, Progress, RunOutput, Where
+from boards.definition import BoardDefinition
+from boards.emulated.config import board_address
+from boards.emulated.control import ControlClient
+from boards.emulated.lan_server import LanSession
+from boards.errors import BoardUnavailable
+from boards.timing import Deadline
+from boards.usb.board import UsbBoard
+from boards.usb.bus import UsbDevice
+from boards.usb.emulated_bus import EmulatedBus
+from boards.usb.selection import parse_selector, select
+
+_ASK_S = 5.0
+_LOOK_S = 0.1
+
+
+def attached_emulated(device: str, definition: BoardDefinition) -> UsbDevice | None:
+    """The running emulated board that `device` means, None where it means none."""
+    try:
+        return select(EmulatedBus().devices(), parse_selector(device), definition)
+    except (BoardUnavailable, ValueError):
+        return None
+
+
+class AttachedEmulatedBoard(UsbBoard):
+    """Restarted by its own command, as a real board is, and never ended.
+
+    Its control channel is asked for two things that a real board's cable tells: which network it is on, and who has
+    called the server there.
+    """
+
+    where: Where = "emulated"
+
+    def __init__(
+        self,
+        definition: BoardDefinition,
+        *,
+        device: str,
+        bus: EmulatedBus | None = None,
+        log: Callable[[str], None] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(definition, device=device, bus=bus or EmulatedBus(), log=log, **settings)
+        known = self.link.target.known
+        try:
+            if known is None or known.location is None:
+                raise BoardUnavailable(f"{self.name}: no emulated board {device}")
+            self._control = ControlClient(Path(known.location.partition(":")[2]), self.name)
+            network = self._control.call("network", Deadline(_ASK_S, self.name))
+        except BaseException:
+            super().close()
+            raise
+        if not network["bridged"]:
+            pc = IPv4Address(network["pc_ip"])
+            self.own_network = OwnNetwork(
+                pc,
+                network["server_port"],
+                (board_address(pc), IPv4Address("255.255.255.0"), pc, pc),
+                network["turnaround_us"],
+            )
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        before = len(self._sessions(deadline))
+        output = super().run(deadline, progress)
+        return RunOutput(output.result, output.console, self._sessions(deadline)[before:])
+
+    def close(self) -> None:
+        super().close()
+        self._control.close()
+
+    def _run_native(self, deadline: Deadline) -> None:
+        reports = self._reports(deadline)
+        super()._run_native(deadline)
+        if self.own_network is not None:
+            deadline.poll(lambda: self._reports(deadline) > reports, _LOOK_S, "the native client's report")
+
+    def _settle_volume(self, deadline: Deadline) -> None:
+        self._control.call("sync", deadline)
+
+    def _reports(self, deadline: Deadline) -> int:
+        return sum(session.report is not None for session in self._sessions(deadline))
+
+    def _sessions(self, deadline: Deadline) -> list[LanSession]:
+        return [LanSession(**each) for each in self._control.call("sessions", deadline)["sessions"]]
