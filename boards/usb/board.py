@@ -25,6 +25,7 @@ from boards.usb.selection import RemoteBus, Selector, Target, parse_selector, se
 
 Deployer = Literal["mpremote", "rshell"]
 
+_ASK_S = 20.0
 _SAVE_S = 60.0
 _FIRST_CONSOLE_SHARE = 0.5
 """Part of a console's deadline after which waiting ends and the recovery ladder begins."""
@@ -82,6 +83,8 @@ class UsbBoard(Board):
         self._image: Path | None = None
         self._deployment: Deployment | None = None
         self._saved = save_files_to is None
+        # A board that was named is used whatever it is; nobody has said so of one that only has the right USB id.
+        self._kind_known = selector.kind != "auto" or choose is not None
         self.saved_files: Path | None = None
         """Where the user's files went, once they were copied."""
         target = Target(bus or default_bus(selector), choose or (lambda devices: select(devices, selector, definition)))
@@ -108,6 +111,7 @@ class UsbBoard(Board):
 
     def flash(self, image: Path, deadline: Deadline) -> None:
         self._drop_repl()
+        self._check_kind(deadline)
         self._save_files(deadline)
         self._deployment = None
         flash(self.link, image, deadline)
@@ -132,6 +136,7 @@ class UsbBoard(Board):
         if deployment.family == "native":
             self._deployment = deployment
             return
+        self._check_kind(deadline)
         self._save_files(deadline)
         self._deployment = None
         if deployment.family == "circuitpython":
@@ -196,6 +201,26 @@ class UsbBoard(Board):
 
     def _settle_volume(self, deadline: Deadline) -> None:
         """A real drive has what was written once the system's flush returns."""
+
+    def _check_kind(self, deadline: Deadline) -> None:
+        """Once, before anything is written: all RP2 boards with MicroPython have the same USB id.
+
+        In the boot loader nothing tells them apart, but somebody has just pressed this one's button.
+        """
+        device = self.link.device()
+        if self._kind_known or device is None or device.usb_id != self.definition.usb.micropython:
+            return
+        part = deadline.part(_ASK_S, f"{self.name}: asking what it is")
+        instead = f"to use it anyway: --device {'id:' + device.own_serial if device.own_serial else 'port:PATH'}"
+        try:
+            found = identify(self._session(part), part)
+        except BoardUnavailable:
+            raise
+        except BoardError as error:
+            raise BoardUnavailable(f"{self.name}: does not say what board it is: {error}; {instead}") from error
+        if self.definition.machine not in found.machine:
+            raise BoardUnavailable(f"{self.name}: is a {found.machine}, not a {self.definition.machine}; {instead}")
+        self._kind_known = True
 
     def _save_files(self, deadline: Deadline) -> None:
         """Once, before anything could overwrite them; a board whose files cannot be read is not written to."""

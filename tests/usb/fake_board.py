@@ -47,12 +47,14 @@ class FakeBoard:
         corrupts: bool = False,
         accepts_images: bool = True,
         becomes: str = "micropython",
+        machine: str = "W5500-EVB-Pico with RP2040",
     ) -> None:
         self.root = folder / "flash"
         self.root.mkdir()
         self.volume = folder / "volume"
         self.runtime = runtime
         self.becomes = becomes
+        self.machine = machine
         self.deaf_to = deaf_to
         self.corrupts = corrupts
         self.accepts_images = accepts_images
@@ -246,8 +248,9 @@ class FakeBoard:
         def restart(bootloader: bool) -> None:
             raise _Restart(bootloader)
 
-        machine = "W5500-EVB-Pico with RP2040"
-        implementation = SimpleNamespace(name=self.runtime, version=(1, 26, 0, ""), _machine=machine, _build="W5500")
+        implementation = SimpleNamespace(
+            name=self.runtime, version=(1, 26, 0, ""), _machine=self.machine, _build="W5500"
+        )
         modules: dict[str, Any] = {"os": fake_os, "sys": SimpleNamespace(implementation=implementation)}
         if self.runtime == "circuitpython":
             mode: list[Any] = []

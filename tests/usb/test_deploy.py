@@ -154,7 +154,7 @@ def test_a_board_whose_files_cannot_be_saved_is_not_written_to(
     monkeypatch.setattr("boards.usb.board._SAVE_S", 0.3)
     fake = boards(deaf_to=1_000_000)
     with (
-        usb_board(fake, save_files_to=tmp_path) as board,
+        usb_board(fake, save_files_to=tmp_path, device="id:E6605838833A552C") as board,
         pytest.raises(
             BoardError, match=r"cannot be saved, so nothing was written: .*; to go on without them, hold BOOTSEL"
         ),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from boards import Deadline, DeadlineExceeded, FlashFailed
+from boards import BoardUnavailable, Deadline, DeadlineExceeded, FlashFailed
 from boards.usb import volume as volume_module
 from boards.usb.bootloader import enter_bootloader
+from boards.usb.bus import UsbDevice
 from boards.usb.flash import flash
+from boards.usb.selection import Target
 from boards.usb.volume import NotOurVolume, wait_volume, write_file, write_until_gone
 from tests.usb.conftest import CIRCUITPYTHON, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
@@ -137,10 +143,88 @@ def test_a_copy_that_fails_on_a_drive_that_stays_is_one(tmp_path: Path, deadline
 
 
 def test_a_stuck_drive_ends_at_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
     release = threading.Event()
     monkeypatch.setattr("os.fsync", lambda fd: release.wait(10))
     with pytest.raises(DeadlineExceeded, match="still waiting for board to take it"):
         write_file(tmp_path / "a", b"x", Deadline(0.1, "test"), "board to take it")
     release.set()
+
+
+def program(folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts a program in front of the search path."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_picotool_programs_where_it_is_installed(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = boards(runtime=None)
+    image = small_image(tmp_path, MICROPYTHON)
+    script = f'echo "$@" > {tmp_path}/called; cp "$4" {board.volume}/firmware.uf2'
+    program(tmp_path, "picotool", script, monkeypatch)
+    flash(link_to(board), image, deadline)
+    assert (tmp_path / "called").read_text() == f"load --verify --execute {image} --bus 1 --address 1\n"
+    assert board.flashed == image.read_bytes()
+
+
+def test_picotool_without_rights_leaves_it_to_the_drive(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "picotool", "echo ERROR: no access >&2; exit 1", monkeypatch)
+    board = boards(runtime=None)
+    log: list[str] = []
+    flash(link_to(board, log), small_image(tmp_path, MICROPYTHON), deadline)
+    assert "flash: picotool: ERROR: no access; using the drive instead" in log
+    assert board.flashed is not None
+
+
+class Unmounted:
+    """The drive is there, but nobody has mounted it yet."""
+
+    def __init__(self, board: FakeBoard, marker: Path) -> None:
+        self.board = board
+        self.marker = marker
+
+    def devices(self) -> list[UsbDevice]:
+        found = self.board.devices()
+        if self.marker.exists():
+            return found
+        return [replace(device, volume=None, block_device="/dev/sdz1") for device in found]
+
+
+def test_a_drive_that_no_desktop_mounts_is_mounted(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(volume_module, "_DESKTOP_S", 0.05)
+    marker = tmp_path / "mounted"
+    program(tmp_path, "udisksctl", f'echo "$@" > {marker}', monkeypatch)
+    board = boards(runtime=None)
+    link = link_to(board)
+    link.target = Target(Unmounted(board, marker), lambda devices: devices[0])
+    assert wait_volume(link, "bootloader", deadline) == board.volume
+    assert marker.read_text() == "mount --no-user-interaction --block-device /dev/sdz1\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (None, "/dev/sdz1 is not mounted and udisksctl is not installed; install udisks2 or mount it"),
+        ("echo Error: Not authorized >&2; exit 1", "/dev/sdz1 cannot be mounted: Error: Not authorized"),
+    ],
+)
+def test_a_drive_that_cannot_be_mounted_says_why(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, said: str
+) -> None:
+    monkeypatch.setattr(volume_module, "_DESKTOP_S", 0.05)
+    if script is None:
+        monkeypatch.setattr("shutil.which", lambda name: None)
+    else:
+        program(tmp_path, "udisksctl", script, monkeypatch)
+    board = boards(runtime=None)
+    link = link_to(board)
+    link.target = Target(Unmounted(board, tmp_path / "never"), lambda devices: devices[0])
+    with pytest.raises(BoardUnavailable, match=re.escape(said)):
+        wait_volume(link, "bootloader", deadline)

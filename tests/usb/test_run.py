@@ -156,3 +156,21 @@ def test_the_listing_of_a_board_in_use_and_of_a_silent_one(boards: Boards, deadl
     repl.close()
     (found,) = listing(boards(deaf_to=1_000_000), ask_s=0.2)
     assert found.state == "silent" and "still waiting for" in found.advice
+
+
+def test_another_kind_of_board_with_the_same_usb_id_is_not_taken_for_ours(
+    boards: Boards, deadline: Deadline, tmp_path: Path
+) -> None:
+    image = small_image(tmp_path, MICROPYTHON)
+    fake = boards(machine="Raspberry Pi Pico with RP2040")
+    with (
+        usb_board(fake) as board,
+        pytest.raises(
+            BoardUnavailable, match=r"is a Raspberry Pi Pico .*, not a W5500-EVB-Pico; .*--device id:E6605838833A552C"
+        ),
+    ):
+        board.flash(image, deadline)
+    assert fake.flashed is None
+    with UsbBoard(DEFINITION, device="id:E6605838833A552C", bus=fake, poll_s=0.01) as board:
+        board.flash(image, deadline)
+    assert fake.flashed == image.read_bytes()
