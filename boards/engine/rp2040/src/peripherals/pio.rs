@@ -136,14 +136,14 @@ impl Pio {
         self.shared.inputs.change(sys.now(), levels);
         let mut affected = false;
         for machine in &mut self.machines {
-            if machine.ahead.is_some_and(|ahead| ahead.read_inputs) {
-                machine.disturb(&self.shared, &sys.clock, cycle_now(sys));
-                affected = true;
+            if !machine.state.waits_for_input() && !machine.ahead.is_some_and(|ahead| ahead.read_inputs) {
+                continue;
             }
-            if machine.state.stall() == Some(Stall::Input) {
+            machine.disturb(&self.shared, &sys.clock, cycle_now(sys));
+            if machine.state.waits_for_input() {
                 machine.wake(Some(Stall::Input), self.shared.inputs.visible_from(&sys.clock, sys.now()));
-                affected = true;
             }
+            affected = true;
         }
         if affected {
             self.plan(sys, cycle_now(sys));
@@ -179,7 +179,7 @@ impl Pio {
         }
         if irq_set | irq_clear != 0 {
             self.shared.irq = (self.shared.irq & !irq_clear) | irq_set;
-            self.wake(Stall::Irq, now);
+            self.wake(Some(Stall::Irq), now);
             lines = true;
         }
         if wrote_pins {
@@ -190,19 +190,16 @@ impl Pio {
         }
     }
 
-    fn wake(&mut self, stall: Stall, now: u64) {
+    fn wake(&mut self, stall: Option<Stall>, now: u64) {
         for machine in &mut self.machines {
-            machine.wake(Some(stall), now + 1);
+            machine.wake(stall, now + 1);
         }
     }
 
     /// Drives levels and directions `pins` from cycle `now` on.
     fn drive(&mut self, sys: &mut Sys, pins: [u32; 2], now: u64) {
         let [out, oe] = pins;
-        let sticky = |kind: usize, pins: u32| {
-            self.machines.iter().filter_map(|machine| machine.sticky[kind]).fold(pins, |pins, write| write.apply(pins))
-        };
-        self.reassert = if [sticky(0, out), sticky(1, oe)] == pins { NEVER } else { now + 1 };
+        self.plan_reassertion(pins, now);
         let (changed_out, changed_oe) = (out ^ self.shared.out, oe ^ self.shared.oe);
         if changed_out | changed_oe == 0 {
             return;
@@ -215,6 +212,17 @@ impl Pio {
         self.shared.out = out;
         self.shared.oe = oe;
         self.update_pins(sys);
+    }
+
+    /// Finds whether sticky writes overwrite `pins` in the cycle after `now`.
+    fn plan_reassertion(&mut self, pins: [u32; 2], now: u64) {
+        let mut held = pins;
+        for (kind, held) in held.iter_mut().enumerate() {
+            for write in self.machines.iter().filter_map(|machine| machine.sticky[kind]) {
+                *held = write.apply(*held);
+            }
+        }
+        self.reassert = if held == pins { NEVER } else { now + 1 };
     }
 
     fn update_pins(&self, sys: &mut Sys) {
@@ -321,6 +329,7 @@ impl Pio {
             }
             machine.set_enabled(bit(0), now);
         }
+        self.plan_reassertion([self.shared.out, self.shared.oe], now);
     }
 
     fn write_tx(&mut self, sys: &mut Sys, index: usize, word: u32, now: u64) {
@@ -378,14 +387,17 @@ impl Pio {
         let config = machine.config;
         match register {
             offset::SM_CLKDIV => machine.set_clkdiv(now, write.apply(config.clkdiv) & CLKDIV_MASK),
-            offset::SM_EXECCTRL => machine.set_execctrl(now, write.apply(config.execctrl)),
+            offset::SM_EXECCTRL => {
+                machine.set_execctrl(now, write.apply(config.execctrl));
+                self.plan_reassertion([self.shared.out, self.shared.oe], now);
+            }
             offset::SM_SHIFTCTRL => {
                 machine.set_shiftctrl(now, write.apply(config.shiftctrl));
                 self.update_lines(sys);
             }
             offset::SM_INSTR => {
                 let old = u32::from(self.shared.memory[machine.state.pc as usize]);
-                machine.state.force(write.apply(old) as u16, now);
+                machine.force(write.apply(old) as u16, now);
             }
             offset::SM_PINCTRL => machine.set_pinctrl(now, write.apply(config.pinctrl)),
             _ => {}
@@ -401,8 +413,8 @@ impl Pio {
         }
         self.shared.memory[address] = instruction;
         for machine in &mut self.machines {
-            machine.state.replaced(address as u32);
             machine.wake(None, now + 1);
+            machine.state.replaced(address as u32);
         }
     }
 }
@@ -465,13 +477,13 @@ impl Peripheral for Pio {
                 } else {
                     self.shared.irq |= write.apply(0) as u8;
                 }
-                self.wake(Stall::Irq, now);
+                self.wake(Some(Stall::Irq), now);
                 self.update_lines(sys);
             }
             offset::INPUT_SYNC_BYPASS => {
                 self.disturb_all(sys, now);
                 self.shared.inputs.bypass = write.apply(self.shared.inputs.bypass);
-                self.wake(Stall::Input, now);
+                self.wake(None, now);
             }
             offset::INSTR_MEM0..=offset::INSTR_MEM31 => {
                 self.write_memory(sys, (register - offset::INSTR_MEM0) as usize / 4, write, now);

@@ -118,7 +118,7 @@ impl Machine {
         effects
     }
 
-    /// The TX FIFO or what autopull does changed in cycle `now`: finds the tick in which autopull takes a word.
+    /// The TX FIFO, or what takes words from it, changed in cycle `now`: finds the tick in which autopull takes a word.
     pub fn plan_refill(&mut self, now: u64) {
         let waits = self.state.enabled && self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty();
         let tick = self.divider.cycle(self.divider.first_at(now + 1));
@@ -128,6 +128,12 @@ impl Machine {
 
     pub fn wake(&mut self, stall: Option<Stall>, cycle: u64) {
         self.state.wake(stall, &self.divider, cycle);
+    }
+
+    /// `instruction` was written to SMx_INSTR in cycle `now`.
+    pub fn force(&mut self, instruction: u16, now: u64) {
+        self.state.force(instruction, now);
+        self.plan_refill(now);
     }
 
     pub fn set_enabled(&mut self, enabled: bool, now: u64) {

@@ -59,12 +59,17 @@ impl Inputs {
         (synchronised & !self.bypass) | (self.before(clock.ps_at(cycle)) & self.bypass)
     }
 
-    /// No change is still on its way through the synchronisers.
-    pub fn settled(&self, clock: &SysClock, cycle: u64) -> bool {
-        self.changes[self.newest].0 < self.synchronised_edge(clock, cycle)
+    /// First cycle after `cycle` whose instructions may see a change that those of `cycle` do not, as far as is known now.
+    pub fn next_visible(&self, clock: &SysClock, cycle: u64) -> Option<u64> {
+        let (seen, seen_bypassed) = (self.synchronised_edge(clock, cycle), clock.ps_at(cycle));
+        (1..=KEPT).map(|age| self.changes[(self.newest + age) % KEPT].0).find(|&at| at >= seen).map(|at| {
+            let synchronised = clock.cycle_at(at + 1) + SYNC_CYCLES;
+            let next = if at >= seen_bypassed { self.visible_from(clock, at) } else { synchronised };
+            next.max(cycle + 1)
+        })
     }
 
-    /// First cycle whose instructions may see a change at `at`; they may have to look again until it has [`Self::settled`].
+    /// First cycle whose instructions may see a change at `at`.
     pub fn visible_from(&self, clock: &SysClock, at: Ps) -> u64 {
         clock.cycle_at(at + 1) + if self.bypass == 0 { SYNC_CYCLES } else { 0 }
     }

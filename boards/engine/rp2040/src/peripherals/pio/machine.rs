@@ -59,6 +59,8 @@ pub struct Shared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
     Input,
+    /// The reserved source of WAIT, which is not connected.
+    Nothing,
     Irq,
     /// A word in the TX FIFO.
     Tx,
@@ -172,6 +174,12 @@ impl State {
         if self.forced.is_some() { self.forced_slot.next } else { self.flow.next }
     }
 
+    /// A change of the inputs may let the next instruction complete earlier than is known.
+    pub fn waits_for_input(&self) -> bool {
+        let slot = if self.forced.is_some() { &self.forced_slot } else { &self.flow };
+        slot.tried && matches!(slot.stall, Some(Stall::Input) | None)
+    }
+
     /// What holds up the state machine, if it may do nothing until that changes.
     pub fn stall(&self) -> Option<Stall> {
         if self.forced.is_some() { self.forced_slot.stall } else { self.flow.stall }
@@ -205,7 +213,8 @@ impl State {
     /// Stops the program's clock in cycle `now`: remembers how many ticks of delay are left.
     pub fn freeze(&mut self, divider: &Divider, now: u64) {
         if self.enabled {
-            self.tick = if self.flow.stall.is_some() { 0 } else { self.tick.saturating_sub(divider.first_at(now + 1)) };
+            // What has stalled is tried in every tick.
+            self.tick = if self.flow.tried { 0 } else { self.tick.saturating_sub(divider.first_at(now + 1)) };
             self.flow.next = NEVER;
             self.flow.stall = None;
             self.enabled = false;
@@ -232,14 +241,20 @@ impl State {
         self.forced.is_some() && !self.forced_slot.tried
     }
 
-    /// What stalls for (`None`: anything) may have come true: tries again in `cycle` or later.
+    /// What stalls for `stall` (`None`: for anything) may have come true: tries again in `cycle` or later.
     pub fn wake(&mut self, stall: Option<Stall>, divider: &Divider, cycle: u64) {
-        let matches = |held: Option<Stall>| held.is_some() && (stall.is_none() || held == stall);
-        if matches(self.forced_slot.stall) {
+        let wakes = |slot: &Slot| match (slot.stall, stall) {
+            (Some(held), Some(stall)) => held == stall,
+            (Some(_), None) => true,
+            // A WAIT that has put off its next try until a level arrives.
+            (None, Some(Stall::Input) | None) => slot.tried && slot.next > cycle,
+            (None, Some(_)) => false,
+        };
+        if self.forced.is_some() && wakes(&self.forced_slot) {
             self.forced_slot.stall = None;
             self.forced_slot.next = cycle;
         }
-        if matches(self.flow.stall) {
+        if self.enabled && wakes(&self.flow) {
             self.resume_at(divider, cycle);
         }
     }
@@ -274,7 +289,7 @@ impl State {
         let instruction = self.instruction(view.shared);
         let side = config.side_write(instruction);
         let now = if config.side_is_pindirs() { view.shared.oe } else { view.shared.out };
-        if side.apply(now) != now {
+        if !self.flow.tried && side.apply(now) != now {
             return false;
         }
         let field = (instruction >> 5) & 7;
@@ -372,26 +387,26 @@ impl State {
 
     fn go_on(&mut self, outcome: Outcome, instruction: u16, view: &View, cycle: u64) {
         let divider = view.divider;
-        let outcome = match outcome {
-            // A level that is still in the synchronisers may end this.
-            Outcome::Stall(Stall::Input) if !view.shared.inputs.settled(view.clock, cycle) => Outcome::Again,
-            other => other,
-        };
         let forced = self.forced.is_some();
         match outcome {
             Outcome::Stall(stall) => {
+                // A level that is still in the synchronisers may end this.
+                let put_off = (stall == Stall::Input).then(|| view.shared.inputs.next_visible(view.clock, cycle)).flatten();
+                if let Some(next) = put_off {
+                    self.put_off(divider, next);
+                    return;
+                }
                 let slot = if forced { &mut self.forced_slot } else { &mut self.flow };
                 *slot = Slot { next: NEVER, stall: Some(stall), tried: true };
             }
-            Outcome::Again if forced => self.forced_slot = Slot { next: cycle + 1, stall: None, tried: true },
-            Outcome::Again => {
-                self.tick += 1;
-                self.flow = Slot { next: divider.cycle(self.tick), stall: None, tried: true };
-            }
+            Outcome::Again => self.put_off(divider, cycle + 1),
             _ if forced => {
                 // Neither delay nor PC's advance; the program goes on where it was.
                 self.forced = None;
                 self.forced_slot = Slot::IDLE;
+                if self.enabled && (self.flow.tried || self.flow.next <= cycle) {
+                    self.resume_at(divider, cycle + 1);
+                }
                 match outcome {
                     Outcome::Jump(pc) => {
                         self.pc = pc;
@@ -402,9 +417,6 @@ impl State {
                         self.flow.tried = false;
                     }
                     _ => {}
-                }
-                if self.enabled && (self.flow.stall.is_some() || self.flow.next <= cycle) {
-                    self.resume_at(divider, cycle + 1);
                 }
             }
             _ => {
@@ -423,6 +435,16 @@ impl State {
                 self.tick += 1 + delay;
                 self.flow = Slot { next: divider.cycle(self.tick), stall: None, tried: false };
             }
+        }
+    }
+
+    /// The instruction has stalled; there is no need to try again before `cycle`.
+    fn put_off(&mut self, divider: &Divider, cycle: u64) {
+        if self.forced.is_some() {
+            self.forced_slot = Slot { next: cycle, stall: None, tried: true };
+        } else {
+            self.resume_at(divider, cycle);
+            self.flow.tried = true;
         }
     }
 
@@ -459,8 +481,7 @@ impl State {
                 }
                 (set, Stall::Irq)
             }
-            // The reserved source is not connected.
-            _ => (false, Stall::Input),
+            _ => (false, Stall::Nothing),
         };
         if level == polarity { Outcome::Next } else { Outcome::Stall(stall) }
     }

@@ -1,6 +1,10 @@
 use super::reference::Reference;
 use super::*;
+use crate::bus::{Bus, Master};
+use crate::memory::Memory;
+use crate::peripherals::usb::Usb;
 use crate::time::Ps;
+use crate::world::World;
 
 const ALL_PINS: u32 = PIN_MASK;
 
@@ -47,6 +51,7 @@ struct Bench {
     /// Cycle, levels and directions of every change.
     edges: Vec<(u64, u32, u32)>,
     events: u64,
+    last_event: Ps,
 }
 
 fn register(machine: u32, register: u32) -> u32 {
@@ -59,7 +64,7 @@ impl Bench {
         sys.pins.function_mask[function::PIO0] = ALL_PINS;
         let mut pio = Pio::new(0);
         pio.reset(&mut sys);
-        Self { sys, pio, edges: Vec::new(), events: 0 }
+        Self { sys, pio, edges: Vec::new(), events: 0, last_event: 0 }
     }
 
     fn program(program: &[u16]) -> Self {
@@ -99,6 +104,8 @@ impl Bench {
         let until: Ps = self.sys.clock.ps_at(cycle);
         while let Some(id) = self.sys.take_event(until) {
             assert_eq!(id, EventId::Pio0);
+            assert!(self.sys.now() > self.last_event, "one event per cycle, and none in the past");
+            self.last_event = self.sys.now();
             self.events += 1;
             self.pio.event(&mut self.sys);
             self.settle();
@@ -682,6 +689,87 @@ fn reset_drops_pins_lines_and_events() {
     assert_eq!((b.sys.pins.output_enabled(), b.sys.irq_level() >> irq::PIO0_0), (1, 1));
     b.pio.reset(&mut b.sys);
     assert_eq!((b.sys.pins.output_enabled(), b.sys.irq_level(), b.sys.next_due()), (0, 0, NEVER));
+}
+
+/// A device on GPIO2 (SCK), GPIO3 (MOSI) and GPIO4 (MISO) in SPI mode 0, most significant bit first.
+#[derive(Default)]
+struct SpiDevice {
+    sck: bool,
+    received: Vec<u8>,
+    bits: u32,
+    shift: u8,
+    answer: u8,
+    rises: Vec<Ps>,
+}
+
+impl World for SpiDevice {
+    fn spi_frame(&mut self, _sys: &mut Sys, _spi: usize, _mosi: u16, _bits: u8) -> u16 {
+        panic!("no SPI peripheral is in use")
+    }
+
+    fn pins_changed(&mut self, sys: &mut Sys) {
+        let level = sys.pins.level();
+        let sck = level & (1 << 2) != 0;
+        let rises = sck && !self.sck;
+        let falls = !sck && self.sck;
+        self.sck = sck;
+        if rises {
+            self.rises.push(sys.now());
+            self.shift = (self.shift << 1) | u8::from(level & (1 << 3) != 0);
+            self.bits += 1;
+            if self.bits.is_multiple_of(8) {
+                self.received.push(self.shift);
+            }
+        } else if falls {
+            self.answer = self.answer.rotate_left(1);
+        }
+        sys.pins.drive(4, Some(self.answer & 0x80 != 0));
+    }
+
+    fn event(&mut self, _sys: &mut Sys, _usb: &mut Usb, _index: usize) {}
+
+    fn as_any(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+}
+
+#[test]
+fn a_device_on_the_pins_sees_every_edge_and_answers() {
+    const PIO0: u32 = 0x5020_0000;
+    let mut mem = Memory::new(&[0; 16384], 1 << 20);
+    let device = SpiDevice { answer: 0x3c, ..SpiDevice::default() };
+    let mut bus = Bus::new(Sys::new(125_000_000), Box::new(device));
+    // clk_sys stays at 125 MHz, whatever CLOCKS would make of its reset state.
+    bus.sys.clock_sources_dirty = false;
+    bus.sys.pins.function_mask[function::PIO0] = 0b1100;
+    let write = |bus: &mut Bus, mem: &mut Memory, register: u32, value: u32| {
+        bus.write(mem, Master::Core(0), PIO0 + register, value, 4).unwrap();
+    };
+    // out pins, 1 side 0 [1]; in pins, 1 side 1 [1]; both with automatic FIFOs of 8 bits.
+    for (address, i) in [d(out(0, 1), 0b00001), d(r#in(0, 1), 0b10001)].into_iter().enumerate() {
+        write(&mut bus, &mut mem, offset::INSTR_MEM0 + 4 * address as u32, u32::from(i));
+    }
+    write(&mut bus, &mut mem, register(0, offset::SM_EXECCTRL), 1 << 12);
+    write(&mut bus, &mut mem, register(0, offset::SM_PINCTRL), (1 << 29) | (2 << 26) | (1 << 20) | (4 << 15) | (2 << 10) | (2 << 5) | 3);
+    write(&mut bus, &mut mem, register(0, offset::SM_SHIFTCTRL), (8 << 25) | (8 << 20) | (3 << 16));
+    write(&mut bus, &mut mem, offset::INPUT_SYNC_BYPASS, 1 << 4);
+    write(&mut bus, &mut mem, register(0, offset::SM_INSTR), u32::from(set(4, 3)));
+    write(&mut bus, &mut mem, offset::CTRL, 1);
+    // Narrow writes are replicated over the bus, which is how drivers feed bytes.
+    for byte in [0xa5, 0x96, 0x01] {
+        bus.write(&mut mem, Master::Core(0), PIO0 + offset::TXF0, byte, 1).unwrap();
+    }
+    while let Some(id) = bus.sys.take_event(2 * 1_000_000) {
+        bus.event(&mut mem, id);
+    }
+    bus.sys.cycle = 250;
+    let received: Vec<u32> =
+        (0..3).map(|_| bus.read(&mut mem, Master::Core(0), PIO0 + offset::RXF0, 4).unwrap()).collect();
+    assert_eq!(received, [0x3c; 3]);
+    let device: &mut SpiDevice = bus.world.as_any().downcast_mut().unwrap();
+    assert_eq!(device.received, [0xa5, 0x96, 0x01]);
+    assert_eq!(device.rises.len(), 24);
+    assert!(device.rises.windows(2).all(|pair| pair[1] - pair[0] == 32_000), "{:?}", device.rises);
 }
 
 /// splitmix64.
