@@ -13,7 +13,7 @@ ARGS ?=
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark test test-python test-engine build list boards publish lint format lock clean
+.PHONY: flash-and-bench benchmark trace test test-python test-engine build list boards publish lint format lock clean
 
 flash-and-bench: build
 	$(BIN)/pytest tests/bench $(ARGS)
@@ -21,6 +21,10 @@ flash-and-bench: build
 # Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --json figures.json"
 benchmark: build
 	$(BIN)/python -m runner.benchmark $(ARGS)
+
+# One message of a row, decoded; options: make trace ARGS="--runtime micropython-1.26.0 --profile tuned --pc 200"
+trace: build
+	$(BIN)/python -m runner.trace $(ARGS)
 
 test: test-python test-engine
 

@@ -397,6 +397,13 @@ impl Bus {
         }
     }
 
+    fn trace_pins(&mut self) {
+        if self.sys.trace.wants(kind::PINS) {
+            let (level, output_enabled) = (self.sys.pins.level(), self.sys.pins.output_enabled());
+            self.sys.trace.push(self.sys.now(), Record::Pins { level, output_enabled });
+        }
+    }
+
     /// Carries the consequences of an access or event to the other blocks, until nothing changes any more.
     pub fn settle(&mut self, mem: &mut Memory) {
         if self.sys.entering_reset != 0 {
@@ -418,6 +425,7 @@ impl Bus {
         for _ in 0..8 {
             if self.sys.pins.input_dirty {
                 self.sys.pins.input_dirty = false;
+                self.trace_pins();
                 self.blocks.io_bank0.input_changed(&mut self.sys);
                 for pio in &mut self.blocks.pio {
                     pio.input_changed(&mut self.sys);

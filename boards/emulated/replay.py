@@ -1,0 +1,110 @@
+"""A measured run in this process, from a flash content: as often as wanted, always the same, and open to be traced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boards._engine import EngineError, Machine
+from boards.console import Console
+from boards.definition import BoardDefinition
+from boards.emulated.bootrom import bootrom
+from boards.emulated.config import EmulatedConfig
+from boards.emulated.lan_server import LanServer
+from boards.emulated.trace import MessageTrace, message_trace, message_window
+from boards.errors import BoardError
+from boards.timing import Deadline
+
+_SLICE_US = 2000.0
+_HALF_PS_US = 5e-7
+"""The engine counts picoseconds and cuts off what is less."""
+_KINDS = ("irq", "lan", "pins")
+_PC_KIND = "pc"
+_MOST_RECORDS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All that a run shows of itself. Two runs of the same flash are equal, traced or not."""
+
+    result: dict[str, Any] | None
+    """The client's result line, or the report of a client without a console."""
+    sessions: list[dict[str, Any]]
+    end_us: float
+    stats: dict[str, Any]
+    """The engine's counters at `end_us`."""
+
+
+class Replay:
+    """Runs `flash` on a new board each time, with the simulated PC's server and nothing of the host's."""
+
+    def __init__(self, definition: BoardDefinition, config: EmulatedConfig, flash: bytes) -> None:
+        self._definition = definition
+        self._settings = config.settings(definition)
+        self._port = config.server_port
+        self._flash = flash
+
+    def run(self, deadline: Deadline) -> Figures:
+        """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
+        return _Run(self._power_up(), self._port).to_end(deadline)
+
+    def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> MessageTrace:
+        """The run once more with message `number` traced; `figures` are those of `run`.
+
+        `pc_sample_cycles`: sample the program counters each so many cycles, 0 for not at all. Raises BoardError if the
+        run had no such message, or if tracing had changed anything in it.
+        """
+        start_us, end_us = message_window(figures.sessions, number)
+        again = _Run(self._power_up(), self._port)
+        again.until(start_us, deadline)
+        machine = again.machine
+        machine.spi_log(True)
+        kinds = [*_KINDS, _PC_KIND] if pc_sample_cycles else _KINDS
+        machine.trace_start(kinds, _MOST_RECORDS, pc_sample_cycles or 1)
+        again.until(end_us, deadline)
+        machine.trace_stop()
+        records, lost = machine.trace_take()
+        again.until(figures.end_us, deadline)
+        frames = machine.spi_log_take()
+        machine.spi_log(False)
+        if again.figures() != figures:
+            raise BoardError(f"message {number}: tracing it changed the run; the engine's trace is at fault")
+        return message_trace(number, (start_us, end_us), frames, records, lost, intn_pin=self._definition.spi.intn_pin)
+
+    def _power_up(self) -> Machine:
+        return Machine(bootrom(), self._flash, self._settings)
+
+
+class _Run:
+    def __init__(self, machine: Machine, port: int) -> None:
+        self.machine = machine
+        self._console = Console()
+        self._server = LanServer()
+        machine.listen(port, self._server)
+
+    def to_end(self, deadline: Deadline) -> Figures:
+        while self._result is None:
+            deadline.check(f"the result; the board printed {self._console.tail(3)}")
+            self._step(self.machine.time_us + _SLICE_US)
+        return self.figures()
+
+    def until(self, time_us: float, deadline: Deadline) -> None:
+        while self.machine.time_us < time_us:
+            deadline.check(f"simulated time {time_us:.0f} us")
+            self._step(time_us + _HALF_PS_US)
+
+    def figures(self) -> Figures:
+        return Figures(self._result, self._server.sessions(), self.machine.time_us, self.machine.stats())
+
+    @property
+    def _result(self) -> dict[str, Any] | None:
+        reports = (session["report"] for session in self._server.sessions())
+        return self._console.result or next((report for report in reports if report is not None), None)
+
+    def _step(self, until_us: float) -> None:
+        try:
+            self.machine.run(until_us)
+        except EngineError as error:
+            raise BoardError(f"emulated board: {error}") from error
+        self.machine.usb_events()
+        self._console.feed(self.machine.console_read())

@@ -1,0 +1,215 @@
+"""One message of a run, looked at closely: every SPI frame by the W5500's register names, interrupts and LAN frames.
+
+Times are microseconds of simulated time. A message's window reaches from the moment at which the PC's server has the
+message before it to the moment at which the server has this one: the answer's way, the client's work and the sending.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boards.errors import BoardError
+
+HEADER_BYTES = 3
+"""Address and control phase of an SPI frame (W5500 datasheet 2.2)."""
+
+_EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}
+_IRQS = (
+    *("TIMER_IRQ_0", "TIMER_IRQ_1", "TIMER_IRQ_2", "TIMER_IRQ_3", "PWM_IRQ_WRAP", "USBCTRL_IRQ", "XIP_IRQ"),
+    *("PIO0_IRQ_0", "PIO0_IRQ_1", "PIO1_IRQ_0", "PIO1_IRQ_1", "DMA_IRQ_0", "DMA_IRQ_1", "IO_IRQ_BANK0"),
+    *("IO_IRQ_QSPI", "SIO_IRQ_PROC0", "SIO_IRQ_PROC1", "CLOCKS_IRQ", "SPI0_IRQ", "SPI1_IRQ", "UART0_IRQ"),
+    *("UART1_IRQ", "ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "RTC_IRQ"),
+)
+"""RP2040 datasheet 2.3.2, by IRQ number."""
+
+
+_COMMANDS = {
+    **{0x01: "OPEN", 0x02: "LISTEN", 0x04: "CONNECT", 0x08: "DISCON", 0x10: "CLOSE"},
+    **{0x20: "SEND", 0x21: "SEND_MAC", 0x22: "SEND_KEEP", 0x40: "RECV"},
+}
+"""Sn_CR (W5500 datasheet 3.2)."""
+_STATES = {
+    **{0x00: "SOCK_CLOSED", 0x13: "SOCK_INIT", 0x14: "SOCK_LISTEN", 0x15: "SOCK_SYNSENT", 0x16: "SOCK_SYNRECV"},
+    **{0x17: "SOCK_ESTABLISHED", 0x18: "SOCK_FIN_WAIT", 0x1A: "SOCK_CLOSING", 0x1B: "SOCK_TIME_WAIT"},
+    **{0x1C: "SOCK_CLOSE_WAIT", 0x1D: "SOCK_LAST_ACK", 0x22: "SOCK_UDP", 0x42: "SOCK_MACRAW"},
+}
+"""Sn_SR (W5500 datasheet 3.2)."""
+
+
+@dataclass(frozen=True)
+class SpiFrame:
+    """One chip select: `length` data bytes at `address` of the block that `name` says; `data` are the first 16."""
+
+    start_us: float
+    end_us: float
+    name: str
+    address: int
+    write: bool
+    length: int
+    data: bytes
+
+    @property
+    def wire_bytes(self) -> int:
+        return HEADER_BYTES + self.length
+
+    @property
+    def meaning(self) -> str:
+        """The data as a command, a socket state, text or a number, as far as it is one; else empty."""
+        register = self.name.partition("_")[2]
+        if self.length == 1 and register == "CR":
+            return _COMMANDS.get(self.data[0], "done" if self.data[0] == 0 else "")
+        if self.length == 1 and register == "SR":
+            return _STATES.get(self.data[0], "")
+        if self.name.endswith(" buffer"):
+            text = self.data.decode("latin-1")
+            return repr(text) if text.isascii() and text.isprintable() else ""
+        return str(int.from_bytes(self.data, "big")) if self.length <= 2 else ""
+
+    @property
+    def duration_us(self) -> float:
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something beside SPI: an interrupt taken, an edge of INTn, a frame on the cable."""
+
+    time_us: float
+    what: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one register or buffer took of the message, one way."""
+
+    name: str
+    write: bool
+    frames: int
+    wire_bytes: int
+    duration_us: float
+    of_message: float
+    """Part of the window's time, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class MessageTrace:
+    """Message `number` (from 1). `lost` counts records that did not fit into the trace."""
+
+    number: int
+    start_us: float
+    end_us: float
+    frames: tuple[SpiFrame, ...]
+    events: tuple[Event, ...]
+    pc_samples: tuple[tuple[int, int, int], ...]
+    """(core, address, how often), most often first."""
+    lost: int
+
+    @property
+    def duration_us(self) -> float:
+        return self.end_us - self.start_us
+
+    @property
+    def wire_bytes(self) -> int:
+        return sum(frame.wire_bytes for frame in self.frames)
+
+    @property
+    def selected_us(self) -> float:
+        """Time with SCSn low."""
+        return sum(frame.duration_us for frame in self.frames)
+
+    def shares(self) -> list[Share]:
+        """By register or buffer and direction, the longest first."""
+        groups: dict[tuple[str, bool], list[SpiFrame]] = {}
+        for frame in self.frames:
+            register = frame.name.partition("+")[0]  # whichever of its bytes
+            groups.setdefault((register, frame.write), []).append(frame)
+        shares = [
+            Share(
+                name=name,
+                write=write,
+                frames=len(frames),
+                wire_bytes=sum(frame.wire_bytes for frame in frames),
+                duration_us=sum(frame.duration_us for frame in frames),
+                of_message=sum(frame.duration_us for frame in frames) / self.duration_us,
+            )
+            for (name, write), frames in groups.items()
+        ]
+        return sorted(shares, key=lambda share: (-share.duration_us, share.name, share.write))
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs; `data` as hexadecimal digits."""
+        return {
+            "message": self.number,
+            "start_us": self.start_us,
+            "end_us": self.end_us,
+            "duration_us": self.duration_us,
+            "spi": {"chip_selects": len(self.frames), "bytes": self.wire_bytes, "selected_us": self.selected_us},
+            "frames": [{**vars(frame), "data": frame.data.hex()} for frame in self.frames],
+            "registers": [vars(share) for share in self.shares()],
+            "events": [vars(event) for event in self.events],
+            "pc_samples": [{"core": core, "address": pc, "count": n} for core, pc, n in self.pc_samples],
+            "lost": self.lost,
+        }
+
+
+def message_window(sessions: Sequence[dict[str, Any]], number: int) -> tuple[float, float]:
+    """Start and end of message `number` (2 or later: the first has none before it) of the session with most messages.
+
+    Raises BoardError where the run had no such message.
+    """
+    received: list[float] = max((session["received_us"] for session in sessions), key=len, default=[])
+    if not 2 <= number <= len(received):
+        raise BoardError(f"message {number}: the run had {len(received)} messages; choose 2 to {len(received)}")
+    return received[number - 2], received[number - 1]
+
+
+def message_trace(
+    number: int,
+    window_us: tuple[float, float],
+    spi_log: Iterable[tuple[float, float, str, int, bool, int, bytes]],
+    records: Iterable[dict[str, Any]],
+    lost: int,
+    intn_pin: int,
+) -> MessageTrace:
+    """Sorts what the engine recorded into one message; what lies outside of the window is left out."""
+    start_us, end_us = window_us
+    frames = [SpiFrame(*frame) for frame in spi_log]
+    inside = [record for record in records if start_us <= record["t_us"] < end_us]
+    samples = Counter((record["core"], record["pc"]) for record in inside if record["kind"] == "pc")
+    return MessageTrace(
+        number=number,
+        start_us=start_us,
+        end_us=end_us,
+        frames=tuple(frame for frame in frames if start_us <= frame.start_us < end_us),
+        events=tuple(_events(inside, intn_pin)),
+        pc_samples=tuple(
+            (core, pc, n) for (core, pc), n in sorted(samples.items(), key=lambda each: (-each[1], each[0]))
+        ),
+        lost=lost,
+    )
+
+
+def exception_name(number: int) -> str:
+    """Name of an exception by its number in xPSR: `SysTick`, `USBCTRL_IRQ`."""
+    irq = number - 16
+    if 0 <= irq < len(_IRQS):
+        return _IRQS[irq]
+    return _EXCEPTIONS.get(number, f"exception {number}")
+
+
+def _events(records: Iterable[dict[str, Any]], intn_pin: int) -> Iterable[Event]:
+    intn: int | None = None
+    for record in records:
+        if record["kind"] == "irq" and record["entry"]:
+            yield Event(record["t_us"], f"core {record['core']} takes {exception_name(record['number'])}")
+        elif record["kind"] == "lan":
+            sender = "board" if record["from_board"] else "PC"
+            yield Event(record["t_us"], f"{sender}'s frame, {record['len']} bytes")
+        elif record["kind"] == "pins":
+            level = record["level"] >> intn_pin & 1
+            if intn is not None and level != intn:
+                yield Event(record["t_us"], f"INTn {'high' if level else 'low'}")
+            intn = level

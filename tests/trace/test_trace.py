@@ -1,0 +1,115 @@
+"""What is made of the engine's records: windows, names, shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boards import BoardError
+from boards.emulated.trace import SpiFrame, exception_name, message_trace, message_window
+
+RawFrame = tuple[float, float, str, int, bool, int, bytes]
+
+
+def frame(name: str, data: bytes, *, write: bool = False, start_us: float = 0.0) -> SpiFrame:
+    return SpiFrame(start_us, start_us + 1, name, 0, write, len(data), data[:16])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "meaning"),
+    [
+        ("S0_CR", b"\x20", "SEND"),
+        ("S7_CR", b"\x40", "RECV"),
+        ("S0_CR", b"\x00", "done"),
+        ("S0_CR", b"\x77", ""),
+        ("S0_SR", b"\x17", "SOCK_ESTABLISHED"),
+        ("S0_SR", b"\x99", ""),
+        ("S0_RX_RSR", b"\x01\x02", "258"),
+        ("S0_TX_WR+1", b"\x39", "57"),
+        ("SIPR", b"\xc0\xa8\x32\x64", ""),
+        ("S0 TX buffer", b"1999", "'1999'"),
+        ("S0 RX buffer", b"\x02\x50", ""),
+        ("S0 RX buffer", b"\xff", ""),
+    ],
+)
+def test_meaning(name: str, data: bytes, meaning: str) -> None:
+    assert frame(name, data).meaning == meaning
+
+
+def test_a_frame_has_a_header() -> None:
+    assert frame("MR", b"\x00").wire_bytes == 4
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(15, "SysTick"), (14, "PendSV"), (16, "TIMER_IRQ_0"), (21, "USBCTRL_IRQ"), (29, "IO_IRQ_BANK0"), (41, "RTC_IRQ")],
+)
+def test_exceptions_have_the_datasheets_names(number: int, name: str) -> None:
+    assert exception_name(number) == name
+
+
+def test_unknown_exceptions_keep_their_number() -> None:
+    assert exception_name(42) == "exception 42" and exception_name(7) == "exception 7"
+
+
+def test_the_window_lies_between_two_messages() -> None:
+    sessions = [{"received_us": [1.0]}, {"received_us": [10.0, 12.5, 15.0]}]
+    assert message_window(sessions, 2) == (10.0, 12.5)
+    assert message_window(sessions, 3) == (12.5, 15.0)
+    for number in (0, 1, 4):
+        with pytest.raises(BoardError, match=f"^message {number}: the run had 3 messages; choose 2 to 3$"):
+            message_window(sessions, number)
+    with pytest.raises(BoardError, match="the run had 0 messages"):
+        message_window([], 2)
+
+
+def test_events_are_told_in_order_and_only_changes_of_intn() -> None:
+    def record(t_us: float, kind: str, **more: Any) -> dict[str, Any]:
+        return {"t_us": t_us, "kind": kind, **more}
+
+    records = [
+        record(1, "pins", level=1 << 21, output_enabled=0),
+        record(2, "pins", level=1 << 21 | 1, output_enabled=0),
+        record(3, "pins", level=0, output_enabled=0),
+        record(4, "irq", core=0, number=29, entry=True),
+        record(5, "irq", core=0, number=29, entry=False),
+        record(6, "lan", from_board=True, len=56),
+        record(7, "pc", core=1, pc=0x100),
+        record(8, "pc", core=1, pc=0x100),
+        record(9, "lan", from_board=False, len=60),
+        record(20, "lan", from_board=False, len=60),
+    ]
+    trace = message_trace(5, (0.0, 10.0), [], records, 3, intn_pin=21)
+    assert [event.what for event in trace.events] == [
+        "INTn low",
+        "core 0 takes IO_IRQ_BANK0",
+        "board's frame, 56 bytes",
+        "PC's frame, 60 bytes",
+    ]
+    assert trace.pc_samples == ((1, 0x100, 2),) and trace.lost == 3
+
+
+raw_frames = st.builds(
+    lambda start, took, name, write, data: (start, start + took, name, 0x20, write, len(data), data[:16]),
+    st.floats(0, 1000),
+    st.floats(0, 50),
+    st.sampled_from(["S0_CR", "S0_RX_RSR", "S0_RX_RSR+1", "S0 TX buffer", "PHYCFGR"]),
+    st.booleans(),
+    st.binary(min_size=1, max_size=40),
+)
+
+
+@given(st.lists(raw_frames, max_size=30), st.floats(0, 500), st.floats(1, 500))
+def test_shares_add_up(frames: list[RawFrame], start_us: float, duration_us: float) -> None:
+    trace = message_trace(2, (start_us, start_us + duration_us), frames, [], 0, intn_pin=21)
+    inside = [raw for raw in frames if start_us <= raw[0] < start_us + duration_us]
+    assert len(trace.frames) == len(inside) == sum(share.frames for share in trace.shares())
+    assert trace.wire_bytes == sum(3 + raw[5] for raw in inside) == sum(share.wire_bytes for share in trace.shares())
+    assert trace.selected_us == pytest.approx(sum(share.duration_us for share in trace.shares()))
+    assert all(share.of_message == pytest.approx(share.duration_us / trace.duration_us) for share in trace.shares())
+    assert not any("+" in share.name for share in trace.shares())
+    known = trace.as_json()
+    assert known["spi"]["bytes"] == trace.wire_bytes and len(known["frames"]) == len(inside)
