@@ -60,8 +60,8 @@ impl PyCpuBench {
     }
 
     /// Set core 0's R0 to R12, SP, LR, PC and flags (bits 31 to 28 of `apsr`), in privileged thread mode on the main
-    /// stack, running, with no exception active or pending and PRIMASK clear.
-    fn start(&self, registers: Registers, apsr: u32, vtor: u32) {
+    /// stack, running, with no exception active or pending and PRIMASK clear. `psp` is the other stack's pointer.
+    fn start(&self, registers: Registers, apsr: u32, vtor: u32, psp: u32) {
         let mut chip = self.lock();
         chip.bus.sys.attention = false;
         let core = &mut chip.cores[0];
@@ -69,6 +69,7 @@ impl PyCpuBench {
         core.primask = false;
         core.control = 0;
         core.regs = registers;
+        core.set_psp(psp & !3);
         core.pc = registers[15] & !1;
         core.set_apsr(apsr);
         core.event_register = false;

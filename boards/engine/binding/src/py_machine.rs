@@ -282,6 +282,7 @@ impl PyMachine {
         d.set_item("frames_to_board", w5500.frames_in)?;
         d.set_item("frames_dropped", lan.dropped)?;
         d.set_item("instructions", chip.cores[0].instructions + chip.cores[1].instructions)?;
+        d.set_item("cycles", chip.cores.iter().map(|c| c.cycles).collect::<Vec<_>>())?;
         d.set_item("clk_sys_hz", chip.bus.sys.freq.clk_sys_hz)?;
         d.set_item("clk_peri_hz", chip.bus.sys.freq.clk_peri_hz)?;
         d.set_item("spi_hz", chip.bus.blocks.spi[machine.config_pins().spi].sck_hz(&chip.bus.sys))?;

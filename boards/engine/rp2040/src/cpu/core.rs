@@ -134,7 +134,7 @@ impl Core {
         if self.uses_psp() { self.other_sp = value } else { self.regs[13] = value }
     }
 
-    fn set_psp(&mut self, value: u32) {
+    pub fn set_psp(&mut self, value: u32) {
         if self.uses_psp() { self.regs[13] = value } else { self.other_sp = value }
     }
 
