@@ -8,7 +8,7 @@
 
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
-use crate::sys::{EventId, Sys, dreq, irq};
+use crate::sys::{EventId, Sys, dreq, irq, watcher};
 use crate::time::NEVER;
 use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
@@ -234,6 +234,7 @@ impl Pio {
 
     /// Looks ahead from cycle `now` and schedules the next event.
     fn plan(&mut self, sys: &mut Sys, now: u64) {
+        self.watch_pins(sys);
         let horizon = now.max(sys.cycle) + HORIZON_CYCLES;
         let mut due = self.reassert;
         let mut unknown = [false; MACHINES];
@@ -271,12 +272,23 @@ impl Pio {
         (self.raw_interrupts() & self.inte[line]) | self.intf[line]
     }
 
-    /// Recomputes interrupt and DREQ lines.
-    fn update_lines(&self, sys: &mut Sys) {
-        let (tx, rx, line) = match self.index {
+    /// Asks for every edge at the pins while anything may read them.
+    fn watch_pins(&self, sys: &mut Sys) {
+        let runs = self.machines.iter().any(|machine| machine.state.enabled || machine.state.forced.is_some());
+        sys.watch_pins([watcher::PIO0, watcher::PIO1][self.index], if runs { PIN_MASK } else { 0 });
+    }
+
+    /// The first of this block's TX DREQs, RX DREQs and interrupts.
+    fn lines(&self) -> (u32, u32, u32) {
+        match self.index {
             0 => (dreq::PIO0_TX0, dreq::PIO0_RX0, irq::PIO0_0),
             _ => (dreq::PIO1_TX0, dreq::PIO1_RX0, irq::PIO1_0),
-        };
+        }
+    }
+
+    /// Recomputes interrupt and DREQ lines.
+    fn update_lines(&self, sys: &mut Sys) {
+        let (tx, rx, line) = self.lines();
         for (index, machine) in self.machines.iter().enumerate() {
             sys.set_dreq(tx + index as u32, !machine.fifos.tx.is_full());
             sys.set_dreq(rx + index as u32, !machine.fifos.rx.is_empty());
@@ -338,7 +350,6 @@ impl Pio {
         if machine.fifos.tx.push(word) {
             machine.wake(Some(Stall::Tx), now + 1);
             machine.plan_refill(now);
-            self.update_lines(sys);
         } else {
             self.fdebug |= FDEBUG_TXOVER << index;
         }
@@ -391,10 +402,7 @@ impl Pio {
                 machine.set_execctrl(now, write.apply(config.execctrl));
                 self.plan_reassertion([self.shared.out, self.shared.oe], now);
             }
-            offset::SM_SHIFTCTRL => {
-                machine.set_shiftctrl(now, write.apply(config.shiftctrl));
-                self.update_lines(sys);
-            }
+            offset::SM_SHIFTCTRL => machine.set_shiftctrl(now, write.apply(config.shiftctrl)),
             offset::SM_INSTR => {
                 let old = u32::from(self.shared.memory[machine.state.pc as usize]);
                 machine.force(write.apply(old) as u16, now);
@@ -478,7 +486,6 @@ impl Peripheral for Pio {
                     self.shared.irq |= write.apply(0) as u8;
                 }
                 self.wake(Some(Stall::Irq), now);
-                self.update_lines(sys);
             }
             offset::INPUT_SYNC_BYPASS => {
                 self.disturb_all(sys, now);
@@ -495,15 +502,14 @@ impl Peripheral for Pio {
             offset::IRQ0_INTE | offset::IRQ1_INTE => {
                 let inte = &mut self.inte[usize::from(register == offset::IRQ1_INTE)];
                 *inte = write.apply(*inte) & INT_BITS;
-                self.update_lines(sys);
             }
             offset::IRQ0_INTF | offset::IRQ1_INTF => {
                 let intf = &mut self.intf[usize::from(register == offset::IRQ1_INTF)];
                 *intf = write.apply(*intf) & INT_BITS;
-                self.update_lines(sys);
             }
             _ => return,
         }
+        self.update_lines(sys);
         self.plan(sys, now);
     }
 
@@ -512,6 +518,14 @@ impl Peripheral for Pio {
         self.shared.inputs = Inputs::new(sys.pins.input());
         sys.cancel(self.event_id());
         self.update_pins(sys);
-        self.update_lines(sys);
+        self.watch_pins(sys);
+        // No request comes out of a block in reset; the first write after it raises those of the TX FIFOs.
+        let (tx, rx, line) = self.lines();
+        for index in 0..MACHINES as u32 {
+            sys.set_dreq(tx + index, false);
+            sys.set_dreq(rx + index, false);
+        }
+        sys.set_irq(line, false);
+        sys.set_irq(line + 1, false);
     }
 }

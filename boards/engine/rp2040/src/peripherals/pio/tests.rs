@@ -157,6 +157,8 @@ fn reset_values() {
         assert_eq!(value, expected, "0x{offset:03x}");
     }
     assert_eq!(b.sys.next_due(), NEVER);
+    assert_eq!(b.sys.dreq_level(), 0);
+    b.w(offset::CTRL, 0);
     assert_eq!(b.sys.dreq_level(), 0x0f);
 }
 
@@ -684,11 +686,14 @@ fn a_frequency_change_keeps_cycles() {
 fn reset_drops_pins_lines_and_events() {
     let mut b = Bench::program(&[d(set(0, 1), 9), d(set(4, 1), 9)]);
     b.w(offset::IRQ0_INTE, 0xfff);
+    assert_eq!(b.sys.watched_pins(), 0);
     b.w(offset::CTRL, 1);
+    assert_eq!(b.sys.watched_pins(), ALL_PINS);
     b.run(15);
-    assert_eq!((b.sys.pins.output_enabled(), b.sys.irq_level() >> irq::PIO0_0), (1, 1));
+    assert_eq!((b.sys.pins.output_enabled(), b.sys.irq_level() >> irq::PIO0_0, b.sys.dreq_level()), (1, 1, 0xf));
     b.pio.reset(&mut b.sys);
-    assert_eq!((b.sys.pins.output_enabled(), b.sys.irq_level(), b.sys.next_due()), (0, 0, NEVER));
+    assert_eq!((b.sys.pins.output_enabled(), b.sys.irq_level(), b.sys.dreq_level()), (0, 0, 0));
+    assert_eq!((b.sys.next_due(), b.sys.watched_pins()), (NEVER, 0));
 }
 
 /// A device on GPIO2 (SCK), GPIO3 (MOSI) and GPIO4 (MISO) in SPI mode 0, most significant bit first.
