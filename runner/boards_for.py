@@ -61,7 +61,9 @@ def open_board(
         emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
         board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log)
     else:
-        if is_remote(options.device):
+        if options.device.startswith("labgrid:"):
+            kind = _named("boards.labgrid", "LabgridBoard", "a labgrid board")
+        elif is_remote(options.device):
             kind = _named("boards.remote", "RemoteBoard", "a board elsewhere")
         elif where == "emulated":
             kind = _named("boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
@@ -90,7 +92,7 @@ def _is_attached(options: BenchOptions) -> bool:
 
 def is_remote(device: str) -> bool:
     """Whether `--device` names a board that is not on this PC's USB."""
-    return device.startswith(("rfc2217://", "socket://"))
+    return device.startswith(("rfc2217://", "socket://", "labgrid:"))
 
 
 def _is_emulated(options: BenchOptions) -> bool:
