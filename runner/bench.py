@@ -107,7 +107,7 @@ class Bench:
                 row = draft.skipped(str(error))
             except BoardUnavailable as error:
                 self._drop_board()
-                wanted = self.options.where == "silicon"
+                wanted = where != "hosted" and (self.options.where == "silicon" or self.options.device != "auto")
                 row = draft.failed(str(error), []) if wanted else draft.skipped(str(error))
             except _FAULTS as error:
                 tail = self._tail()
