@@ -30,13 +30,22 @@ def lock_name(device: UsbDevice) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", key).strip("_")
 
 
+def lock_path(device: UsbDevice) -> Path:
+    """Lock files stay where they are, as removing one would let two processes lock two files of one name.
+
+    A real board's place has one for ever; an emulated board's goes with the board's folder.
+    """
+    if device.emulated and device.location is not None:
+        return Path(device.location.partition(":")[2]) / "in-use.lock"
+    return lock_dir() / f"{lock_name(device)}.lock"
+
+
 class BoardLock:
     """Held from construction to `release`. Raises BoardUnavailable, which names the process that has the board."""
 
     def __init__(self, device: UsbDevice, name: str) -> None:
-        folder = lock_dir()
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{lock_name(device)}.lock"
+        path = lock_path(device)
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._owner = path.with_suffix(".pid")
         self._lock = FileLock(path, timeout=0)
         try:
