@@ -59,7 +59,7 @@ def open_board(
         board = hosted(options.board, **surroundings)
     elif where == "emulated" and options.device == "auto":
         emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
-        board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log)
+        board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
     else:
         if options.device.startswith("labgrid:"):
             kind = _named("boards.labgrid", "LabgridBoard", "a labgrid board")

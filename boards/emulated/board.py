@@ -18,7 +18,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from boards.board import OwnNetwork, Progress, RunOutput, Where
+from boards.board import Deployment, OwnNetwork, Progress, RunOutput, Where
 from boards.definition import BoardDefinition
 from boards.emulated.config import EmulatedConfig, board_address
 from boards.emulated.control import ControlClient
@@ -42,7 +42,8 @@ class EmulatedBoard(UsbBoard):
     """Starts a board of its own and ends it at `close`; the process also ends when this one does, however it does.
 
     `config` overrides `turnaround_us` and `phy_link_delay_s`. `flash`: a raw image of the flash's first contents.
-    Raises BoardUnavailable where boards cannot be emulated.
+    `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
+    run's figures do not depend on what the board did before. Raises BoardUnavailable where boards cannot be emulated.
     """
 
     where: Where = "emulated"
@@ -58,6 +59,7 @@ class EmulatedBoard(UsbBoard):
         flash: Path | None = None,
         log: Callable[[str], None] | None = None,
         save_files_to: Path | None = None,
+        fresh: bool = False,
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
@@ -71,6 +73,8 @@ class EmulatedBoard(UsbBoard):
         self._log_path = Path(tempfile.mkdtemp(prefix="portbench-emulated-")) / "log.txt"
         self._control: ControlClient | None = None
         self._next_watch_s = 0.0
+        self._fresh = fresh
+        self._kept = False
         self._process = self._start(definition, name, flash)
         try:
             deadline = Deadline(_START_S, f"emulated {definition.title}")
@@ -108,6 +112,25 @@ class EmulatedBoard(UsbBoard):
         if self._control is None:
             raise BoardError(f"emulated {self.definition.title}: is closed")
         return self._control.call(op, deadline, **arguments)
+
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        self._kept = False
+        if self._fresh:
+            self._drop_repl()
+            self.control("power_cycle", deadline, flash="blank")
+            boots = f"{self.name} to start its boot loader"
+            self.link.wait_device(lambda device: is_bootloader(device, self.definition), deadline, boots)
+        super().flash(image, deadline)
+
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        if self._fresh and deployment.family != "native":
+            if not self._kept:
+                self._session(deadline).enter(deadline)  # the first boot, which makes the file system, is over
+                self.control("keep_flash", deadline)
+                self._kept = True
+            self._drop_repl()
+            self.control("power_cycle", deadline, flash="kept")
+        super().deploy(deployment, deadline)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         output = super().run(deadline, progress)

@@ -27,6 +27,7 @@ from boards.emulated.registry import EmulatedState, write_state
 from boards.emulated.serial_port import SerialPort
 from boards.emulated.volume_folder import Torn, VolumeFolder
 
+_FLUSH_US = 1_500_000.0
 _SLICE_US = 2000.0
 """Simulated time between two looks at the host's side."""
 _CLOSE_SLICE_US = 50.0
@@ -74,6 +75,7 @@ class BoardProcess:
         self._generation = 0
         self._earlier_generations = 0
         self._bootsel = False
+        self._kept_flash = b""
         self._baud = 0
         self._next_sync_s = 0.0
         self._closing = False
@@ -108,13 +110,16 @@ class BoardProcess:
         if not self._config.bridge:
             self._machine.listen(self._config.server_port, self._server)
 
-    def _power_up(self, bootsel: bool) -> None:
-        """Restart everything at simulated time 0."""
+    def _power_up(self, bootsel: bool, flash: bytes | None = None) -> None:
+        """Restart everything at simulated time 0. `flash`: other contents than it has now."""
         self._drop_port()
         self._drop_volume()
         # The machine counts from the start again; a PC does not.
         self._earlier_generations += self._machine.usb()["generation"]
-        self._machine.power_cycle(bootsel)
+        if flash is None:
+            self._machine.power_cycle(bootsel)
+        else:
+            self._machine = Machine(bootrom(), flash, self._config.settings(self._definition), bootsel)
         self._bootsel = bootsel
         self._fault = None
         self._finished = None
@@ -130,6 +135,12 @@ class BoardProcess:
         if self._fault is not None:
             self._serve_requests(0.2)
             return
+        self._advance()
+        stats = self._machine.stats()
+        self._wait(self._pacer.delay_s(self._machine.time_us, stats["instructions"], stats["clk_sys_hz"]))
+
+    def _advance(self) -> None:
+        """One slice of simulated time, and what it brought."""
         self._type()
         self._faults.look()
         self._come_back()
@@ -151,8 +162,6 @@ class BoardProcess:
         self._print()
         self._note_result()
         self._sync_volume()
-        stats = self._machine.stats()
-        self._wait(self._pacer.delay_s(self._machine.time_us, stats["instructions"], stats["clk_sys_hz"]))
 
     def _wait(self, seconds: float) -> None:
         """Pauses, but wakes at once when somebody types or asks something."""
@@ -348,7 +357,10 @@ class BoardProcess:
         )
 
     def _op_power_cycle(self, request: Request) -> None:
-        """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself."""
+        """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself.
+
+        `flash`: `blank` as from the factory, or as it was `kept`; else as it is.
+        """
         measured = bool(request.arguments.get("measured"))
         changes = request.arguments.get("config", {})
         if "faults" in changes:
@@ -356,7 +368,8 @@ class BoardProcess:
             changes["faults"] = LanFaults(**{**faults, "down_us": tuple(map(tuple, faults.get("down_us", ())))})
         self._config = replace(self._config, **changes)
         self._machine.configure(self._config.settings(self._definition))
-        self._power_up(bool(request.arguments.get("bootsel")))
+        contents = {None: None, "blank": b"", "kept": self._kept_flash}
+        self._power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
         self._automount = not measured
         self._pacer.flat_out = measured and not self._config.bridge
         if request.arguments.get("trace"):
@@ -364,6 +377,11 @@ class BoardProcess:
         if request.arguments.get("spi_log"):
             self._machine.spi_log(True)
         self._publish()
+        request.answer()
+
+    def _op_keep_flash(self, request: Request) -> None:
+        """Remember what flash holds now, for a power cycle that goes back to it."""
+        self._kept_flash = self._machine.flash()
         request.answer()
 
     def _op_figures(self, request: Request) -> None:
@@ -390,9 +408,16 @@ class BoardProcess:
         request.answer(flash=base64.b64encode(self._machine.flash()).decode("ascii"))
 
     def _op_sync(self, request: Request) -> None:
-        """Returns when the drive has what is in its folder, as a real drive's flush does."""
+        """Returns when the drive has what is in its folder and the board has had the time to bring it to flash.
+
+        CircuitPython keeps what was written last in RAM for a second (its file system's flush interval): who cuts the
+        power before that loses it, on a real board too.
+        """
         if self._volume is not None:
             self._copy(self._volume.flush)
+            until_us = self._machine.time_us + _FLUSH_US
+            while self._machine.time_us < until_us and self._fault is None:
+                self._advance()
         request.answer()
 
     def _op_arm(self, request: Request) -> None:

@@ -71,7 +71,8 @@ def test_what_is_missing_is_one_line(entry: Any, where: Any, what: str, modules:
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
     modules["boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
     opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit(), LISTENER)
-    assert opened == {"turnaround_us": 300, "phy_link_delay_s": 2.5, "deployer": "mpremote", "log": LISTENER.log}
+    surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5}
+    assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True}
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:

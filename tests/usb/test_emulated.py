@@ -123,6 +123,17 @@ def test_from_a_blank_board_to_a_result_and_again_the_same(
         assert same_run(first, measure(other, image(entry), family, version))
 
 
+def test_a_fresh_boards_figures_do_not_depend_on_what_it_did_before(image: Image) -> None:
+    with EmulatedBoard(DEFINITION, fresh=True) as board:
+        first = measure(board, image("micropython-1.26.0"), "micropython")
+        board.deploy(Deployment({"main.py": b"print('else')\n", "more.py": b"x" * 9000}, "micropython"), within())
+        board.deploy(client(board, "micropython"), within())
+        assert same_run(first, board.run(within()))
+        board.flash(image("wiznet-hardwired"), within())
+        board.wait_console(within())
+        assert same_run(first, measure(board, image("micropython-1.26.0"), "micropython"))
+
+
 def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
     board.flash(image("portbench-native"), within())
     board.deploy(Deployment({}, "native"), within())
