@@ -54,7 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         console = Console(highlight=False, width=_FILE_COLUMNS)
     console.print(table(figures))
     machine = describe_machine()
-    console.print(f"{machine.processor}, {machine.cores} cores, load {load:.1f} before the start", soft_wrap=True)
+    console.print(
+        f"{machine.processor}, {machine.cores} cores, load {load:.1f} before the start. "
+        "Loops and starts are in CPU time, rows and boards at once by the clock on the wall.",
+        soft_wrap=True,
+    )
     if options.json is not None:
         report = {
             "started_utc": started_utc.isoformat(),

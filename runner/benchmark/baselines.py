@@ -28,15 +28,15 @@ class BaselineUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Baseline:
-    """The loop on another emulator."""
+    """The loop on another emulator; `cpu_s` as in LoopSpeed."""
 
     name: str
     iterations: int
-    host_s: float
+    cpu_s: float
 
     @property
     def iterations_per_s(self) -> float:
-        return self.iterations / self.host_s
+        return self.iterations / self.cpu_s
 
 
 def rp2040py(image: Path, deadline: Deadline) -> Baseline:

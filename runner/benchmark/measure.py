@@ -72,7 +72,7 @@ def loop(session: Session) -> Iterator[Figure]:
         yield skipped(what, str(error))
         return
     chip = f"the chip at {speed.clk_sys_hz / 1e6:g} MHz: {speed.chip_instructions_per_s / 1e6:.1f} M/s"
-    executed = f"{speed.iterations} iterations, {speed.instructions / 1e6:.1f} M instructions in {speed.host_s:.2f} s"
+    executed = f"{speed.iterations} iterations, {speed.instructions / 1e6:.1f} M instructions in {speed.cpu_s:.2f} s"
     yield Figure(f"{what}: speed", speed.instructions_per_s / 1e6, "M instr/s", Target("at least", 150), executed)
     yield Figure(f"{what}: against the chip", speed.times_real_time, "x real time", Target("at least", 2), chip)
     for name, measure, least in (("rp2040py", rp2040py, 40.0), ("rp2040js", rp2040js, 5.5)):
@@ -95,7 +95,7 @@ def _against(
         return skipped(f"{what}: against {name}", str(error), f"x {name}", target)
     ratio = speed.iterations_per_s / baseline.iterations_per_s
     theirs = baseline.iterations_per_s * speed.instructions / speed.iterations / 1e6
-    note = f"{baseline.name}: {baseline.iterations} iterations in {baseline.host_s:.2f} s, {theirs:.1f} M instr/s"
+    note = f"{baseline.name}: {baseline.iterations} iterations in {baseline.cpu_s:.2f} s, {theirs:.1f} M instr/s"
     return Figure(f"{what}: against {name}", ratio, f"x {name}", target, note)
 
 
@@ -106,9 +106,9 @@ def circuitpython(session: Session) -> Iterator[Figure]:
         board = ReplMachine(session.image(CIRCUITPYTHON), session.definition)
         deadline = session.deadline(what)
         for occasion in ("first start", "again"):
-            host_s = board.start(deadline) if occasion == "first start" else board.restart(deadline)
+            cpu_s = board.start(deadline) if occasion == "first start" else board.restart(deadline)
             note = f"{board.machine.time_us / 1e6:.2f} s on the chip"
-            yield Figure(f"{what}: {occasion}", host_s, "s", Target("below", 2.0), note)
+            yield Figure(f"{what}: {occasion}", cpu_s, "s", Target("below", 2.0), note)
     except (*_NO_IMAGE, BoardError) as error:
         yield skipped(what, str(error))
 

@@ -41,7 +41,7 @@ def test_rates_are_per_second() -> None:
 def test_takes_the_childs_figure(child: dict[str, Any]) -> None:
     child["answers"] = [(0, '{"seconds": 2.5}', "")]
     baseline = rp2040py(IMAGE, limit())
-    assert baseline.host_s == 2.5 and baseline.name.startswith("rp2040py 0.")
+    assert baseline.cpu_s == 2.5 and baseline.name.startswith("rp2040py 0.")
     assert child["commands"][0][-2:] == ["image.uf2", str(baseline.iterations)]
 
 
