@@ -1,0 +1,100 @@
+"""Emulated boards with real firmware. An image that cannot be had skips its tests, with the line that provides it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boards import Deadline, Deployment, RunOutput, board_definition
+from boards.emulated import EmulatedBoard
+from boards.emulated.registry import RUNTIME_DIR_VARIABLE
+from clients import ClientConfig, DeploymentError, StaticAddress, build_deployment
+from firmware import catalogue, uf2
+from firmware.images import ImageError, ImageStore
+from firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+
+DEFINITION = board_definition("W5500_EVB_PICO")
+STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
+
+Image = Callable[[str], Path]
+Prepared = Callable[..., EmulatedBoard]
+
+
+def within(seconds: float = 60) -> Deadline:
+    return Deadline(seconds, "test")
+
+
+def result_of(output: RunOutput) -> dict[str, Any]:
+    """The client's result: its console line, or the native client's report to the server."""
+    result = output.result or next((s.report for s in output.sessions if s.report is not None), None)
+    assert result is not None, output.console[-5:]
+    return dict(result)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _engine() -> None:
+    if importlib.util.find_spec("boards._engine") is None:
+        pytest.skip("the emulated board's engine is not built; run: make build")
+
+
+@pytest.fixture(scope="session")
+def image() -> Image:
+    entries = {entry.id: entry for entry in catalogue.load()}
+
+    def path(entry_id: str) -> Path:
+        try:
+            found = ImageStore([entries[entry_id]]).obtain(entries[entry_id])
+        except ImageError as error:
+            pytest.skip(str(error))
+        assert found.path is not None
+        return found.path
+
+    return path
+
+
+@pytest.fixture
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[Prepared]:
+    """Makes boards with an image and its client on them; `files` replaces the client."""
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    boards: list[EmulatedBoard] = []
+
+    def make(
+        entry_id: str,
+        family: str,
+        *,
+        messages: int = 5,
+        config: ClientConfig | None = None,
+        files: dict[str, bytes] | None = None,
+    ) -> EmulatedBoard:
+        path = image(entry_id)
+        board = EmulatedBoard(DEFINITION)
+        boards.append(board)
+        assert board.own_network is not None
+        if family == "native":
+            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, messages=messages)
+            merged = tmp_path / f"native-{len(boards)}.uf2"
+            merged.write_bytes(uf2.with_data(uf2.read(path), CONFIG_ADDRESS, pack(native)))
+            board.flash(merged, within())
+            board.deploy(Deployment({}, family), within())
+            return board
+        board.flash(path, within())
+        board.wait_console(within())
+        asked = config or ClientConfig(board.own_network.server, board.own_network.port, messages)
+        try:
+            deployment = build_deployment(
+                family, "9.1.4" if family == "circuitpython" else "", replace(asked, messages=messages)
+            )
+        except DeploymentError as error:
+            pytest.skip(str(error))
+        board.deploy(Deployment(files, family) if files else deployment, within(120))
+        return board
+
+    yield make
+    for board in boards:
+        board.close()
