@@ -106,9 +106,13 @@ class Bench:
             except ImageUnavailable as error:
                 row = draft.skipped(str(error))
             except BoardUnavailable as error:
+                tail = self._tail()
                 self._drop_board()
                 wanted = where != "hosted" and (self.options.where == "silicon" or self.options.device != "auto")
-                row = draft.failed(str(error), []) if wanted else draft.skipped(str(error))
+                if clock.current is not Stage.OPEN:  # it was there, and went away
+                    row = draft.failed(f"{clock.current}: {error}", tail)
+                else:
+                    row = draft.failed(str(error), []) if wanted else draft.skipped(str(error))
             except _FAULTS as error:
                 tail = self._tail()
                 self._drop_board()

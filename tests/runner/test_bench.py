@@ -236,6 +236,13 @@ def test_no_board_skips_the_row_unless_it_was_asked_for(world: World) -> None:
     assert world.measure().row.status is Status.FAILED
 
 
+def test_a_board_that_goes_away_in_mid_row_fails_the_row(world: World) -> None:
+    world.boards = [ScriptedBoard(raises("run", BoardUnavailable("the emulated board's process ended")))]
+    outcome = world.measure()
+    assert outcome.row.status is Status.FAILED and (outcome.row.reason or "").startswith("run: the emulated")
+    assert outcome.console_tail == ["Traceback", "boom"] and world.opened[0].closed == 1
+
+
 def test_a_fault_of_ours_is_stored_and_not_hidden(world: World) -> None:
     world.boards = [ScriptedBoard(raises("run", KeyError("oops")))]
     with pytest.raises(KeyError):
