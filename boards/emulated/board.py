@@ -131,6 +131,8 @@ class EmulatedBoard(UsbBoard):
             self._drop_repl()
             self.control("power_cycle", deadline, flash="kept")
         super().deploy(deployment, deadline)
+        if deployment.family == "circuitpython":
+            self.control("sync", deadline)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         output = super().run(deadline, progress)
@@ -156,7 +158,7 @@ class EmulatedBoard(UsbBoard):
         deadline.poll(over, _WATCH_S / 5, "the native client's report")
 
     def _settle_volume(self, deadline: Deadline) -> None:
-        self.control("sync", deadline)
+        self.control("sync", deadline, drive_only=True)
 
     def _start(self, definition: BoardDefinition, name: str, flash: Path | None) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "boards.emulated", "--board", definition.id, "--name", name]

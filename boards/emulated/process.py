@@ -411,11 +411,12 @@ class BoardProcess:
         """Returns when the drive has what is in its folder and the board has had the time to bring it to flash.
 
         CircuitPython keeps what was written last in RAM for a second (its file system's flush interval): who cuts the
-        power before that loses it, on a real board too.
+        power before that loses it, on a real board too. `drive_only`: more is to follow, do not wait for flash.
         """
         if self._volume is not None:
             self._copy(self._volume.flush)
-            until_us = self._machine.time_us + _FLUSH_US
+            wait_us = 0.0 if request.arguments.get("drive_only") else _FLUSH_US
+            until_us = self._machine.time_us + wait_us
             while self._machine.time_us < until_us and self._fault is None:
                 self._advance()
         request.answer()
