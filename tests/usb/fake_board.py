@@ -251,7 +251,9 @@ class FakeBoard:
         implementation = SimpleNamespace(
             name=self.runtime, version=(1, 26, 0, ""), _machine=self.machine, _build="W5500"
         )
-        modules: dict[str, Any] = {"os": fake_os, "sys": SimpleNamespace(implementation=implementation)}
+        banner = "3.4.0; MicroPython v1.26.0 on 2025-08-09"
+        fake_sys = SimpleNamespace(implementation=implementation, version=banner)
+        modules: dict[str, Any] = {"os": fake_os, "sys": fake_sys}
         if self.runtime == "circuitpython":
             mode: list[Any] = []
             modules["microcontroller"] = SimpleNamespace(
