@@ -37,6 +37,13 @@ class Rfc2217Port(serial.rfc2217.Serial):
     def write_timeout(self, seconds: float | None) -> None:
         pass
 
+    def reset_input_buffer(self) -> None:
+        self._reset_input_buffer()
+
+    def _reset_input_buffer(self) -> None:
+        """Of its own, so that `open_port` can keep what is there, as on POSIX ports."""
+        super().reset_input_buffer()
+
     def read(self, size: int = 1) -> bytes:
         """Up to `size` bytes within the timeout; SerialException once the connection has ended and all is read."""
         if not self.is_open:
@@ -62,6 +69,12 @@ class SocketPort(protocol_socket.Serial):
     """As pyserial 3.5's, which tells of one waiting byte at most."""
 
     _socket: socket.socket
+
+    def reset_input_buffer(self) -> None:
+        self._reset_input_buffer()
+
+    def _reset_input_buffer(self) -> None:
+        super().reset_input_buffer()
 
     @property
     def in_waiting(self) -> int:
