@@ -150,7 +150,8 @@ class EmulatedBoard(UsbBoard):
         self.cycle(deadline, measured=True)
 
         def over() -> bool:
-            if self.control("status", deadline)["finished"]:
+            # A deadline of its own: at the end of the run's, this is still to say whether it has a report.
+            if self.control("status", Deadline(_START_S, self.name))["finished"]:
                 return True
             device = self.link.device()
             return device is not None and is_bootloader(device, self.definition)
