@@ -68,7 +68,10 @@ class When(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault, which strikes once. Raises ValueError for what cannot be."""
+    """One fault, which strikes once. Raises ValueError for what cannot be.
+
+    `next_power_up`: it waits for the power-up that comes next, so that it strikes in the run that this begins.
+    """
 
     kind: FaultKind
     when: When = When.NOW
@@ -77,6 +80,7 @@ class Fault:
     amount: int = 0
     names: tuple[str, ...] = ("firmware.uf2",)
     seed: int = 0
+    next_power_up: bool = False
 
     def __post_init__(self) -> None:
         for name in ("after", "duration_ms", "amount", "seed"):
@@ -139,6 +143,7 @@ class _Armed:
     printed: int
     typed: int
     enumerated: int
+    powered_up: int
 
 
 class FaultInjector:
@@ -149,7 +154,7 @@ class FaultInjector:
         self._log = log
         self._host_s = host_s
         self._armed: list[_Armed] = []
-        self._printed = self._typed = self._enumerated = 0
+        self._printed = self._typed = self._enumerated = self._powered_up = 0
         self._lose_printed = self._lose_typed = 0
         self._silent_until_us: float | None = None
         self._cable_in_us: float | None = None
@@ -160,7 +165,7 @@ class FaultInjector:
         """The kinds that have struck, in order."""
 
     def arm(self, fault: Fault) -> None:
-        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated))
+        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, self._powered_up))
 
     def disarm(self) -> None:
         """Forget what has not struck, and end what lasts."""
@@ -177,9 +182,10 @@ class FaultInjector:
     @property
     def watches_closely(self) -> bool:
         """Some fault waits for a moment that may pass between two ordinary looks."""
-        return any(armed.fault.when in (When.ANSWERED, When.POWERED_US) for armed in self._armed) or any(
-            end is not None for end in (self._cable_in_us, self._lan_calm_us)
-        )
+        return any(
+            armed.fault.when in (When.ANSWERED, When.POWERED_US) and not self._waits_for_power(armed)
+            for armed in self._armed
+        ) or any(end is not None for end in (self._cable_in_us, self._lan_calm_us))
 
     def look(self) -> None:
         """Let strike what is due, and end what is over."""
@@ -201,7 +207,7 @@ class FaultInjector:
         """Hand what the board printed to `show`, less what is lost, and strike in the middle of it."""
         while data:
             waits = [self._left(armed) for armed in self._armed if armed.fault.when is When.PRINTED]
-            cut = min([int(left) for left in waits if left > 0] + [len(data)])
+            cut = int(min([left for left in waits if left > 0] + [len(data)]))
             head, data = data[:cut], data[cut:]
             self._printed += len(head)
             lost = min(self._lose_printed, len(head))
@@ -236,10 +242,13 @@ class FaultInjector:
 
     def powered_up(self) -> None:
         """Simulated time is 0 again, and the cable, the LAN and the console are as new."""
+        self._powered_up += 1
         self._silent_until_us = self._cable_in_us = self._lan_calm_us = None
 
     def _is_for_this_enumeration(self, armed: _Armed) -> bool:
         waits = armed.fault.when is When.ENUMERATED
+        if self._waits_for_power(armed):
+            return False
         return not waits or self._enumerated - armed.enumerated >= max(armed.fault.after, 1)
 
     def _left(self, armed: _Armed) -> float:
@@ -247,6 +256,8 @@ class FaultInjector:
         fault = armed.fault
         if fault.kind is FaultKind.ENUMERATION_SLOW:
             return 1.0  # strikes in `enumerated`
+        if self._waits_for_power(armed):
+            return float("inf")
         if fault.when is When.POWERED_US:
             return fault.after - self._board.time_us
         if fault.when is When.PRINTED:
@@ -258,6 +269,9 @@ class FaultInjector:
         if fault.when is When.ENUMERATED:
             return max(fault.after, 1) - (self._enumerated - armed.enumerated)
         return 0.0
+
+    def _waits_for_power(self, armed: _Armed) -> bool:
+        return armed.fault.next_power_up and armed.powered_up == self._powered_up
 
     def _note(self, fault: Fault) -> None:
         self._log(f"fault: {fault}, at {self._board.time_us / 1e6:.6f} s")
