@@ -186,6 +186,50 @@ impl Memory {
         }
     }
 
+    /// An aligned read of `SIZE` (1, 2, 4) bytes of SRAM or cached flash, with its wait states. None: the bus knows more.
+    #[inline(always)]
+    pub(crate) fn load_fast<const SIZE: u32>(&mut self, address: u32) -> Option<(u32, u32)> {
+        let offset = address.wrapping_sub(RAM_BASE) as usize;
+        if address & (SIZE - 1) != 0 {
+            return None;
+        }
+        if offset < RAM_SIZE {
+            let value = match SIZE {
+                1 => u32::from(self.ram_u8(offset)),
+                2 => u32::from(self.ram_u16(offset)),
+                _ => self.ram_u32(offset),
+            };
+            return Some((value, 0));
+        }
+        // A flash that cannot answer is the bus's matter.
+        if address >> 24 != XIP_BASE >> 24 || self.xip.offline {
+            return None;
+        }
+        let offset = address & 0x00ff_ffff;
+        let waits = self.xip.access_word(offset);
+        let value = match SIZE {
+            1 => u32::from(self.flash_u8(offset as usize)),
+            2 => u32::from(self.flash_u16(offset as usize)),
+            _ => self.flash_u32(offset as usize),
+        };
+        Some((value, waits))
+    }
+
+    /// An aligned write of `SIZE` (1, 2, 4) bytes to SRAM; false: not SRAM.
+    #[inline(always)]
+    pub(crate) fn store_fast<const SIZE: u32>(&mut self, address: u32, value: u32) -> bool {
+        let offset = address.wrapping_sub(RAM_BASE) as usize;
+        if offset >= RAM_SIZE || address & (SIZE - 1) != 0 {
+            return false;
+        }
+        match SIZE {
+            1 => self.set_ram_u8(offset, value as u8),
+            2 => self.set_ram_u16(offset, value as u16),
+            _ => self.set_ram_u32(offset, value),
+        }
+        true
+    }
+
     #[cold]
     fn forget_ram(&mut self, offset: usize) {
         let slot = RAM_OPS + offset / 2;

@@ -15,9 +15,9 @@ const BOTH_WORDS: u32 = 3;
 
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
-    lines: Vec<[u32; 2]>,
+    lines: Box<[[u32; 2]; SETS]>,
     /// Way that was used last.
-    recent: Vec<u8>,
+    recent: Box<[u8; SETS]>,
     enabled: bool,
     /// Whether misses cost anything; off only to compare with models that have no cache.
     pub cost_enabled: bool,
@@ -38,8 +38,8 @@ pub struct XipCache {
 impl Default for XipCache {
     fn default() -> Self {
         Self {
-            lines: vec![[0; 2]; SETS],
-            recent: vec![0; SETS],
+            lines: Box::new([[0; 2]; SETS]),
+            recent: Box::new([0; SETS]),
             enabled: true,
             cost_enabled: true,
             powered_down: false,

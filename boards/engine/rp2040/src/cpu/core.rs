@@ -2,7 +2,7 @@
 
 use super::ppb::{Ppb, exception, scr};
 use crate::bus::{Bus, Master};
-use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
+use crate::memory::{Memory, ROM_SIZE};
 use crate::trace::{Record, kind};
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
@@ -177,29 +177,15 @@ impl Core {
     /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
     #[inline(always)]
     pub(super) fn load<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32) -> Result<u32, ()> {
-        let offset = address.wrapping_sub(RAM_BASE) as usize;
-        if offset < RAM_SIZE && address & (SIZE - 1) == 0 {
-            self.cycles += 1;
-            return Ok(match SIZE {
-                1 => u32::from(mem.ram_u8(offset)),
-                2 => u32::from(mem.ram_u16(offset)),
-                _ => mem.ram_u32(offset),
-            });
-        }
-        if address >> 24 == 0x10 && address & (SIZE - 1) == 0 {
-            let offset = address & 0x00ff_ffff;
-            self.cycles += 1 + u64::from(mem.xip.access_word(offset));
-            return Ok(match SIZE {
-                1 => u32::from(mem.flash_u8(offset as usize)),
-                2 => u32::from(mem.flash_u16(offset as usize)),
-                _ => mem.flash_u32(offset as usize),
-            });
+        if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
+            self.cycles += 1 + u64::from(waits);
+            return Ok(value);
         }
         self.load_slow(mem, bus, address, SIZE)
     }
 
     #[inline(never)]
-    fn load_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, size: u32) -> Result<u32, ()> {
+    pub(super) fn load_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, size: u32) -> Result<u32, ()> {
         if address & (size - 1) != 0 {
             return Err(());
         }
@@ -238,21 +224,15 @@ impl Core {
     /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
     #[inline(always)]
     pub(super) fn store<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32) -> Result<(), ()> {
-        let offset = address.wrapping_sub(RAM_BASE) as usize;
-        if offset < RAM_SIZE && address & (SIZE - 1) == 0 {
+        if mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
-            match SIZE {
-                1 => mem.set_ram_u8(offset, value as u8),
-                2 => mem.set_ram_u16(offset, value as u16),
-                _ => mem.set_ram_u32(offset, value),
-            }
             return Ok(());
         }
         self.store_slow(mem, bus, address, value, SIZE)
     }
 
     #[inline(never)]
-    fn store_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32, size: u32) -> Result<(), ()> {
+    pub(super) fn store_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32, size: u32) -> Result<(), ()> {
         if address & (size - 1) != 0 {
             return Err(());
         }

@@ -24,7 +24,7 @@ impl Core {
             let pc = self.pc;
             let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
                 self.run_region::<{ region::FAST }>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
-            } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 {
+            } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
                 let size = mem.flash_size() as u32;
                 self.run_region::<{ region::XIP }>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
             } else if pc < ROM_SIZE as u32 {
@@ -80,21 +80,29 @@ impl Core {
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut executed: u64 = 0;
+        // In a register: a chain of additions in memory is what limits the loop otherwise.
+        let mut cycles = self.cycles;
 
-        macro_rules! leave {
-            ($exit:expr) => {{
+        // Writes back what calls, the caller and exceptions look at.
+        macro_rules! sync {
+            () => {{
                 self.pc = pc;
                 self.instructions += executed;
                 self.fetch_word = word;
+                self.cycles = cycles;
+            }};
+        }
+
+        macro_rules! leave {
+            ($exit:expr) => {{
+                sync!();
                 return $exit;
             }};
         }
         macro_rules! fault {
             () => {{
-                self.pc = pc;
-                self.instructions += executed;
-                self.fetch_word = word;
-                self.cycles += 1;
+                cycles += 1;
+                sync!();
                 self.hard_fault(mem, bus);
                 return Exit::Region;
             }};
@@ -111,10 +119,10 @@ impl Core {
         macro_rules! branch_if {
             ($op:expr, $taken:expr) => {{
                 if $taken {
-                    self.cycles += 2;
+                    cycles += 2;
                     jump!(pc.wrapping_add(4).wrapping_add($op.imm));
                 }
-                self.cycles += 1;
+                cycles += 1;
             }};
         }
         macro_rules! reg {
@@ -127,7 +135,7 @@ impl Core {
                 let value: u32 = $value;
                 reg!($op.a) = value;
                 self.nz = i64::from(value as i32);
-                self.cycles += 1;
+                cycles += 1;
             }};
         }
         macro_rules! add_with_carry {
@@ -142,18 +150,42 @@ impl Core {
         }
         macro_rules! load {
             ($size:literal, $address:expr) => {
-                match self.load::<$size>(mem, bus, $address) {
-                    Ok(value) => value,
-                    Err(()) => fault!(),
-                }
+                load!($size, $address, fault!())
             };
+            ($size:literal, $address:expr, $fault:expr) => {{
+                let address: u32 = $address;
+                if let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                    cycles += 1 + u64::from(waits);
+                    value
+                } else {
+                    self.cycles = cycles;
+                    let result = self.load_slow(mem, bus, address, $size);
+                    cycles = self.cycles;
+                    match result {
+                        Ok(value) => value,
+                        Err(()) => $fault,
+                    }
+                }
+            }};
         }
         macro_rules! store {
-            ($size:literal, $address:expr, $value:expr) => {
-                if self.store::<$size>(mem, bus, $address, $value).is_err() {
-                    fault!();
+            ($size:literal, $address:expr, $value:expr) => {{
+                let (address, value): (u32, u32) = ($address, $value);
+                if mem.store_fast::<$size>(address, value) {
+                    cycles += 1;
+                } else {
+                    self.cycles = cycles;
+                    let result = self.store_slow(mem, bus, address, value, $size);
+                    cycles = self.cycles;
+                    if result.is_err() {
+                        fault!();
+                    }
+                    if REGION == region::XIP && mem.xip.offline {
+                        // The rest of this flash cannot be fetched.
+                        bus.sys.attention = true;
+                    }
                 }
-            };
+            }};
         }
         // A slow access may have raised an interrupt, moved an event or asked for a reset.
         macro_rules! attend {
@@ -168,9 +200,7 @@ impl Core {
             ($target:expr) => {{
                 let target: u32 = $target;
                 if target >= 0xf000_0000 && self.ipsr != 0 {
-                    self.pc = pc;
-                    self.instructions += executed;
-                    self.fetch_word = word;
+                    sync!();
                     if self.exception_return(mem, bus, target).is_err() {
                         self.hard_fault(mem, bus);
                     }
@@ -186,15 +216,18 @@ impl Core {
         }
 
         loop {
-            if self.cycles >= limit {
+            if cycles >= limit {
                 leave!(Exit::Limit);
             }
             if REGION == region::XIP && pc >> 2 != word {
                 word = pc >> 2;
-                self.cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
+                cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
             }
             let op = if REGION == region::BUS {
-                match self.predecode(mem, bus, pc) {
+                self.cycles = cycles;
+                let fetched = self.predecode(mem, bus, pc);
+                cycles = self.cycles;
+                match fetched {
                     Ok(op) => op,
                     Err(()) => fault!(),
                 }
@@ -238,7 +271,7 @@ impl Core {
                 Kind::CmpImm => {
                     let value = add_with_carry!(reg!(op.b), !op.imm, true);
                     self.nz = i64::from(value as i32);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::And => result!(op, reg!(op.b) & reg!(op.c)),
                 Kind::Eor => result!(op, reg!(op.b) ^ reg!(op.c)),
@@ -275,18 +308,18 @@ impl Core {
                 }
                 Kind::Tst => {
                     self.nz = i64::from((reg!(op.b) & reg!(op.c)) as i32);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Rsb => result!(op, add_with_carry!(!reg!(op.c), 0, true)),
                 Kind::CmpReg => {
                     let value = add_with_carry!(reg!(op.b), !reg!(op.c), true);
                     self.nz = i64::from(value as i32);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Cmn => {
                     let value = add_with_carry!(reg!(op.b), reg!(op.c), false);
                     self.nz = i64::from(value as i32);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Orr => result!(op, reg!(op.b) | reg!(op.c)),
                 Kind::Mul => result!(op, reg!(op.b).wrapping_mul(reg!(op.c))),
@@ -295,41 +328,41 @@ impl Core {
                 Kind::AddHi => {
                     let value = reg!(op.b).wrapping_add(reg!(op.c));
                     reg!(op.a) = if op.a == 13 { value & !3 } else { value };
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::AddFromPc => {
                     let value = reg!(op.b).wrapping_add(pc.wrapping_add(4));
                     reg!(op.a) = if op.a == 13 { value & !3 } else { value };
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::AddPc => {
                     let addend = if op.c == 15 { pc.wrapping_add(4) } else { reg!(op.c) };
-                    self.cycles += 2;
+                    cycles += 2;
                     jump!(pc.wrapping_add(4).wrapping_add(addend) & !1);
                 }
                 Kind::MovHi => {
                     let value = reg!(op.c);
                     reg!(op.a) = if op.a == 13 { value & !3 } else { value };
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::MovFromPc => {
                     let value = pc.wrapping_add(4);
                     reg!(op.a) = if op.a == 13 { value & !3 } else { value };
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::MovPc => {
                     let target = if op.c == 15 { pc.wrapping_add(4) } else { reg!(op.c) };
-                    self.cycles += 2;
+                    cycles += 2;
                     jump!(target & !1);
                 }
                 Kind::Bx => {
-                    self.cycles += 2;
+                    cycles += 2;
                     interwork!(reg!(op.c));
                 }
                 Kind::Blx => {
                     let target = reg!(op.c);
                     self.regs[14] = pc.wrapping_add(2) | 1;
-                    self.cycles += 2;
+                    cycles += 2;
                     if target & 1 == 0 {
                         pc = target;
                         fault!();
@@ -339,109 +372,109 @@ impl Core {
                 Kind::LdrLit => {
                     let address = (pc.wrapping_add(4) & !3).wrapping_add(op.imm);
                     reg!(op.a) = load!(4, address);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::StrReg => {
                     store!(4, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::StrhReg => {
                     store!(2, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::StrbReg => {
                     store!(1, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrsbReg => {
                     reg!(op.a) = load!(1, reg!(op.b).wrapping_add(reg!(op.c))) as u8 as i8 as u32;
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrReg => {
                     reg!(op.a) = load!(4, reg!(op.b).wrapping_add(reg!(op.c)));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrhReg => {
                     reg!(op.a) = load!(2, reg!(op.b).wrapping_add(reg!(op.c)));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrbReg => {
                     reg!(op.a) = load!(1, reg!(op.b).wrapping_add(reg!(op.c)));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrshReg => {
                     reg!(op.a) = load!(2, reg!(op.b).wrapping_add(reg!(op.c))) as u16 as i16 as u32;
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::StrImm => {
                     store!(4, reg!(op.b).wrapping_add(op.imm), reg!(op.a));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrImm => {
                     reg!(op.a) = load!(4, reg!(op.b).wrapping_add(op.imm));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::StrbImm => {
                     store!(1, reg!(op.b).wrapping_add(op.imm), reg!(op.a));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrbImm => {
                     reg!(op.a) = load!(1, reg!(op.b).wrapping_add(op.imm));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::StrhImm => {
                     store!(2, reg!(op.b).wrapping_add(op.imm), reg!(op.a));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::LdrhImm => {
                     reg!(op.a) = load!(2, reg!(op.b).wrapping_add(op.imm));
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::Adr => {
                     reg!(op.a) = (pc.wrapping_add(4) & !3).wrapping_add(op.imm);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::AddSpImm => {
                     reg!(op.a) = self.regs[13].wrapping_add(op.imm);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::AddSp => {
                     self.regs[13] = self.regs[13].wrapping_add(op.imm);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::SubSp => {
                     self.regs[13] = self.regs[13].wrapping_sub(op.imm);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Sxth => {
                     reg!(op.a) = reg!(op.c) as u16 as i16 as u32;
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Sxtb => {
                     reg!(op.a) = reg!(op.c) as u8 as i8 as u32;
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Uxth => {
                     reg!(op.a) = reg!(op.c) & 0xffff;
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Uxtb => {
                     reg!(op.a) = reg!(op.c) & 0xff;
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Push => {
                     let mut list = op.imm;
@@ -453,7 +486,7 @@ impl Core {
                         list &= list - 1;
                     }
                     self.regs[13] = sp;
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::Pop | Kind::PopPc => {
@@ -469,18 +502,18 @@ impl Core {
                         let target = load!(4, at);
                         self.regs[13] = at.wrapping_add(4);
                         // 3 + N, where N counts the PC too.
-                        self.cycles += 3;
+                        cycles += 3;
                         interwork!(target);
                     }
                     self.regs[13] = at;
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::Cps => {
                     if self.privileged() {
                         self.primask = op.imm != 0;
                     }
-                    self.cycles += 1;
+                    cycles += 1;
                     if !self.primask && self.ppb.anything_pending() {
                         bus.sys.attention = true;
                         attend!(2);
@@ -488,43 +521,45 @@ impl Core {
                 }
                 Kind::Rev => {
                     reg!(op.a) = reg!(op.c).swap_bytes();
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Rev16 => {
                     let x = reg!(op.c);
                     reg!(op.a) = ((x & 0x00ff_00ff) << 8) | ((x >> 8) & 0x00ff_00ff);
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 Kind::Revsh => {
                     reg!(op.a) = (reg!(op.c) as u16).swap_bytes() as i16 as u32;
-                    self.cycles += 1;
+                    cycles += 1;
                 }
                 // Without a debugger, BKPT is a fault, like an undefined instruction.
                 Kind::Bkpt | Kind::Undefined => fault!(),
-                Kind::Nop => self.cycles += 1,
+                Kind::Nop => cycles += 1,
                 Kind::Sev => {
                     bus.sys.event_signal = true;
                     bus.sys.attention = true;
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::Wfe => {
-                    self.cycles += 2;
+                    cycles += 2;
                     if std::mem::take(&mut self.event_register) {
                         pc = pc.wrapping_add(2);
                         continue;
                     }
                     pc = pc.wrapping_add(2);
                     self.state = State::Wfe;
-                    self.wake(self.cycles);
-                    leave!(Exit::Limit);
+                    sync!();
+                    self.wake(cycles);
+                    return Exit::Limit;
                 }
                 Kind::Wfi => {
-                    self.cycles += 2;
+                    cycles += 2;
                     pc = pc.wrapping_add(2);
                     self.state = State::Wfi;
-                    self.wake(self.cycles);
-                    leave!(Exit::Limit);
+                    sync!();
+                    self.wake(cycles);
+                    return Exit::Limit;
                 }
                 Kind::Stm => {
                     let mut list = op.imm;
@@ -535,7 +570,7 @@ impl Core {
                         list &= list - 1;
                     }
                     reg!(op.b) = at;
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::Ldm => {
@@ -543,11 +578,11 @@ impl Core {
                     let base = reg!(op.b);
                     let mut at = base;
                     while list != 0 {
-                        let Ok(value) = self.load::<4>(mem, bus, at) else {
+                        let value = load!(4, at, {
                             // The handler finds the base as it was, so that it can repeat the instruction.
                             reg!(op.b) = base;
-                            fault!();
-                        };
+                            fault!()
+                        });
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
                         list &= list - 1;
@@ -556,7 +591,7 @@ impl Core {
                     if op.imm & (1 << op.b) == 0 {
                         reg!(op.b) = at;
                     }
-                    self.cycles += 1;
+                    cycles += 1;
                     attend!(2);
                 }
                 Kind::Beq => branch_if!(op, self.nz as u32 == 0),
@@ -574,25 +609,23 @@ impl Core {
                 Kind::Bgt => branch_if!(op, self.nz as u32 != 0 && (self.nz < 0) == self.v),
                 Kind::Ble => branch_if!(op, self.nz as u32 == 0 || (self.nz < 0) != self.v),
                 Kind::Svc => {
-                    self.pc = pc;
-                    self.instructions += executed;
-                    self.fetch_word = word;
+                    sync!();
                     self.supervisor_call(mem, bus, pc.wrapping_add(2));
                     return Exit::Region;
                 }
                 Kind::B => {
-                    self.cycles += 2;
+                    cycles += 2;
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Bl => {
                     self.regs[14] = pc.wrapping_add(4) | 1;
-                    self.cycles += 3;
+                    cycles += 3;
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Msr => {
                     let value = reg!(op.b);
                     self.msr(op.imm, value);
-                    self.cycles += 3;
+                    cycles += 3;
                     if self.ppb.anything_pending() {
                         bus.sys.attention = true;
                     }
@@ -601,11 +634,11 @@ impl Core {
                 }
                 Kind::Mrs => {
                     reg!(op.a) = self.mrs(op.imm);
-                    self.cycles += 3;
+                    cycles += 3;
                     pc = pc.wrapping_add(2);
                 }
                 Kind::Barrier => {
-                    self.cycles += 3;
+                    cycles += 3;
                     pc = pc.wrapping_add(2);
                 }
             }
