@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Protocol
 
 _NO_ROOM = Path("/dev/full")
@@ -38,6 +39,12 @@ class _Stamp:
     mtime_ns: int
 
 
+def _stamp(path: Path) -> _Stamp:
+    stat = path.stat()
+    is_dir = S_ISDIR(stat.st_mode)
+    return _Stamp(is_dir, 0 if is_dir else stat.st_size, 0 if is_dir else stat.st_mtime_ns)
+
+
 class VolumeFolder:
     """Mirrors one drive in `parent/LABEL`. `log` gets one line per event that a user may want to know."""
 
@@ -48,7 +55,7 @@ class VolumeFolder:
         self.path = parent / self.label.replace("/", "_")
         self._mirrored: dict[str, _Stamp] = {}
         self._seen: dict[str, _Stamp] = {}
-        self._refused: list[Path] = []
+        self._refused: dict[Path, bytes | None] = {}
         self.tear_per_mille: int | None = None
         """Of the next file, the part that reaches the drive before `Torn` is raised; None: all of it."""
         self._mount()
@@ -57,18 +64,26 @@ class VolumeFolder:
         """Let writing to these files fail, for want of room or of permission, until `accept`."""
         for name in names:
             path = self.path / name
+            if path in self._refused:
+                continue
             with contextlib.suppress(OSError):
+                before = path.read_bytes() if path.is_file() else None
                 path.unlink(missing_ok=True)
                 path.symlink_to(_NO_ROOM if full else _NO_WRITING)
-                self._refused.append(path)
+                self._refused[path] = before
 
     def accept(self) -> None:
-        """End `refuse`; a file that was there before appears again with the next mount."""
-        for path in self._refused:
+        """End `refuse`. The files are as they were."""
+        for path, before in self._refused.items():
             with contextlib.suppress(OSError):
-                if path.is_symlink():
-                    path.unlink()
+                path.unlink(missing_ok=True)
+                if before is not None:
+                    path.write_bytes(before)
+                    self._mirrored[self._name(path)] = self._seen[self._name(path)] = _stamp(path)
         self._refused.clear()
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
 
     def _mount(self) -> None:
         """Fills the folder under another name first, so that whoever sees it sees all of it."""
@@ -92,13 +107,8 @@ class VolumeFolder:
         for path in sorted(self.path.rglob("*")):
             if path.is_symlink():
                 continue  # FAT has none
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            is_dir = path.is_dir()
-            stamp = _Stamp(is_dir, 0 if is_dir else stat.st_size, 0 if is_dir else stat.st_mtime_ns)
-            found[path.relative_to(self.path).as_posix()] = stamp
+            with contextlib.suppress(FileNotFoundError):
+                found[self._name(path)] = _stamp(path)
         return found
 
     def sync(self) -> bool:
@@ -138,7 +148,7 @@ class VolumeFolder:
 
     def _changes(self, now: dict[str, _Stamp]) -> list[tuple[str, str, bytes]]:
         old = self._mirrored
-        refused = {path.relative_to(self.path).as_posix() for path in self._refused}
+        refused = set(map(self._name, self._refused))
         gone = [
             path for path in old if path not in refused and (path not in now or now[path].is_dir != old[path].is_dir)
         ]
