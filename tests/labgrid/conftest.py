@@ -1,0 +1,91 @@
+"""A labgrid coordinator and exporters on this machine's loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from boards import Deadline
+from boards.remote.serial_server import SerialServer
+from boards.usb.bus import UsbDevice
+from tests.remote.conftest import image  # noqa: F401  (fixture)
+from tests.remote.ports import free_port
+from tests.usb.conftest import boards, deadline, own_locks  # noqa: F401  (fixtures)
+
+EXAMPLE = Path(__file__).parents[2] / "boards" / "labgrid" / "example"
+_START_S = 30.0
+
+
+class Desk:
+    """The place `desk`: what is plugged in behind its exported console, and the coordinator that knows of it."""
+
+    def __init__(self, coordinator: str) -> None:
+        self.coordinator = coordinator
+        self.find: Callable[[], UsbDevice | None] = lambda: None
+
+    def client(self, *arguments: str) -> None:
+        """Run labgrid-client."""
+        command = [tool("labgrid-client"), "-x", self.coordinator, "-p", "desk", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_START_S, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name, path=sysconfig.get_path("scripts"))
+    assert found is not None, f"{name} is not beside {sys.executable}"
+    return found
+
+
+@contextmanager
+def running(command: list[str], folder: Path, ready: str, **environment: str) -> Iterator[None]:
+    """The process `command` from its line `ready` on, until the block ends."""
+    log = folder / f"{Path(command[0]).name}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, cwd=folder, env={**os.environ, **environment}
+        )
+    try:
+        Deadline(_START_S, command[0]).poll(lambda: ready in log.read_text() or process.poll(), 0.05, ready)
+        assert process.poll() is None, log.read_text()
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One coordinator for the session: labgrid keeps one connection for each process. The place is not acquired."""
+    folder = tmp_path_factory.mktemp("labgrid")
+    desk = Desk(f"127.0.0.1:{free_port()}")
+    exporter = [tool("labgrid-exporter"), "-c", desk.coordinator, "--hostname", "127.0.0.1", "-n", "lab"]
+    with (
+        SerialServer(lambda: desk.find()) as console,
+        running([tool("labgrid-coordinator"), "-l", desk.coordinator], folder, "listening on 127.0.0.1:"),
+        running([*exporter, str(EXAMPLE / "exporter.yaml")], folder, "Exporter ready", CONSOLE_PORT=str(console.port)),
+    ):
+        desk.client("create")
+        desk.client("add-match", "lab/desk/*")
+        yield desk
+
+
+@pytest.fixture
+def desk(lab: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """The place, acquired for the test."""
+    monkeypatch.setenv("LG_COORDINATOR", lab.coordinator)
+    lab.client("acquire")
+    yield lab
+    lab.client("release")
+    lab.find = lambda: None

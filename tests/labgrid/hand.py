@@ -1,0 +1,11 @@
+"""What the test drivers' power switch and BOOTSEL button do, set by the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+drive: Callable[[], str] = str
+"""The folder that is the board's drive."""
+power_cycle: Callable[[], None] = lambda: None  # noqa: E731
+button: list[bool] = []
+"""Every position of the BOOTSEL button so far."""

@@ -1,0 +1,167 @@
+"""A board of a labgrid lab: a real coordinator and exporter, with a board behind RFC 2217."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("labgrid", reason="labgrid is not installed; run: pip install 'portbench[labgrid]'")
+
+from boards import BoardUnavailable, Deadline, Deployment, FlashFailed
+from boards.labgrid import LabgridBoard
+from boards.labgrid import lab as lab_module
+from results.model import Status
+from tests.labgrid import (
+    drivers,  # noqa: F401  (registered with labgrid)
+    hand,
+)
+from tests.labgrid.conftest import EXAMPLE, Desk
+from tests.remote.ports import free_port
+from tests.remote.test_emulated_remote import bench, bridged_board
+from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
+from tests.usb.fake_board import FakeBoard
+
+Boards = Callable[..., FakeBoard]
+RESULT = {"messages": 2, "total_us": 10}
+LINE = "PORTBENCH " + json.dumps(RESULT) + "\r\n"
+SCRIPT = Deployment({"main.py": b"pass\n"}, "micropython")
+
+ENVIRONMENT = """
+targets:
+  main:
+    resources:
+      RemotePlace:
+        name: desk
+    drivers:
+{drivers}
+"""
+STORAGE = "      FolderStorageDriver: {}\n"
+HANDS = STORAGE + "      HandPowerDriver: {}\n      HandButtonDriver:\n        name: bootsel\n"
+
+
+def environment(folder: Path, wanted: str) -> str:
+    path = folder / "environment.yaml"
+    path.write_text(ENVIRONMENT.format(drivers=wanted))
+    return f"labgrid:{path}"
+
+
+def plug(desk: Desk, fake: FakeBoard) -> FakeBoard:
+    desk.find = lambda: fake.devices()[0]
+    return fake
+
+
+def test_a_place_is_a_board_with_a_console(desk: Desk, boards: Boards, deadline: Deadline) -> None:
+    fake = plug(desk, boards(on_boot=lambda show: show(LINE)))
+    with LabgridBoard(DEFINITION, device="labgrid:desk") as board:
+        assert board.name.endswith("(labgrid:desk)") and board.link.power is None
+        assert board.identify(deadline).version == "1.26.0"
+        board.deploy(SCRIPT, deadline)
+        assert board.run(deadline).result == RESULT
+    assert (fake.root / "main.py").read_bytes() == b"pass\n" and fake.boots == 1
+
+
+def test_a_place_without_mass_storage_is_not_flashed(
+    desk: Desk, boards: Boards, deadline: Deadline, tmp_path: Path
+) -> None:
+    plug(desk, boards())
+    with LabgridBoard(DEFINITION, device="labgrid:desk") as board:
+        board.flash(small_image(tmp_path, MICROPYTHON), deadline)
+        with pytest.raises(FlashFailed, match="nothing can be flashed through a console"):
+            board.flash(small_image(tmp_path, CIRCUITPYTHON), deadline)
+
+
+def test_mass_storage_takes_the_image_and_what_answers_is_checked(
+    desk: Desk, boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = plug(desk, boards(on_boot=lambda show: show(LINE)))
+    monkeypatch.setattr(hand, "drive", lambda: str(fake.volume))
+    log: list[str] = []
+    with LabgridBoard(DEFINITION, device=environment(tmp_path, STORAGE), log=log.append) as board:
+        image = small_image(tmp_path, MICROPYTHON)
+        board.flash(image, deadline)
+        assert fake.flashed == image.read_bytes()
+        assert any("image.uf2 by labgrid's USBStorageDriver" in line for line in log)
+        board.deploy(SCRIPT, deadline)
+        assert board.run(deadline).result == RESULT
+        with pytest.raises(FlashFailed, match=r"which image\.uf2 does not hold"):
+            board.flash(small_image(tmp_path, CIRCUITPYTHON), deadline)
+
+
+def test_power_and_bootsel_bring_a_deaf_board_to_its_boot_loader(
+    desk: Desk, boards: Boards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = plug(desk, boards(deaf_to=10**9))
+
+    def cycle() -> None:
+        assert hand.button == [True]
+        fake.deaf_to = 0
+        fake.press_bootsel()
+
+    monkeypatch.setattr(hand, "drive", lambda: str(fake.volume))
+    monkeypatch.setattr(hand, "power_cycle", cycle)
+    monkeypatch.setattr(hand, "button", [])
+    with LabgridBoard(DEFINITION, device=environment(tmp_path, HANDS)) as board:
+        assert board.link.power is not None
+        board.flash(small_image(tmp_path, MICROPYTHON), Deadline(60, "test"))
+    assert hand.button == [True, False] and fake.flashed is not None
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("nowhere", "labgrid:nowhere: .*place pattern nowhere matches nothing"),
+        ("missing.yaml", "labgrid:missing.yaml: .*missing.yaml"),
+        ("{example}#other", "labgrid:.*'other'|has no target other; name one with #TARGET"),
+    ],
+)
+def test_what_is_not_there_is_one_line(desk: Desk, where: str, says: str) -> None:
+    where = where.replace("{example}", str(EXAMPLE / "environment.yaml"))
+    with pytest.raises(BoardUnavailable, match=says) as caught:
+        LabgridBoard(DEFINITION, device=f"labgrid:{where}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_place_that_nobody_acquired_says_how(lab: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LG_COORDINATOR", lab.coordinator)
+    with pytest.raises(BoardUnavailable, match="desk is not acquired; run: labgrid-client -p desk acquire"):
+        LabgridBoard(DEFINITION, device="labgrid:desk")
+
+
+def test_without_labgrid_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> object:
+        raise ModuleNotFoundError(f"No module named {name!r}")
+
+    monkeypatch.setattr(lab_module.importlib, "import_module", missing)
+    with pytest.raises(BoardUnavailable, match=r"labgrid is not installed .*; run: pip install 'portbench\[labgrid\]'"):
+        LabgridBoard(DEFINITION, device="labgrid:desk")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("boards._engine") is None,
+    reason="the emulated board's engine is not built; run: make build",
+)
+def test_the_documented_lab_measures_firmware(
+    desk: Desk, image: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The configuration of docs/labgrid.md: console by RFC 2217, power by a command."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    port = free_port()
+    with bridged_board(image("wiznet-hardwired"), port) as board:
+        desk.find = board.link.device
+        configuration = tmp_path / "environment.yaml"
+        example = (EXAMPLE / "environment.yaml").read_text()
+        configuration.write_text(example.replace("power desk", f"power {board.folder.name}"))
+        done, rows = bench(
+            tmp_path / "results",
+            f"--device=labgrid:{configuration}",
+            "--where=emulated",
+            f"--server-port={port}",
+            "--runtime=wiznet-hardwired",
+        )
+    assert [row.status for row in rows] == [Status.MEASURED], done.stdout

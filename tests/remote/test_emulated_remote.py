@@ -1,0 +1,75 @@
+"""Real firmware on an emulated board, measured by the bench through a network console.
+
+The board's LAN is bridged to this machine's loopback, so that its client reaches the real server.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from boards import Deadline
+from boards.emulated import EmulatedBoard
+from boards.emulated.config import EmulatedConfig
+from boards.emulated.registry import RUNTIME_DIR_VARIABLE
+from boards.remote.serial_server import Protocol, SerialServer
+from results import storage
+from results.model import Row, Status
+from tests.remote.ports import free_port
+from tests.usb.conftest import DEFINITION
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("boards._engine") is None,
+    reason="the emulated board's engine is not built; run: make build",
+)
+PROJECT = Path(__file__).parents[2]
+MESSAGES = 30
+
+
+@contextmanager
+def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
+    """Running `image`, on a network where 127.0.0.1 is this machine."""
+    address = f"127.0.0.1:{server_port}"
+    config = EmulatedConfig(pc_ip="127.0.0.1", bridge=((address, address),))
+    with EmulatedBoard(DEFINITION, config=config) as board:
+        board.flash(image, Deadline(60, "flash"))
+        board.wait_console(Deadline(30, "console"))
+        yield board
+
+
+def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[Row]]:
+    command = [sys.executable, "-m", "pytest", "tests/bench", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
+    command += [f"--results-dir={folder}", "--server-host=127.0.0.1", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=PROJECT, check=False)
+    latest = folder / storage.LATEST
+    return done, list(storage.read(latest).rows) if latest.exists() else []
+
+
+@pytest.mark.parametrize("protocol", ["rfc2217", "raw"])
+def test_the_bench_measures_a_board_behind_a_network_console(
+    protocol: Protocol, image: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    wanted = "wiznet-hardwired" if protocol == "raw" else "micropython-1.26.0"
+    other = "micropython-1.26.0" if protocol == "raw" else "wiznet-hardwired"
+    port = free_port()
+    with (
+        bridged_board(image(wanted), port) as board,
+        SerialServer(board.link.device, protocol=protocol) as server,
+    ):
+        arguments = [f"--device={server.url}", "--where=emulated", f"--server-port={port}", f"--runtime={wanted}"]
+        arguments += [f"--runtime={other}"]
+        done, rows = bench(tmp_path / "results", *arguments)
+    by_runtime = {row.runtime: row for row in rows}
+    row = by_runtime[wanted]
+    assert row.status is Status.MEASURED, done.stdout
+    assert row.where == "emulated" and row.messages == MESSAGES
+    if other in by_runtime and by_runtime[other].status is not Status.SKIPPED:
+        reason = by_runtime[other].reason
+        assert reason is not None and "nothing can be flashed through a console" in reason
