@@ -15,6 +15,8 @@ from boards.usb.bus import UsbDevice
 DEFAULT_TARGET = "main"
 _PARTITION = 1  # the boot loader's drive has a partition table with one entry (RP2040 datasheet section 2.8.4)
 _BOOTSEL_NAME = "bootsel"
+_environments: dict[str, Any] = {}
+"""By file: labgrid refuses to import an environment's own drivers twice."""
 
 
 class Lab:
@@ -26,7 +28,6 @@ class Lab:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self._env: Any = None
         self._target = self._open(where)
         with _labgrid(where):
             self._port: Any = self._target.get_resource("NetworkSerialPort", wait_avail=False)
@@ -83,14 +84,16 @@ class Lab:
     def close(self) -> None:
         """Let go of labgrid's drivers; the place stays acquired."""
         with _labgrid(self.where):
-            (self._env or self._target).cleanup()
+            self._target.deactivate_all_drivers()
 
     def _open(self, where: str) -> Any:
         file, _, target = where.partition("#")
         with _labgrid(where):
+            _refresh()
             if file.endswith((".yaml", ".yml")):
-                self._env = _module("labgrid").Environment(file)
-                found = self._env.get_target(target or DEFAULT_TARGET)
+                if file not in _environments:
+                    _environments[file] = _module("labgrid").Environment(file)
+                found = _environments[file].get_target(target or DEFAULT_TARGET)
                 if found is None:
                     raise BoardUnavailable(f"{file}: has no target {target or DEFAULT_TARGET}; name one with #TARGET")
                 return found
@@ -107,6 +110,13 @@ class Lab:
                 return self._target.get_driver(cls, name=name, activate=False)
             except missing:
                 return None
+
+
+def _refresh() -> None:
+    """labgrid hears of changes only while it is asked for something: learn who has acquired what meanwhile."""
+    manager = _module("labgrid.resource.remote").RemotePlaceManager.get()
+    if manager.session is not None:
+        manager.loop.run_until_complete(manager.session.sync_with_coordinator())
 
 
 def _module(name: str) -> Any:
