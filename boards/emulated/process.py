@@ -28,6 +28,8 @@ from boards.emulated.serial_port import SerialPort
 from boards.emulated.volume_folder import Torn, VolumeFolder
 
 _FLUSH_US = 1_500_000.0
+_BOOT_US = 5_000_000.0
+_COPY_US = 1_000_000.0
 _SLICE_US = 2000.0
 """Simulated time between two looks at the host's side."""
 _CLOSE_SLICE_US = 50.0
@@ -76,6 +78,7 @@ class BoardProcess:
         self._earlier_generations = 0
         self._bootsel = False
         self._kept_flash = b""
+        self._copied_us = -_COPY_US
         self._baud = 0
         self._next_sync_s = 0.0
         self._closing = False
@@ -127,6 +130,7 @@ class BoardProcess:
         self._watch = Console()
         self._run_started_s = time.monotonic()
         self._pacer.restart()
+        self._copied_us = -_COPY_US
         self._start_lan()
         self._faults.powered_up()
 
@@ -137,7 +141,10 @@ class BoardProcess:
             return
         self._advance()
         stats = self._machine.stats()
-        self._wait(self._pacer.delay_s(self._machine.time_us, stats["instructions"], stats["clk_sys_hz"]))
+        time_us = self._machine.time_us
+        # Nobody can do anything with a board before the PC has enumerated it, nor while it programs an image.
+        hurry = time_us < self._copied_us + _COPY_US or (time_us < _BOOT_US and not self._machine.usb()["configured"])
+        self._wait(self._pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry))
 
     def _advance(self) -> None:
         """One slice of simulated time, and what it brought."""
@@ -293,7 +300,8 @@ class BoardProcess:
 
     def _copy(self, bring: Callable[[], object]) -> None:
         try:
-            bring()
+            if bring():
+                self._copied_us = self._machine.time_us
         except Torn:
             self.lose_power()
         except OSError as error:

@@ -122,10 +122,10 @@ class VolumeFolder:
             return False
         return self._bring(now)
 
-    def flush(self) -> None:
-        """Brings all changes to the drive at once. Raises OSError as `sync` does."""
+    def flush(self) -> bool:
+        """Brings all changes to the drive at once; true if there were any. Raises OSError as `sync` does."""
         self._seen = self._scan()
-        self._bring(self._seen)
+        return self._bring(self._seen)
 
     def _bring(self, now: dict[str, _Stamp]) -> bool:
         changes = self._changes(now)
