@@ -186,7 +186,12 @@ class Bench:
         if server is not None:
             return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
         reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
-        return reports[-1] if reports else None
+        if not reports:
+            raise RunFailed(
+                "the native client came back as boot loader without a report:"
+                " the image did not arrive whole, or the server did not answer"
+            )
+        return reports[-1]
 
     def _tail(self) -> list[str]:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
