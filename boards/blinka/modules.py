@@ -1,7 +1,7 @@
 """The modules that CircuitPython's driver and client import, as far as they use them.
 
 Interfaces: CircuitPython's documentation of `busio.SPI`, `digitalio.DigitalInOut` and `supervisor`, and the parts of
-them that adafruit_bus_device 5 and adafruit_wiznet5k 6 and 7 call.
+them that adafruit_bus_device 5 and adafruit_wiznet5k 5 to 7 call.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from boards.blinka.wires import Wires
 
 _PINS = 30
 """GPIO 0 to 29 of the RP2040."""
-_TICKS_MASK = (1 << 29) - 1
-"""supervisor.ticks_ms() wraps after 2**29 ms."""
+_TICKS_PERIOD = 1 << 29
+_FIRST_TICKS = _TICKS_PERIOD - 65536
+"""supervisor.ticks_ms() wraps after 2**29 ms, and begins so that it first does so after 65.5 s."""
 
 
 class WritableBuffer(Protocol):
@@ -202,7 +203,7 @@ def circuitpython_modules(wires: Wires) -> dict[str, ModuleType]:
         serial_connected = True
 
     def ticks_ms() -> int:
-        return int(wires.now_us() / 1000) & _TICKS_MASK
+        return (_FIRST_TICKS + int(wires.now_us() / 1000)) % _TICKS_PERIOD
 
     return {
         "board": _module("board", **{f"GP{gpio}": Pin(gpio) for gpio in range(_PINS)}),

@@ -64,7 +64,7 @@ def test_a_config_that_no_client_could_use(change: dict[str, Any], says: str, co
 
 def test_the_driver_follows_the_firmwares_major() -> None:
     versions = {major: pinned_libraries(major)[0].version for major in (7, 8, 9, 10)}
-    assert versions == {7: "6.0.0", 8: "6.0.0", 9: "7.4.5", 10: "7.4.5"}
+    assert versions == {7: "5.0.3", 8: "5.0.3", 9: "7.4.5", 10: "7.4.5"}
 
 
 def test_a_major_without_pins_lists_those_with() -> None:

@@ -49,6 +49,7 @@ class Bench:
         self.busio = modules["busio"]
         self.digitalio = modules["digitalio"]
         self.driver: Any = importlib.import_module("adafruit_wiznet5k.adafruit_wiznet5k")
+        self._sockets = _socket_module()
 
     def nic(self, *, dhcp: bool = True) -> Any:
         """The driver on the chip, reset by RSTn as the client does it."""
@@ -60,14 +61,11 @@ class Bench:
         return self.driver.WIZNET5K(spi, self.digitalio.DigitalInOut(self.board.GP17), is_dhcp=dhcp, mac=MAC)
 
     def sockets(self, eth: Any) -> Any:
-        """The module or pool that makes sockets: it moved in April 2024."""
-        try:
-            pool = importlib.import_module("adafruit_wiznet5k.adafruit_wiznet5k_socketpool")
-        except ImportError:
-            module = importlib.import_module("adafruit_wiznet5k.adafruit_wiznet5k_socket")
-            module.set_interface(eth)
-            return module
-        return pool.SocketPool(eth)
+        """What makes sockets: a module with the older driver, a pool with the newest."""
+        if hasattr(self._sockets, "SocketPool"):
+            return self._sockets.SocketPool(eth)
+        self._sockets.set_interface(eth)
+        return self._sockets
 
     def pass_time(self, seconds: float) -> None:
         self.lan.advance(seconds * 1e6)
@@ -78,7 +76,7 @@ MakeBench = Callable[..., Bench]
 
 @pytest.fixture(scope="session")
 def older_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """adafruit_wiznet5k 6.0.0, the last with adafruit_wiznet5k_socket, as it is deployed to CircuitPython 8."""
+    """adafruit_wiznet5k 5.0.3, with adafruit_wiznet5k_socket, as it is deployed to CircuitPython 8."""
     folder = tmp_path_factory.mktemp("circuitpython8")
     try:
         files = library_files(8, _DOWNLOAD_S)
@@ -121,12 +119,18 @@ def make_bench(driver_path: list[str], monkeypatch: pytest.MonkeyPatch) -> Itera
         random.seed(1)  # the driver draws its ports
         with monkeypatch.context() as importing:
             importing.setitem(sys.modules, "time", simulated_time)
-            bench = Bench(settings, modules, lan)
-            importlib.import_module("adafruit_wiznet5k.adafruit_wiznet5k_dns")
-        return bench
+            return Bench(settings, modules, lan)
 
     yield make
     _forget_driver()
+
+
+def _socket_module() -> Any:
+    """It moved in April 2024."""
+    try:
+        return importlib.import_module("adafruit_wiznet5k.adafruit_wiznet5k_socketpool")
+    except ImportError:
+        return importlib.import_module("adafruit_wiznet5k.adafruit_wiznet5k_socket")
 
 
 def _forget_driver() -> None:

@@ -1,4 +1,4 @@
-"""The W5500 model against a driver that knows nothing of it: Adafruit's, newest and last before April 2024."""
+"""The W5500 model against a driver that knows nothing of it: Adafruit's, newest and of September 2023."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_plays_ping_pong(make_bench: MakeBench) -> None:
     bench.lan.listen(PORT, server)
     sock = bench.sockets(bench.nic()).socket()
     sock.connect((PC_IP, PORT))
-    for number in range(1, 100, 2):
+    for number in range(1, 40, 2):
         sock.send(str(number).encode())
         assert receive(sock, len(str(number + 1))) == str(number + 1).encode()
     sock.close()
     bench.pass_time(1)
     (session,) = server.sessions()
-    assert session["messages"] == 50 and session["error"] is None
+    assert session["messages"] == 20 and session["error"] is None
     assert session["peer"].startswith("192.168.50.100:")
 
 

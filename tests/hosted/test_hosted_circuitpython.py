@@ -81,11 +81,11 @@ def test_uses_a_static_address(board: HostedCircuitPython) -> None:
 def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
     pytest.importorskip("boards._engine")
     folder = older_driver
-    metadata = folder / "adafruit_circuitpython_wiznet5k-6.0.0.dist-info"
+    metadata = folder / "adafruit_circuitpython_wiznet5k-5.0.3.dist-info"
     metadata.mkdir(exist_ok=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: adafruit-circuitpython-wiznet5k\nVersion: 6.0.0\n")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: adafruit-circuitpython-wiznet5k\nVersion: 5.0.3\n")
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1, driver_folder=folder) as board:
-        assert board.identify(limit()).version == "6.0.0"
+        assert board.identify(limit()).version == "5.0.3"
         board.deploy(client(board, messages=5), limit())
         output = board.run(limit())
     assert output.result is not None and output.result["messages"] == 5

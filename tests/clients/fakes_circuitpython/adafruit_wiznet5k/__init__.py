@@ -1,4 +1,4 @@
-"""The public calls of adafruit_wiznet5k; the submodule for sockets is 6.0.0's or 7.4.5's, as the scenario says."""
+"""The public calls of adafruit_wiznet5k; the submodule for sockets is 5.0.3's or 7.4.5's, as the scenario says."""
 
 import sys
 import types
