@@ -388,10 +388,16 @@ impl Bus {
         Ok(())
     }
 
+    #[inline]
     fn trace_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
-        if self.sys.trace.wants(kind::REGISTERS)
-            && let Master::Core(core) = master
-        {
+        if self.sys.trace.wants(kind::REGISTERS) {
+            self.record_register(master, address, value, write);
+        }
+    }
+
+    #[cold]
+    fn record_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
+        if let Master::Core(core) = master {
             let at = self.sys.now();
             self.sys.trace.push(at, Record::Register { core: core as u8, write, address, value });
         }

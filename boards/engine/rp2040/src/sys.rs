@@ -226,6 +226,14 @@ impl Sys {
         }
     }
 
+    /// First cycle of clk_sys that begins at or after [`Self::now`].
+    pub fn now_cycle(&self) -> u64 {
+        match self.event_now {
+            Some(ps) => self.clock.cycle_at(ps),
+            None => self.cycle,
+        }
+    }
+
     /// Schedules (or moves) `id`; [`NEVER`] cancels it.
     pub fn schedule(&mut self, id: EventId, at: Ps) {
         let old = self.due[id as usize];

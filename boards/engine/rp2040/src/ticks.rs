@@ -14,12 +14,15 @@ pub struct Ticks {
     base_count: u64,
     /// Part of a tick that had passed at `base_ps`, in units of `1 / (divisor * PS_PER_SECOND)`.
     phase: u128,
+    /// Picoseconds of a tick, and those of them that had passed at `base_ps`, where both are whole numbers: the usual
+    /// case, which needs no 128-bit division. Otherwise 0.
+    whole_ps: (u64, u64),
 }
 
 impl Default for Ticks {
     /// Stopped at 0.
     fn default() -> Self {
-        Self { hz: 0, divisor: 1, base_ps: 0, base_count: 0, phase: 0 }
+        Self { hz: 0, divisor: 1, base_ps: 0, base_count: 0, phase: 0, whole_ps: (0, 0) }
     }
 }
 
@@ -40,7 +43,13 @@ impl Ticks {
 
     /// Ticks up to and including `now`; wraps at 64 bits.
     pub fn count(&self, now: Ps) -> u64 {
-        self.base_count.wrapping_add(self.elapsed(now).0)
+        let (tick_ps, passed_ps) = self.whole_ps;
+        let ticks = match now.saturating_sub(self.base_ps).checked_add(passed_ps) {
+            // The part of a picosecond that `elapsed` rounds up by cannot complete a tick of whole picoseconds.
+            Some(passed_ps) if tick_ps != 0 => passed_ps / tick_ps,
+            _ => self.elapsed(now).0,
+        };
+        self.base_count.wrapping_add(ticks)
     }
 
     /// Cycles of the undivided clock since the last tick.
@@ -69,6 +78,16 @@ impl Ticks {
         self.base_ps = now;
         self.hz = hz;
         self.divisor = divisor;
+        self.whole_ps = self.whole().unwrap_or_default();
+    }
+
+    fn whole(&self) -> Option<(u64, u64)> {
+        let hz = u128::from(self.hz);
+        let exact = hz != 0 && self.tick_length().is_multiple_of(hz) && self.phase.is_multiple_of(hz);
+        if !exact {
+            return None;
+        }
+        Some((u64::try_from(self.tick_length() / hz).ok()?, u64::try_from(self.phase / hz).ok()?))
     }
 
     pub fn running(&self) -> bool {
@@ -78,6 +97,30 @@ impl Ticks {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn whole_picoseconds_count_like_any() {
+        let mut seed = 1u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            seed >> 33
+        };
+        let mut whole = 0;
+        for _ in 0..2000 {
+            let mut ticks = Ticks::default();
+            let mut now = 0;
+            for _ in 0..4 {
+                let hz = [12_000_000, 6_500_000, 48_000_000, 125_000_000, 0, 1_000_003][next() as usize % 6];
+                ticks.set_rate(now, hz, 1 + next() % 100);
+                whole += u32::from(ticks.whole_ps.0 != 0);
+                for _ in 0..10 {
+                    now += next() % [3, 1_000, 1_000_000, 1_000_000_000][next() as usize % 4];
+                    assert_eq!(ticks.count(now), ticks.base_count + ticks.elapsed(now).0, "{ticks:?} at {now}");
+                }
+            }
+        }
+        assert!(whole > 500, "{whole}");
+    }
+
     use super::*;
 
     #[test]

@@ -68,7 +68,11 @@ impl SysClock {
         if ps <= self.base_ps {
             return self.base_cycle;
         }
-        let n = u128::from(ps - self.base_ps) * u128::from(self.hz) - u128::from(self.base_numerator).min(u128::from(self.hz - 1));
+        let numerator = self.base_numerator.min(self.hz - 1);
+        if let Some(n) = (ps - self.base_ps).checked_mul(self.hz) {
+            return self.base_cycle.saturating_add((n - numerator).div_ceil(PS_PER_SECOND));
+        }
+        let n = u128::from(ps - self.base_ps) * u128::from(self.hz) - u128::from(numerator);
         let cycles = n.div_ceil(u128::from(PS_PER_SECOND));
         self.base_cycle.saturating_add(u64::try_from(cycles).unwrap_or(u64::MAX))
     }

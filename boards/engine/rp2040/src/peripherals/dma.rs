@@ -173,7 +173,7 @@ enum Work {
 }
 
 fn cycle(sys: &Sys) -> u64 {
-    sys.clock.cycle_at(sys.now())
+    sys.now_cycle()
 }
 
 impl Dma {

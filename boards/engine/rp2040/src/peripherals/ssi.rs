@@ -602,7 +602,7 @@ impl Ssi {
 }
 
 fn cycle(sys: &Sys) -> u64 {
-    sys.clock.cycle_at(sys.now())
+    sys.now_cycle()
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn saturate(count: u64) -> u32 {
 }
 
 fn cycle(sys: &Sys) -> u64 {
-    sys.clock.cycle_at(sys.now())
+    sys.now_cycle()
 }
 
 impl XipCtrl {
