@@ -102,6 +102,7 @@ class Lane:
         self._armed = False
         self._timer: threading.Timer | None = None
         self._second_got_in = False
+        self.last_row: Row | None = None
 
     def use(self) -> None:
         """From now on this process's boards, locks and temporary files are this lane's."""
@@ -135,6 +136,7 @@ class Lane:
         else:
             self._disturb_no_more()
             self._view.leave()
+            self.last_row = row
             self._rows += 1
             record.status, record.reason = str(row.status), row.reason or ""
             record.lost += self._judge(row, cycle)

@@ -1,0 +1,67 @@
+"""Lanes with emulated boards. A runtime whose image cannot be had skips its tests, with the line that provides it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from boards import board_definition
+from boards.emulated.registry import RUNTIME_DIR_VARIABLE
+from boards.usb.lock import LOCK_DIR_VARIABLE
+from firmware import catalogue
+from firmware.images import ImageError
+from runner.options import BenchOptions
+from runner.soak_images import ImageMaker
+from runner.soak_lane import Lane
+from runner.soak_worker import TIMEOUTS_S
+from runner.timeouts import Stage
+
+MakeLane = Callable[[str], Lane]
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """Sockets have short names only."""
+    folder = Path(tempfile.mkdtemp(prefix="pbs-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLane]:
+    """A lane for a runtime of the catalogue; at the end it must have left nothing behind."""
+    if importlib.util.find_spec("boards._engine") is None:
+        pytest.skip("the emulated board's engine is not built; run: make build")
+    monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
+    for variable in (RUNTIME_DIR_VARIABLE, LOCK_DIR_VARIABLE):
+        monkeypatch.setenv(variable, os.environ.get(variable, ""))
+    lanes: list[Lane] = []
+
+    def make(runtime: str) -> Lane:
+        options = BenchOptions(
+            board=board_definition("W5500_EVB_PICO"),
+            where="emulated",
+            messages=20,
+            timeouts_s={**TIMEOUTS_S, Stage.RUN: 6},
+            address_mode="static",
+        )
+        entry = catalogue.load().get(runtime)
+        root = short_folder / str(len(lanes))
+        root.mkdir()
+        try:
+            lane = Lane(root, entry, options, ImageMaker(entry, options.board, root))
+        except ImageError as error:
+            pytest.skip(str(error))
+        lanes.append(lane)
+        return lane
+
+    yield make
+    for lane in lanes:
+        record = lane.end(set())
+        assert (record.lost, record.leaks, record.hangs) == ([], [], [])

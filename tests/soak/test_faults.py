@@ -1,0 +1,282 @@
+"""Each fault strikes once, when it is due, and does to the board what its kind says. The board is the test's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boards.emulated.faults import Fault, FaultInjector, FaultKind, When
+
+
+class Board:
+    """Notes what is done to it."""
+
+    def __init__(self) -> None:
+        self.time_us = 0.0
+        self.answered = 0
+        self.done: list[tuple[str, Any]] = []
+        self.shown = b""
+
+    def show(self, data: bytes) -> None:
+        self.shown += data
+
+    def leave_bus(self, duration_ms: int) -> None:
+        self.done.append(("leave_bus", duration_ms))
+
+    def crash(self) -> None:
+        self.done.append(("crash", None))
+
+    def reset_cores(self) -> None:
+        self.done.append(("reset_cores", None))
+
+    def lose_power(self) -> None:
+        self.done.append(("lose_power", None))
+
+    def refuse_files(self, names: tuple[str, ...], *, full: bool) -> None:
+        self.done.append(("refuse_files", (names, full)))
+
+    def accept_files(self) -> None:
+        self.done.append(("accept_files", None))
+
+    def tear_next_copy(self, per_mille: int) -> None:
+        self.done.append(("tear_next_copy", per_mille))
+
+    def rename_next_port(self) -> None:
+        self.done.append(("rename_next_port", None))
+
+    def plug_cable(self, plugged: bool) -> None:
+        self.done.append(("plug_cable", plugged))
+
+    def disturb_lan(self, settings: dict[str, Any]) -> None:
+        self.done.append(("disturb_lan", settings))
+
+    def kill_server(self) -> None:
+        self.done.append(("kill_server", None))
+
+
+class World:
+    def __init__(self, *faults: Fault) -> None:
+        self.board = Board()
+        self.host_s = 0.0
+        self.lines: list[str] = []
+        self.injector = FaultInjector(self.board, self.lines.append, lambda: self.host_s)
+        for fault in faults:
+            self.injector.arm(fault)
+
+    def look(self) -> list[tuple[str, Any]]:
+        self.injector.look()
+        return self.board.done
+
+    def print(self, data: bytes) -> bytes:
+        self.board.shown = b""
+        self.injector.printing(data, self.board.show)
+        return self.board.shown
+
+
+@pytest.mark.parametrize(
+    ("fault", "done"),
+    [
+        (Fault(FaultKind.SERIAL_DROPPED, duration_ms=7), ("leave_bus", 7)),
+        (Fault(FaultKind.GUEST_CRASH), ("crash", None)),
+        (Fault(FaultKind.CORES_RESET), ("reset_cores", None)),
+        (Fault(FaultKind.POWER_LOST), ("lose_power", None)),
+        (Fault(FaultKind.VOLUME_READ_ONLY), ("refuse_files", (("firmware.uf2",), False))),
+        (Fault(FaultKind.VOLUME_FULL, names=("code.py",)), ("refuse_files", (("code.py",), True))),
+        (Fault(FaultKind.VOLUME_TORN, amount=500), ("tear_next_copy", 500)),
+        (Fault(FaultKind.PORT_RENAMED), ("rename_next_port", None)),
+        (Fault(FaultKind.LINK_DOWN), ("plug_cable", False)),
+        (
+            Fault(FaultKind.PACKETS_LOST, amount=9, seed=4),
+            ("disturb_lan", {"seed": 4, "loss_from_board_per_mille": 9, "loss_to_board_per_mille": 9}),
+        ),
+        (Fault(FaultKind.PACKETS_DELAYED, amount=80, seed=4), ("disturb_lan", {"seed": 4, "jitter_us": 80})),
+        (Fault(FaultKind.SERVER_KILLED), ("kill_server", None)),
+    ],
+    ids=lambda value: str(value.kind) if isinstance(value, Fault) else "",
+)
+def test_each_kind_strikes_once(fault: Fault, done: tuple[str, Any]) -> None:
+    world = World(fault)
+    assert world.look() == [done]
+    assert world.look() == [done]
+    assert world.injector.struck == [fault.kind]
+    assert str(fault.kind) in world.lines[0]
+
+
+def test_waits_for_simulated_time_and_for_messages() -> None:
+    world = World(Fault(FaultKind.GUEST_CRASH, When.POWERED_US, 1000), Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 3))
+    world.board.time_us, world.board.answered = 999.0, 2
+    assert world.look() == [] and world.injector.watches_closely
+    world.board.time_us = 1000.0
+    assert world.look() == [("crash", None)]
+    world.board.answered = 3
+    assert world.look() == [("crash", None), ("kill_server", None)] and not world.injector.watches_closely
+
+
+def test_waits_for_the_next_power_up_where_that_is_asked_for() -> None:
+    world = World(Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 3, next_power_up=True))
+    world.board.answered = 20  # of the run before
+    assert world.look() == [] and not world.injector.watches_closely
+    world.board.answered = 0
+    world.injector.powered_up()
+    assert world.look() == [] and world.injector.watches_closely
+    world.board.answered = 3
+    assert world.look() == [("kill_server", None)]
+
+
+def test_a_serial_port_is_dropped_in_the_middle_of_a_line() -> None:
+    world = World(Fault(FaultKind.SERIAL_DROPPED, When.PRINTED, 8))
+    assert world.print(b"PORT") == b"PORT" and world.board.done == []
+    world.board.shown = b""
+    struck_at: list[bytes] = []
+    world.board.leave_bus = lambda duration_ms: struck_at.append(world.board.shown)  # type: ignore[method-assign]
+    assert world.print(b"BENCH {}\r\n") == b"BENCH {}\r\n"
+    assert struck_at == [b"BENC"]
+
+
+def test_lost_bytes_are_lost_in_either_direction() -> None:
+    world = World(
+        Fault(FaultKind.BYTES_LOST, When.PRINTED, 3, amount=2), Fault(FaultKind.TYPED_LOST, When.TYPED, 2, amount=3)
+    )
+    assert world.print(b"abcdefg") == b"abcfg"
+    assert world.injector.typing(b"1") == b"1"
+    assert world.injector.typing(b"234") == b""
+    assert world.injector.typing(b"567") == b"567"
+
+
+@given(
+    st.lists(st.binary(max_size=40), max_size=12),
+    st.integers(min_value=0, max_value=200),
+    st.integers(min_value=0, max_value=60),
+)
+def test_bytes_are_lost_where_the_fault_says_however_they_come(pieces: list[bytes], after: int, amount: int) -> None:
+    world = World(Fault(FaultKind.BYTES_LOST, When.PRINTED, after, amount=amount))
+    world.look()
+    shown = b"".join(world.print(piece) for piece in pieces)
+    whole = b"".join(pieces)
+    assert shown == whole[:after] + whole[after + amount :]
+
+
+def test_a_silent_console_takes_and_gives_nothing_until_it_is_over() -> None:
+    world = World(Fault(FaultKind.CONSOLE_SILENT, duration_ms=5))
+    world.look()
+    assert world.print(b"x") == b"" and world.injector.typing(b"y") == b""
+    world.board.time_us = 5000.0
+    world.look()
+    assert world.print(b"x") == b"x" and world.injector.typing(b"y") == b"y"
+
+
+def test_power_ends_silence() -> None:
+    world = World(Fault(FaultKind.CONSOLE_SILENT))
+    world.look()
+    world.injector.powered_up()
+    assert world.print(b"x") == b"x"
+
+
+def test_the_cable_and_the_lan_recover() -> None:
+    world = World(Fault(FaultKind.LINK_DOWN, duration_ms=2), Fault(FaultKind.PACKETS_LOST, amount=5, duration_ms=3))
+    assert len(world.look()) == 2 and world.injector.watches_closely
+    world.board.time_us = 2000.0
+    assert world.look()[2:] == [("plug_cable", True)]
+    world.board.time_us = 3000.0
+    assert world.look()[3:] == [("disturb_lan", {})] and not world.injector.watches_closely
+
+
+def test_a_drive_that_refuses_accepts_again_after_the_next_mount_or_in_time() -> None:
+    world = World(Fault(FaultKind.VOLUME_FULL))
+    world.look()
+    world.injector.drive_gone()
+    assert world.board.done[1:] == [("accept_files", None)]
+    timed = World(Fault(FaultKind.VOLUME_FULL, duration_ms=100))
+    timed.look()
+    timed.injector.drive_gone()
+    assert len(timed.board.done) == 1
+    timed.host_s = 0.1
+    assert timed.look()[1:] == [("accept_files", None)]
+
+
+def test_an_enumeration_is_late_once() -> None:
+    world = World(Fault(FaultKind.ENUMERATION_SLOW, When.ENUMERATED, 2, duration_ms=300))
+    world.look()
+    assert [world.injector.enumerated() for _ in range(3)] == [0, 300, 0]
+    assert world.injector.struck == ["enumeration-slow"]
+
+
+def test_the_next_enumeration_is_late_without_a_count() -> None:
+    world = World(Fault(FaultKind.ENUMERATION_SLOW, duration_ms=300, next_power_up=True))
+    assert world.injector.enumerated() == 0
+    world.injector.powered_up()
+    assert [world.injector.enumerated() for _ in range(2)] == [300, 0]
+
+
+def test_disarming_forgets_what_waits_and_ends_what_lasts() -> None:
+    world = World(
+        Fault(FaultKind.LINK_DOWN),
+        Fault(FaultKind.PACKETS_LOST, amount=5),
+        Fault(FaultKind.CONSOLE_SILENT),
+        Fault(FaultKind.GUEST_CRASH, When.POWERED_US, 1),
+    )
+    world.look()
+    world.injector.disarm()
+    world.board.time_us = 10.0
+    assert world.look()[2:] == [("plug_cable", True), ("disturb_lan", {}), ("accept_files", None)]
+    assert world.print(b"x") == b"x" and world.injector.struck == []
+
+
+faults = st.builds(
+    Fault,
+    kind=st.sampled_from(FaultKind),
+    when=st.sampled_from(When),
+    after=st.integers(min_value=0),
+    duration_ms=st.integers(min_value=0),
+    amount=st.integers(min_value=0, max_value=1000),
+    names=st.lists(st.text()).map(tuple),
+    seed=st.integers(min_value=0),
+    next_power_up=st.booleans(),
+)
+
+
+@given(faults)
+def test_settings_say_all_of_a_fault(fault: Fault) -> None:
+    assert Fault.from_settings(fault.settings()) == fault
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, ["kind is needed"]),
+        ({"kind": "power-lost", "how": 1}, ["how", "duration_ms"]),
+        ({"kind": "meteorite"}, ["meteorite"]),
+        ({"kind": "power-lost", "when": "later"}, ["later"]),
+        ({"kind": "power-lost", "after": -1}, ["power-lost", "after", "-1"]),
+        ({"kind": "volume-torn", "amount": 1001}, ["volume-torn", "1001", "1000"]),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(settings: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(ValueError) as caught:
+        Fault.from_settings(settings)
+    assert all(word in str(caught.value) for word in words) and "\n" not in str(caught.value)
+
+
+@given(st.lists(faults, max_size=6), st.lists(st.tuples(st.sampled_from("pteluw"), st.integers(0, 2000)), max_size=30))
+def test_no_fault_strikes_twice_whatever_happens(some: list[Fault], events: list[tuple[str, int]]) -> None:
+    world = World(*some)
+    for what, number in events:
+        if what == "p":
+            world.print(bytes(number % 64))
+        elif what == "t":
+            world.injector.typing(bytes(number % 64))
+        elif what == "e":
+            world.injector.enumerated()
+        elif what == "u":
+            world.injector.powered_up()
+        elif what == "w":
+            world.injector.drive_gone()
+        else:
+            world.board.time_us += number
+            world.board.answered += number
+            world.look()
+    kinds = [str(fault.kind) for fault in some]
+    assert all(world.injector.struck.count(kind) <= kinds.count(kind) for kind in world.injector.struck)
