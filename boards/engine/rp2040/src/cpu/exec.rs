@@ -373,6 +373,7 @@ impl Core {
                     let address = (pc.wrapping_add(4) & !3).wrapping_add(op.imm);
                     reg!(op.a) = load!(4, address);
                     cycles += 1;
+                    attend!(2);
                 }
                 Kind::StrReg => {
                     store!(4, reg!(op.b).wrapping_add(reg!(op.c)), reg!(op.a));
@@ -503,6 +504,10 @@ impl Core {
                         self.regs[13] = at.wrapping_add(4);
                         // 3 + N, where N counts the PC too.
                         cycles += 3;
+                        if bus.sys.attention && target & 1 != 0 && target < 0xf000_0000 {
+                            pc = target & !1;
+                            leave!(Exit::Limit);
+                        }
                         interwork!(target);
                     }
                     self.regs[13] = at;
