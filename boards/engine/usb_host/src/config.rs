@@ -14,11 +14,13 @@ pub struct HostConfig {
     pub reset_us: u64,
     /// From the end of a reset to the first request (section 7.1.7.5, TRSTRCY: at least 10 ms).
     pub reset_recovery_us: u64,
-    /// From SET_ADDRESS to the first request at the new address (section 9.2.6.3: 2 ms).
+    /// From SET_ADDRESS to the first request at the new address. Section 9.2.6.3 gives devices 2 ms; Linux waits 10 ms
+    /// (hub_set_address in drivers/usb/core/hub.c), because some take longer.
     pub address_recovery_us: u64,
     /// A control transfer fails after this time (section 9.2.6.1: 5 s).
     pub control_timeout_us: u64,
-    /// Resets and enumerations that are tried before the port is left alone until the device detaches.
+    /// Resets and enumerations that are tried before the port is left alone until the device detaches (Linux:
+    /// PORT_INIT_TRIES, 4).
     pub enumeration_attempts: u8,
     pub poll: PollConfig,
     pub console: ConsoleConfig,
@@ -75,9 +77,9 @@ impl Default for HostConfig {
             debounce_us: 100_000,
             reset_us: 50_000,
             reset_recovery_us: 10_000,
-            address_recovery_us: 2_000,
+            address_recovery_us: 10_000,
             control_timeout_us: 5_000_000,
-            enumeration_attempts: 3,
+            enumeration_attempts: 4,
             poll: PollConfig::default(),
             console: ConsoleConfig::default(),
             storage: StorageConfig::default(),
