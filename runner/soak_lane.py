@@ -88,7 +88,7 @@ class Lane:
     """`root`: a folder of its own for everything that its boards and runs make."""
 
     def __init__(self, root: Path, entry: FirmwareEntry, options: BenchOptions, images: ImageMaker) -> None:
-        self._root = root
+        self.folder = root
         self._entry = entry
         self._images = images
         self._options = replace(options, results_dir=root / "results")
@@ -102,6 +102,7 @@ class Lane:
         self._armed = False
         self._timer: threading.Timer | None = None
         self._second_got_in = False
+        self._deed_done = False
         self.last_row: Row | None = None
 
     def use(self) -> None:
@@ -120,6 +121,7 @@ class Lane:
         record = Record(cycle.number, cycle.strike.name if cycle.strike else None)
         began_s = time.monotonic()
         self._strike, self._armed, self._second_got_in = cycle.strike, False, False
+        self._deed_done = False
         self._view.overruns.clear()
         profile = replace(self._entry.rows[0], spi_hz=cycle.spi_hz)
         try:
@@ -143,6 +145,8 @@ class Lane:
             record.struck = self._disarm() or (self._armed and row.status is not Status.MEASURED)
             if not record.struck and row.status is not Status.MEASURED:
                 record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
+            if self._deed_done and row.status is Status.MEASURED:  # too late for this row, and not to hit the next
+                record.lost += self._close()
         record.hangs += self._view.overruns
         if self._bench is None:
             record.leaks += left_behind([self._boards, self._locks, self._temporary], others)
@@ -185,6 +189,7 @@ class Lane:
                 control.call("arm", Deadline(_CONTROL_S, "soak"), fault=fault.settings())
 
     def _do(self, deed: Deed) -> None:
+        self._deed_done = True
         if deed is Deed.CTRL_C:
             os.kill(os.getpid(), signal.SIGINT)
         else:

@@ -90,6 +90,9 @@ class ControlClient:
         except (EOFError, OSError) as error:
             self.close()
             raise BoardError(f"{self._name}: the emulated board's process ended during {op!r}") from error
+        except BaseException:
+            self.close()  # nor half a request, or the answer to one that Ctrl-C broke off
+            raise
         if "error" in answer:
             raise BoardError(f"{self._name}: {answer['error']}")
         return answer
