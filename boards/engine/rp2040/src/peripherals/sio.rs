@@ -84,7 +84,6 @@ impl Interpolator {
             masked[lane] = value;
         }
         let addend = |lane: usize| if self.ctrl[lane] & ctrl::ADD_RAW != 0 { input[lane] } else { masked[lane] };
-        let forced = |lane: usize| ((self.ctrl[lane] >> 19) & 3) << 28;
         let mut lane = [0u32; 3];
         lane[0] = addend(0).wrapping_add(self.base[0]);
         lane[1] = addend(1).wrapping_add(self.base[1]);
@@ -114,9 +113,13 @@ impl Interpolator {
             lane[0] = alpha as u32;
             lane[2] = masked[0].wrapping_add(self.base[2]);
         }
-        lane[0] |= forced(0);
-        lane[1] |= forced(1);
         InterpolatorResult { lane, shifted: masked, overflow }
+    }
+
+    /// Result `lane` as the bus sees it: with FORCE_MSB, of which the datapath knows nothing.
+    fn result(&self, index: usize, lane: usize) -> u32 {
+        let forced = if lane < 2 { ((self.ctrl[lane] >> 19) & 3) << 28 } else { 0 };
+        self.evaluate(index).lane[lane] | forced
     }
 
     fn pop(&mut self, index: usize) {
@@ -133,11 +136,11 @@ impl Interpolator {
             0x0c => self.base[1],
             0x10 => self.base[2],
             0x14 | 0x18 | 0x1c => {
-                let value = self.evaluate(index).lane[((register - 0x14) / 4) as usize];
+                let value = self.result(index, ((register - 0x14) / 4) as usize);
                 self.pop(index);
                 value
             }
-            0x20 | 0x24 | 0x28 => self.evaluate(index).lane[((register - 0x20) / 4) as usize],
+            0x20 | 0x24 | 0x28 => self.result(index, ((register - 0x20) / 4) as usize),
             0x2c => {
                 let overflow = self.evaluate(index).overflow;
                 let flags = (u32::from(overflow[0]) << 23) | (u32::from(overflow[1]) << 24);
