@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rp2040::bus::Master;
 use rp2040::cpu::core::State;
 use rp2040::memory::RAM_BASE;
 use rp2040::world::Nothing;
@@ -116,6 +117,22 @@ impl PyCpuBench {
             RunEnd::Reset { cause } => Err(EngineError::new_err(format!("the program reset the chip: {cause}"))),
             RunEnd::Unmodelled(fault) => Err(EngineError::new_err(format!("{} (pc 0x{:08x})", fault.what, fault.pc))),
         }
+    }
+
+    /// Read a word from the bus, as core 0 does. Raises ValueError where nothing answers.
+    fn read(&self, address: u32) -> PyResult<u32> {
+        let mut chip = self.lock();
+        let Chip { mem, bus, .. } = &mut *chip;
+        let fault = |_| PyValueError::new_err(format!("nothing answers at 0x{address:08x}"));
+        bus.read(mem, Master::Core(0), address & !3, 4).map_err(fault)
+    }
+
+    /// Write a word on the bus, as core 0 does. Raises ValueError where nothing answers.
+    fn write(&self, address: u32, value: u32) -> PyResult<()> {
+        let mut chip = self.lock();
+        let Chip { mem, bus, .. } = &mut *chip;
+        let fault = |_| PyValueError::new_err(format!("nothing answers at 0x{address:08x}"));
+        bus.write(mem, Master::Core(0), address & !3, value, 4).map_err(fault)
     }
 
     /// Cycles of clk_sys that core 0 has behind it.
