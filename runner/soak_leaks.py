@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -33,6 +34,7 @@ def left_behind(folders: list[Path], known_pids: set[int]) -> list[str]:
     """
     end = time.monotonic() + _GRACE_S
     while True:
+        gc.collect()  # what Ctrl-C tore out of somebody's hands ends with its object
         found = _left_behind(folders, known_pids)
         if not found or time.monotonic() > end:
             return found

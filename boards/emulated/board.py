@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import asdict
 from ipaddress import IPv4Address
@@ -25,6 +26,7 @@ from boards.emulated.control import ControlClient
 from boards.emulated.lan_server import LanSession
 from boards.emulated.registry import read_state, runtime_dir
 from boards.errors import BoardError, BoardUnavailable
+from boards.interrupts import deferred_interrupts
 from boards.timing import Deadline
 from boards.usb.board import Deployer, UsbBoard
 from boards.usb.bus import is_bootloader
@@ -70,12 +72,15 @@ class EmulatedBoard(UsbBoard):
         )
         name = f"emulated-{os.getpid()}-{next(_numbers)}"
         self.folder = runtime_dir() / name
-        self._log_path = Path(tempfile.mkdtemp(prefix="portbench-emulated-")) / "log.txt"
         self._control: ControlClient | None = None
         self._next_watch_s = 0.0
         self._fresh = fresh
         self._kept = False
-        self._process = self._start(definition, name, flash)
+        with deferred_interrupts():
+            self._log_path = Path(tempfile.mkdtemp(prefix="portbench-emulated-")) / "log.txt"
+            self._process = self._start(definition, name, flash)
+            # Also where Ctrl-C comes before anybody has hold of this object, or in the middle of `close`.
+            self._end = weakref.finalize(self, _end, self._process, self.folder, self._log_path.parent)
         try:
             deadline = Deadline(_START_S, f"emulated {definition.title}")
             deadline.poll(self._has_started, _POLL_S, "its process to start")
@@ -216,15 +221,22 @@ class EmulatedBoard(UsbBoard):
         if self._control is not None:
             self._control.close()
             self._control = None
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
+        self._end()
+
+
+def _end(process: subprocess.Popen[bytes], folder: Path, log_folder: Path) -> None:
+    """Ends the board's process, however it stands, and removes what it had."""
+    with deferred_interrupts():
         for end in (process.terminate, process.kill):
-            try:
-                process.wait(_STOP_S if process.poll() is None else 0)
+            if process.poll() is not None:
                 break
-            except subprocess.TimeoutExpired:
-                end()
-        process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.rmtree(self._log_path.parent, ignore_errors=True)
+            end()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(log_folder, ignore_errors=True)
 
 
 def _sim(figures: dict[str, Any]) -> dict[str, Any]:
