@@ -1,0 +1,142 @@
+"""Whole sessions, as a person runs and stops them: what is left when one is interrupted or killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import psutil
+import pytest
+
+from boards import Deadline, board_definition
+from boards.emulated.registry import RUNTIME_DIR_VARIABLE
+from boards.hosted import HostedMicroPython
+from boards.usb.lock import LOCK_DIR_VARIABLE
+from clients import ClientConfig, StaticAddress, build_deployment
+from runner.client_result import RunFailed, check_result
+from runner.soak_leaks import board_processes
+from server.tcp import PingPongServer
+from tests.soak.conftest import MakeLane
+
+ROOT = Path(__file__).parents[2]
+
+
+class Session:
+    """`pytest tests/bench` in a process of its own, with its own folders."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        self.boards = folder / "b"
+        (folder / "tmp").mkdir()
+        environment = {
+            **os.environ,
+            RUNTIME_DIR_VARIABLE: str(self.boards),
+            LOCK_DIR_VARIABLE: str(folder / "locks"),
+            "TMPDIR": str(folder / "tmp"),
+        }
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(ROOT / "tests/bench"), *arguments]
+        command += ["--where", "emulated", "--results-dir", str(folder / "results")]
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def logs(self) -> str:
+        return "".join(path.read_text(encoding="utf-8") for path in sorted(self.folder.rglob("*.log")))
+
+    def wait_for_stage(self, stage: str, row: int) -> None:
+        """Until `stage` of row `row` (from 1) begins."""
+
+        def begun() -> bool:
+            logs = sorted((self.folder / "results").rglob("*.log"), key=lambda path: path.stat().st_mtime_ns)
+            return len(logs) >= row and f" # {stage}\n" in logs[row - 1].read_text(encoding="utf-8")
+
+        Deadline(60, "session").poll(begun, 0.005, f"row {row} to reach {stage}")
+
+    def rows(self) -> list[dict[str, object]]:
+        (path,) = (self.folder / "results" / "runs").glob("*.json")
+        rows: list[dict[str, object]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        return rows
+
+    def assert_nothing_is_left(self) -> None:
+        Deadline(15, "session").poll(
+            lambda: not board_processes(self.boards), 0.05, "the board's process to notice that it is alone"
+        )
+        assert [path for path in self.boards.rglob("*") if path.exists()] == []
+
+
+@pytest.fixture
+def sessions(short_folder: Path, make_lane: MakeLane) -> Iterator[list[Session]]:
+    """`make_lane` only for its check that boards can be emulated."""
+    started: list[Session] = []
+    yield started
+    for session in started:
+        for process in [session.process.pid, *board_processes(session.boards)]:
+            if psutil.pid_exists(process) and session.process.poll() is None:
+                session.process.kill()
+        session.process.wait()
+        assert session.process.stdout is not None
+        session.process.stdout.close()
+
+
+@pytest.mark.parametrize("stage", ["open", "flash", "run"])
+def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], short_folder: Path, stage: str) -> None:
+    row = 2 if stage == "run" else 1  # the second run of one image is not flashed
+    session = Session(short_folder, "--runtime", "portbench-native", "--messages", "3000", "--runs", "3")
+    sessions.append(session)
+    session.wait_for_stage(stage, row)
+    session.process.send_signal(signal.SIGINT)
+    output, _ = session.process.communicate(timeout=30)
+    assert session.process.returncode == 2, output  # pytest's word for an interrupted session
+    assert [each["status"] for each in session.rows()] == ["measured"] * (row - 1)
+    assert "rows: " in output and "KeyboardInterrupt" in output
+    session.assert_nothing_is_left()
+    assert list((short_folder / "tmp").iterdir()) == []
+
+
+def test_a_session_that_is_killed_leaves_no_board_and_no_lock(sessions: list[Session], short_folder: Path) -> None:
+    session = Session(short_folder, "--runtime", "portbench-native", "--messages", "3000", "--runs", "3")
+    sessions.append(session)
+    session.wait_for_stage("run", 2)
+    session.process.kill()
+    session.process.wait()
+    assert [each["status"] for each in session.rows()] == ["measured"]
+    session.assert_nothing_is_left()
+
+
+def test_a_server_killed_in_mid_run_is_told_in_one_line() -> None:
+    """The real server, with MicroPython on this PC as its client."""
+    deadline = Deadline(60, "test")
+    here = IPv4Address("127.0.0.1")
+    server = PingPongServer("127.0.0.1", 0, idle_timeout_s=30)
+    with HostedMicroPython(board_definition("W5500_EVB_PICO")) as board, ExitStack() as until_killed:
+        until_killed.enter_context(server)
+        config = ClientConfig(
+            server=here,
+            port=server.port,
+            messages=100_000,
+            address_mode="static",
+            static=StaticAddress(here, here, here, here),
+            spi_hz=None,
+            intn=True,
+            ready_timeout_s=10,
+        )
+        board.deploy(build_deployment("hosted", "", config), deadline)
+
+        def kill() -> None:
+            deadline.poll(lambda: server.accepted > 0, 0.005, "the client to connect")
+            until_killed.close()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        output = board.run(deadline)
+        killer.join()
+    with pytest.raises(RunFailed, match="the client failed in stage run: OSError"):
+        check_result(output.result, 100_000)

@@ -1,0 +1,104 @@
+"""The soak itself: the same seed gives the same cycles, what goes wrong is counted, and what is left is seen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from boards.emulated.faults import FaultKind
+from runner import soak
+from runner.soak_lane import Record
+from runner.soak_leaks import left_behind, open_terminals
+from runner.soak_plan import SPI_HZ, Deed, plan_cycle
+from runner.soak_report import Tally
+from tests.soak.conftest import MakeLane
+
+
+@given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000))
+def test_a_cycle_is_its_seeds(seed: int, number: int, console: bool, messages: int) -> None:
+    cycle = plan_cycle(seed, number, console=console, messages=messages)
+    assert cycle == plan_cycle(seed, number, console=console, messages=messages)
+    assert any(hz - 100_000 < cycle.spi_hz <= hz for hz in SPI_HZ)
+
+
+@pytest.mark.parametrize("console", [False, True])
+def test_every_kind_of_fault_comes(console: bool) -> None:
+    needs_console = {
+        FaultKind.BYTES_LOST,
+        FaultKind.TYPED_LOST,
+        FaultKind.CONSOLE_SILENT,
+        FaultKind.PORT_RENAMED,
+    }
+    strikes = [plan_cycle(1, number, console=console, messages=20).strike for number in range(1000)]
+    kinds = Counter(fault.kind for strike in strikes if strike for fault in strike.faults)
+    assert set(kinds) == set(FaultKind) - (set() if console else needs_console)
+    assert {strike.deed for strike in strikes if strike} == {None, *Deed}
+    assert min(kinds.values()) >= 10 and strikes.count(None) >= 100
+
+
+def test_cycles_ask_for_different_clocks_so_that_each_flashes() -> None:
+    asked = [plan_cycle(1, number, console=False, messages=20).spi_hz for number in range(1000)]
+    assert len(set(asked)) == 1000
+
+
+def record(number: int, **more: object) -> Record:
+    return Record(number, **{"fault": "power-lost", "struck": True, "status": "measured", **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("trouble", ["hangs", "lost", "leaks"])
+def test_one_trouble_fails_the_soak(trouble: str) -> None:
+    tally = Tally()
+    tally.add(record(1))
+    tally.add(record(2, status="failed", reason="run: no answer"))
+    assert tally.passed and tally.cycles == 2 and tally.by_fault["power-lost"]["recovered"] == 1
+    tally.add(record(3, **{trouble: ["something"]}))
+    assert not tally.passed
+    with Path(os.devnull).open("w", encoding="utf-8") as file:
+        console = Console(file=file, width=120, record=True)
+        tally.show(console, reasons=True)
+    assert "cycle 3 (power-lost): something" in console.export_text()
+
+
+def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
+    assert left_behind([tmp_path], set()) == []
+    master, slave = os.openpty()
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    release = threading.Event()
+    thread = threading.Thread(target=release.wait, name="lingerer")
+    thread.start()
+    (tmp_path / "forgotten").touch()
+    try:
+        found = left_behind([tmp_path], set())
+        assert {line.split()[0] for line in found} == {"port", "process", "thread", "file"}
+        assert os.ttyname(slave) in open_terminals()
+        assert not any(line.startswith("process") for line in left_behind([tmp_path], {child.pid}))
+    finally:
+        release.set()
+        thread.join()
+        child.kill()
+        child.communicate()
+        os.close(master)
+        os.close(slave)
+
+
+def test_some_cycles_with_faults_pass(make_lane: MakeLane, capsys: pytest.CaptureFixture[str]) -> None:
+    make_lane("portbench-native")  # only for its check that boards can be emulated
+    assert soak.main(["--cycles", "8", "--seed", "5", "--reasons"]) == 0
+    said = capsys.readouterr().out
+    assert all(line in said for line in ("hangs: 0", "lost results: 0", "leaks: 0", "8 cycles"))
+
+
+def test_a_runtime_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert soak.main(["--runtime", "basic"]) == 2
+    assert "basic" in capsys.readouterr().out
+    assert soak.main(["--cycles", "0"]) == 2
+    assert "--cycles is 0" in capsys.readouterr().out
