@@ -13,7 +13,7 @@ ARGS ?=
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark trace test test-python test-engine build list boards publish lint format lock clean
+.PHONY: flash-and-bench benchmark trace soak test test-python test-engine build list boards publish lint format lock clean
 
 flash-and-bench: build
 	$(BIN)/pytest tests/bench $(ARGS)
@@ -43,6 +43,10 @@ list: build
 # The boards that are plugged in, and what runs on them.
 boards: build
 	$(BIN)/pytest --list-boards
+
+# Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/soak.md.
+soak: build
+	$(BIN)/python -m runner.soak $(ARGS)
 
 # The last run as docs/results.md.
 publish: $(VENV)/.dependencies
