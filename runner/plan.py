@@ -1,4 +1,4 @@
-"""Which rows a bench run will measure: runtime x profile x run, in the catalogue's order."""
+"""Which rows a bench run will measure: board x runtime x profile x run, in the catalogue's order."""
 
 from __future__ import annotations
 
@@ -18,24 +18,32 @@ from runner.options import BenchOptions
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One row to come: `number` counts the runs of a runtime and profile from 1 to `of`."""
+    """One row to come: `number` counts the runs of a runtime and profile from 1 to `of`.
+
+    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows.
+    """
 
     entry: FirmwareEntry
     profile: RunSettings
     number: int
     of: int
+    device: str = "auto"
+    is_one_of_several: bool = False
 
     @property
     def id(self) -> str:
         """As in pytest's test ids: `micropython-1.26.0-tuned`, with `-2` for the second of several runs."""
         name = self.entry.id if self.profile.name == "hosted" else f"{self.entry.id}-{self.profile.name}"
+        if self.is_one_of_several:
+            name += f"-on-{self.device}"
         return name if self.of == 1 else f"{name}-{self.number}"
 
     @property
     def label(self) -> str:
         """For people: runtime, profile, and which run of how many."""
         of = f" {self.number}/{self.of}" if self.of > 1 else ""
-        return f"{self.entry.id} {self.profile.name}{of}"
+        on = f" on {self.device}" if self.is_one_of_several else ""
+        return f"{self.entry.id} {self.profile.name}{of}{on}"
 
 
 def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntry]:
@@ -67,11 +75,23 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
 
 
 def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions) -> Iterable[PlannedRun]:
+    """Board by board, as changing boards costs a flash; hosted ports have this PC only."""
+    several = len(options.devices) > 1
+    entries = list(entries)
+    for device in options.devices:
+        for entry in entries:
+            if entry.family is not Family.HOSTED:
+                yield from _rows_of(entry, options, device, several)
     for entry in entries:
-        for profile in entry.rows:
-            if not options.profiles or profile.name in options.profiles:
-                for number in range(1, options.runs + 1):
-                    yield PlannedRun(entry, profile, number, options.runs)
+        if entry.family is Family.HOSTED:
+            yield from _rows_of(entry, options, "auto", False)
+
+
+def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of_several: bool) -> Iterable[PlannedRun]:
+    for profile in entry.rows:
+        if not options.profiles or profile.name in options.profiles:
+            for number in range(1, options.runs + 1):
+                yield PlannedRun(entry, profile, number, options.runs, device, is_one_of_several)
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,10 +17,19 @@ from boards import BoardError, builtin_definitions
 from firmware import catalogue
 from firmware.images import ImageError, ImageStore
 from results.model import Status
-from results.storage import StorageError
+from results.storage import RunWriter, StorageError
 from results.table import terminal
-from runner.bench import Bench
+from runner.bench import Bench, describe, new_run_file
 from runner.options import add_options, read_options
+from runner.parallel import (
+    ROW_PROPERTY,
+    Collector,
+    ask_for_workers,
+    board_scheduler,
+    is_worker,
+    report_fault,
+    worker_parts,
+)
 from runner.plan import PlannedRun, chosen_entries, plan
 from runner.progress import ProgressView
 
@@ -40,10 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(BenchPlugin(config), "portbench-bench")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if config.getoption("portbench_list_boards"):
         return _list_boards()
     if not config.getoption("portbench_list_runtimes"):
+        options = read_options(config)
+        if options.parallel > 1 and not is_worker(config):
+            ask_for_workers(config, options)
         return None
     for entry in catalogue.load():
         profiles = ", ".join(row.name for row in entry.rows)
@@ -70,6 +84,8 @@ class BenchPlugin:
         self._config = config
         self._rows = plan(read_options(config)) if self._is_asked_for() else []
         self._bench: Bench | None = None
+        self._collector: Collector | None = None
+        self._writer: RunWriter | None = None
         self._view: ProgressView | None = None
         self._fault = ""
 
@@ -96,13 +112,49 @@ class BenchPlugin:
                     item.add_marker(pytest.mark.timeout(0))  # every stage has a deadline of its own
 
     @pytest.fixture
-    def bench(self) -> MeasureRow:
+    def bench(self, request: pytest.FixtureRequest) -> MeasureRow:
         assert self._bench is not None and self._view is not None
-        return MeasureRow(self._bench, self._view, self._config)
+        return MeasureRow(self._bench, self._view, self._config, request.node.user_properties)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """xdist is about to start a worker."""
+        if not self._rows:
+            return
+        if self._collector is None:
+            options = read_options(self._config)
+            try:
+                self._writer = new_run_file(options, PROJECT)
+            except StorageError as error:
+                raise pytest.UsageError(str(error)) from None
+            self._collector = Collector(options, self._rows, self._writer)
+            self._take_the_terminal()
+        self._collector.hand_out(node)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object | None:
+        return board_scheduler(config, log, self._rows, read_options(config)) if self._rows else None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        self._view = self._view or ProgressView(len(ids))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        if self._collector is not None:
+            self._collector.worker_ended(node)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        taken = self._collector.take(report) if self._collector is not None else None
+        if taken is not None and self._view is not None:
+            run, row = taken
+            self._view.done(row.status, describe(row), run.label)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """The view has shown the row already."""
-        if self._bench is None or report.when != "call" or report.outcome == "failed":
+        shown = self._bench is not None or self._collector is not None
+        if not shown or report.when != "call" or report.outcome == "failed":
             return None
         return report.outcome, "", ""
 
@@ -114,13 +166,22 @@ class BenchPlugin:
             except BoardError as error:
                 self._fault = str(error)
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+                if is_worker(self._config):
+                    report_fault(self._config, self._fault)
             finally:
                 self._bench.close()
+        if self._collector is not None and self._writer is not None:
+            self._collector.close()
+            if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+                self._writer.finish()
+            if self._collector.faults:
+                self._fault = "; ".join(self._collector.faults)
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._bench is None:
+        writer = self._writer
+        if writer is None:
             return
-        writer = self._bench.writer
         terminalreporter.ensure_newline()
         console = Console(highlight=False)
         width = console.width if console.is_terminal else _FILE_COLUMNS
@@ -128,7 +189,8 @@ class BenchPlugin:
         measured = [row for row in writer.run.rows if row.status is Status.MEASURED]
         if measured:  # what was not, the view and pytest's report of failures have told
             console.print(terminal(writer.run.model_copy(update={"rows": measured}), width))
-        for host, own in self._bench.servers.own_turnaround.items():
+        source = self._bench or self._collector
+        for host, own in source.servers.own_turnaround.items() if source else ():
             console.print(f"server on {host}: {own.median_us:.0f} us per message over the loopback, client included")
         if self._fault:
             console.print(self._fault, style="bold red", markup=False, soft_wrap=True)
@@ -138,16 +200,23 @@ class BenchPlugin:
         options = read_options(self._config)
         try:
             store = ImageStore(chosen_entries(options, catalogue.load()))
-            self._bench = Bench(options, store, PROJECT)
+            if is_worker(self._config):
+                self._bench = Bench(options, store, PROJECT, *worker_parts(self._config, options))
+            else:
+                self._writer = new_run_file(options, PROJECT)
+                self._bench = Bench(options, store, PROJECT, self._writer)
         except (ImageError, StorageError) as error:
             raise pytest.UsageError(str(error)) from None
-        self._view = ProgressView(rows)
+        self._view = ProgressView(rows, Console(quiet=True) if is_worker(self._config) else None)
+        self._take_the_terminal()
+
+    def _take_the_terminal(self) -> None:
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, _interrupt)
         reporter = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             reporter.showfspath = False  # the view writes the lines,
             reporter.reportchars = "fE"  # and the table lists what was skipped
-        with contextlib.suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGTERM, _interrupt)
 
     def _is_asked_for(self) -> bool:
         """By `-k runtime`, by `--runtime`, or by naming the bench's folder, file or marker."""
@@ -164,7 +233,10 @@ class BenchPlugin:
 class MeasureRow:
     """What the bench's test function calls."""
 
-    def __init__(self, bench: Bench, view: ProgressView, config: pytest.Config) -> None:
+    def __init__(
+        self, bench: Bench, view: ProgressView, config: pytest.Config, properties: list[tuple[str, object]]
+    ) -> None:
+        self._properties = properties
         self._bench = bench
         self._view = view
         self._capture = config.pluginmanager.getplugin("capturemanager")
@@ -174,6 +246,7 @@ class MeasureRow:
         with self._shown():
             outcome = self._bench.measure(run, self._view)
         row = outcome.row
+        self._properties.append((ROW_PROPERTY, row.model_dump_json()))
         if row.status is Status.SKIPPED:
             pytest.skip(row.reason or "")
         if row.status is Status.FAILED:

@@ -65,8 +65,9 @@ class ProgressView:
         if RESULT_PREFIX not in text:
             self._show(text)
 
-    def done(self, status: str, details: str) -> None:
-        """The row that is on has ended as `status`; `details` is one line. What was skipped is told once."""
+    def done(self, status: str, details: str, label: str | None = None) -> None:
+        """The row `label`, else the one that is on, has ended as `status`; `details` is one line. What was skipped is
+        told once."""
         self._done += 1
         if status == "skipped":
             if details in self._told:
@@ -74,7 +75,9 @@ class ProgressView:
             self._told.add(details)
         counted = f"[{self._done:>{len(str(self._rows))}}/{self._rows}]"
         self._console.print(
-            Text.assemble(counted, " ", (f"{status:<8}", _STYLES.get(status, "")), f" {self._label}  {details}"),
+            Text.assemble(
+                counted, " ", (f"{status:<8}", _STYLES.get(status, "")), f" {label or self._label}  {details}"
+            ),
             soft_wrap=True,
         )
 

@@ -6,6 +6,7 @@ import contextlib
 import socket
 from contextlib import ExitStack
 from ipaddress import IPv4Address
+from typing import Protocol
 
 from boards import Board, Deadline, DeadlineExceeded, Where
 from runner.options import BenchOptions
@@ -19,6 +20,18 @@ _LOOK_S = 0.01
 _OWN_MESSAGES = 500
 
 
+class SessionSource(Protocol):
+    """A `PingPongServer`, here or in another process."""
+
+    host: str
+    port: int
+
+    @property
+    def accepted(self) -> int: ...
+    def sessions(self) -> list[SessionRecord]: ...
+    def wait_report(self, timeout_s: float, *, after: int = -1) -> SessionRecord: ...
+
+
 class Servers:
     """Starts a server when a board first needs it, and stops all of them at `close`."""
 
@@ -29,11 +42,11 @@ class Servers:
         self.own_turnaround: dict[str, Turnaround] = {}
         """What each server and this PC add to a message, over the loopback, by address."""
 
-    def peer_for(self, board: Board) -> tuple[Peer, PingPongServer | None]:
+    def peer_for(self, board: Board) -> tuple[Peer, SessionSource | None]:
         """Where `board` finds its server; None as server where the board brings its own. Raises ServerError."""
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None
-        server = self._server(self._host(board.where))
+        server = self.at(self._host(board.where))
         return Peer(IPv4Address(server.host), server.port), server
 
     def close(self) -> None:
@@ -45,7 +58,8 @@ class Servers:
             return "127.0.0.1"
         return self._options.server_host or address_of_this_pc()
 
-    def _server(self, host: str) -> PingPongServer:
+    def at(self, host: str) -> SessionSource:
+        """The server that listens on `host`, started when it is first asked for. Raises ServerError."""
         if host not in self._servers:
             server = PingPongServer(host, self._options.server_port, idle_timeout_s=_IDLE_TIMEOUT_S)
             self._stack.enter_context(server)
@@ -55,20 +69,26 @@ class Servers:
         return self._servers[host]
 
 
-def session_since(server: PingPongServer, number: int, messages: int) -> SessionRecord | None:
+def session_since(
+    server: SessionSource, number: int, messages: int, address: str | None = None
+) -> SessionRecord | None:
     """The good session of `messages` messages among those numbered `number` or more, once it has ended.
+
+    `address`: only of this client, where several boards use the server.
 
     None where none has ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
     ioLibrary and adafruit_wiznet5k before 7 end with, sends no FIN, so the server cannot know that they have gone.
     """
     limit = Deadline(_SESSION_END_S, "server")
     with contextlib.suppress(DeadlineExceeded):
-        return limit.poll(lambda: _find(server, number, messages), _LOOK_S, "the session's end")
+        return limit.poll(lambda: _find(server, number, messages, address), _LOOK_S, "the session's end")
     return None
 
 
-def _find(server: PingPongServer, number: int, messages: int) -> SessionRecord | None:
+def _find(server: SessionSource, number: int, messages: int, address: str | None) -> SessionRecord | None:
     ended = (record for record in server.sessions() if record.number >= number)
+    if address is not None:
+        ended = (record for record in ended if record.peer.rpartition(":")[0] == address)
     return next((record for record in ended if record.ok and record.messages == messages), None)
 
 

@@ -50,7 +50,7 @@ def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> Non
 
 
 def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(IMAGE, replace(OPTIONS, device="id:E660")) == "silicon"
+    assert where_for(IMAGE, OPTIONS, "id:E660") == "silicon"
     assert where_for(IMAGE, replace(OPTIONS, where="silicon")) == "silicon"
 
 
@@ -77,6 +77,6 @@ def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNames
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
     modules["boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
-    opened: Any = open_board(IMAGE, "silicon", replace(OPTIONS, device="id:E660"), limit(), LISTENER)
+    opened: Any = open_board(IMAGE, "silicon", OPTIONS, limit(), LISTENER, "id:E660")
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

@@ -33,18 +33,21 @@ def test_the_defaults() -> None:
     options = read()
     assert (options.board.id, options.messages, options.runs, options.where) == ("W5500_EVB_PICO", 1000, 3, "auto")
     assert (options.turnaround_us, options.phy_link_delay_s, options.server_port) == (200, 1.5, 5000)
-    assert (options.address_mode, options.deployer, options.device) == ("dhcp", "mpremote", "auto")
+    assert (options.address_mode, options.deployer, options.devices) == ("dhcp", "mpremote", ("auto",))
+    assert options.parallel == 1
     assert options.timeouts_s == DEFAULT_S and options.results_dir.name == "results"
 
 
 def test_everything_can_be_chosen() -> None:
     options = read(
         "--runtime=a", "--runtime=b.uf2", "--profile=tuned", "--board=wiznet_w5100s_evb_pico", "--where=silicon",
-        "--device=id:E660", "--messages=7", "--runs=2", "--timeout-s=flash=9.5", "--timeout-s=run=60",
+        "--device=id:E660", "--device=usb:1-2", "--parallel=2",
+        "--messages=7", "--runs=2", "--timeout-s=flash=9.5", "--timeout-s=run=60",
         "--deploy=rshell",
         "--server-host=10.0.0.1", "--server-port=0", "--turnaround-us=0", "--phy-link-delay-s=2.5",
         "--address-mode=static", "--static-address=10.0.0.2,255.255.255.0,10.0.0.1,8.8.8.8", "--results-dir=/x",
     )  # fmt: skip
+    assert options.devices == ("id:E660", "usb:1-2") and options.parallel == 2
     assert options.runtimes == ("a", "b.uf2") and options.profiles == ("tuned",)
     assert options.board.id == "W5100S_EVB_PICO" and options.messages == 7 and options.runs == 2
     assert options.timeouts_s == DEFAULT_S | {Stage.FLASH: 9.5, Stage.RUN: 60}
@@ -57,6 +60,7 @@ def test_everything_can_be_chosen() -> None:
     ("argument", "says"),
     [
         ("--board=pico", "--board: unknown board 'pico': there are W5500_EVB_PICO, W5100S_EVB_PICO"),
+        ("--parallel=0", "--parallel: 0 is not a whole number from 1 to 64"),
         ("--where=moon", "--where: 'moon' is none of auto, silicon, emulated, hosted"),
         ("--messages=0", "--messages: 0 is not a whole number from 1 to 1 000 000"),
         ("--messages=many", "--messages: 'many' is not a whole number from 1 to 1 000 000"),

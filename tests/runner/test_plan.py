@@ -34,6 +34,20 @@ def test_ids_are_unique() -> None:
     assert len(set(ids())) == len(ids())
 
 
+def test_every_row_on_each_of_several_boards() -> None:
+    rows = plan(
+        replace(OPTIONS, devices=("usb:1", "usb:2"), runtimes=("micropython-1.26.0", "micropython-unix"), runs=1)
+    )
+    assert [(run.id, run.device) for run in rows] == [
+        ("micropython-1.26.0-as-published-on-usb:1", "usb:1"),
+        ("micropython-1.26.0-tuned-on-usb:1", "usb:1"),
+        ("micropython-1.26.0-as-published-on-usb:2", "usb:2"),
+        ("micropython-1.26.0-tuned-on-usb:2", "usb:2"),
+        ("micropython-unix", "auto"),
+    ]
+    assert rows[0].label == "micropython-1.26.0 as-published on usb:1"
+
+
 def test_profiles_narrow_the_rows() -> None:
     assert all("-tuned-" in each for each in ids(profiles=("tuned",)))
     with pytest.raises(pytest.UsageError, match=r"^--profile: 'fast' is none of as-published, hosted, tuned$"):

@@ -1,0 +1,27 @@
+"""Where a bench's rows go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from results.model import Row
+
+
+class RowSink(Protocol):
+    """`results.storage.RunWriter`, or what stands in for it in a process that does not write."""
+
+    path: Path
+
+    def append(self, row: Row) -> None:
+        """Keep a finished row."""
+        ...
+
+    def finish(self) -> None:
+        """All rows have been measured."""
+        ...
+
+
+def native_lock(writer: RowSink) -> Path:
+    """The lock file of the one native client that may run, of a bench that measures several boards at once."""
+    return writer.path.with_suffix("") / "native.lock"

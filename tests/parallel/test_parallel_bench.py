@@ -1,0 +1,74 @@
+"""Several boards at once, as a person asks for them: complete results, one table, one run file."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from results import storage
+from results.model import RunFile, Status
+from runner.plugin import PROJECT
+
+engine = pytest.mark.skipif(
+    importlib.util.find_spec("boards._engine") is None,
+    reason="the emulated board's engine is not built; run: make build",
+)
+
+
+def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], RunFile | None]:
+    command = [sys.executable, "-m", "pytest", "tests/bench", "-p", "no:cacheprovider", "--messages=20"]
+    command += [f"--results-dir={folder / 'results'}", "--server-port=0", *arguments]
+    environment = os.environ | {
+        "PORTBENCH_OFFLINE": "1",
+        "PORTBENCH_RUNTIME_DIR": str(folder / "run"),
+        "PORTBENCH_LOCK_DIR": str(folder / "locks"),
+        "COLUMNS": "200",
+    }
+    done = subprocess.run(
+        command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=110, check=False
+    )
+    latest = folder / "results" / storage.LATEST
+    return done, storage.read(latest) if latest.exists() else None
+
+
+@engine
+def test_two_emulated_boards_share_the_rows(tmp_path: Path) -> None:
+    """The native client's image is part of the project, so this needs no other."""
+    done, run = bench(tmp_path, "--where=emulated", "--runtime=portbench-native", "--runs=4", "--parallel=2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run is not None and run.finished_utc is not None
+    assert sorted(row.run_index for row in run.rows) == [0, 1, 2, 3]
+    assert {row.status for row in run.rows} == {Status.MEASURED}
+    assert {row.total_us for row in run.rows} == {run.rows[0].total_us}  # simulated time knows of no other board
+    assert {row.note for row in run.rows} == {"in parallel: shares this PC"}
+    assert all(row.log and (tmp_path / "results" / row.log).exists() for row in run.rows)
+    assert done.stdout.count("[4/4]") == done.stdout.count("rank") == 1
+    assert not list((tmp_path / "run").iterdir())  # no board is left
+
+
+def test_hosted_rows_use_one_server_and_take_turns(tmp_path: Path) -> None:
+    done, run = bench(tmp_path, "--runtime=micropython-unix", "--runs=3", "--parallel=2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run is not None and [row.status for row in run.rows] == [Status.MEASURED] * 3
+    assert [row.run_index for row in run.rows] == [0, 1, 2]
+    assert done.stdout.count("server on 127.0.0.1") == 1
+    assert all(row.settings.turnaround_us for row in run.rows)
+
+
+def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
+    arguments = ("--runtime=micropython-unix", "--runtime=portbench-native", "--runs=1", "--parallel=2")
+    done, run = bench(tmp_path, *arguments, "--device=usb:nowhere")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert run is not None
+    assert {row.runtime: row.status for row in run.rows} == {
+        "micropython-unix": Status.MEASURED,
+        "portbench-native": Status.FAILED,
+    }
+    reason = next(row.reason for row in run.rows if row.status is Status.FAILED)
+    assert reason is not None and "no board usb:nowhere; plug it in" in reason
+    assert "no board usb:nowhere" in done.stdout
