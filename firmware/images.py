@@ -162,7 +162,8 @@ class ImageStore:
 
     def _download(self, entry: FirmwareEntry) -> Image:
         file, url = _file(entry), entry.url
-        where = f"in {self.folder}" if self.folder else f"in {FOLDER_VARIABLE} (not set)"
+        # By its variable, as reasons get published and the folder's own name says nothing to others.
+        where = f"in ${FOLDER_VARIABLE}" if self.folder else f"in {FOLDER_VARIABLE} (not set)"
         missing = f"{file} is neither {where} nor in {self.cache}"
         target = (self.folder or self.cache) / file
         if url is None:
