@@ -111,8 +111,11 @@ class Fault:
         if unknown or "kind" not in settings:
             raise ValueError(f"fault {dict(settings)}: the keys are {', '.join(sorted(known))}, and kind is needed")
         values = dict(settings)
-        values["kind"] = FaultKind(values["kind"])
-        values["when"] = When(values.get("when", When.NOW))
+        for key, names in (("kind", FaultKind), ("when", When)):
+            said = values.get(key, When.NOW)
+            if said not in list(names):
+                raise ValueError(f"fault {said!r}: {key} is one of {', '.join(names)}")
+            values[key] = names(said)
         values["names"] = tuple(values.get("names", cls.names))
         return cls(**values)
 

@@ -248,8 +248,8 @@ def test_settings_say_all_of_a_fault(fault: Fault) -> None:
     [
         ({}, ["kind is needed"]),
         ({"kind": "power-lost", "how": 1}, ["how", "duration_ms"]),
-        ({"kind": "meteorite"}, ["meteorite"]),
-        ({"kind": "power-lost", "when": "later"}, ["later"]),
+        ({"kind": "meteorite"}, ["meteorite", "power-lost"]),
+        ({"kind": "power-lost", "when": "later"}, ["later", "answered"]),
         ({"kind": "power-lost", "after": -1}, ["power-lost", "after", "-1"]),
         ({"kind": "volume-torn", "amount": 1001}, ["volume-torn", "1001", "1000"]),
     ],
