@@ -58,6 +58,8 @@ class UsbDevice:
             words.append(f"serial {self.own_serial}")
         if self.port or self.place:
             words.append(f"at {self.port or self.place}")
+        if self.emulated:
+            words.append(f"(emulated, named usb:{self.place})")
         return " ".join(words)
 
 
