@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
+from boards import Deadline
 from results import storage
 from results.model import RunFile, Status
 from runner.plugin import PROJECT
@@ -20,7 +22,7 @@ engine = pytest.mark.skipif(
 )
 
 
-def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], RunFile | None]:
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pytest", "tests/bench", "-p", "no:cacheprovider", "--messages=20"]
     command += [f"--results-dir={folder / 'results'}", "--server-port=0", *arguments]
     environment = os.environ | {
@@ -29,11 +31,20 @@ def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
         "PORTBENCH_LOCK_DIR": str(folder / "locks"),
         "COLUMNS": "200",
     }
-    done = subprocess.run(
-        command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=110, check=False
+    return subprocess.Popen(
+        command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+
+
+def stored(folder: Path) -> RunFile | None:
     latest = folder / "results" / storage.LATEST
-    return done, storage.read(latest) if latest.exists() else None
+    return storage.read(latest) if latest.exists() else None
+
+
+def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], RunFile | None]:
+    with start(folder, *arguments) as process:
+        said, _ = process.communicate(timeout=110)
+    return subprocess.CompletedProcess(process.args, process.returncode, said, ""), stored(folder)
 
 
 @engine
@@ -72,3 +83,26 @@ def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> N
     reason = next(row.reason for row in run.rows if row.status is Status.FAILED)
     assert reason is not None and "no board usb:nowhere; plug it in" in reason
     assert "no board usb:nowhere" in done.stdout
+
+
+@engine
+def test_a_process_that_is_killed_costs_its_row_only(tmp_path: Path) -> None:
+    runs = 8
+    arguments = ("--where=emulated", "--runtime=portbench-native", f"--runs={runs}", "--parallel=2")
+    with start(tmp_path, *arguments) as process:
+        try:
+            limit = Deadline(60, "test")
+            limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 1, 0.02, "a row")
+            workers = [each for each in psutil.Process(process.pid).children() if "-u" in each.cmdline()]
+            workers[-1].kill()
+            said, _ = process.communicate(timeout=90)
+        finally:
+            process.kill()
+    run = stored(tmp_path)
+    assert process.returncode == pytest.ExitCode.TESTS_FAILED, said
+    assert run is not None and sorted(row.run_index for row in run.rows) == list(range(runs))
+    failed = [row for row in run.rows if row.status is Status.FAILED]
+    assert len(failed) == 1 and failed[0].reason is not None and "crashed while running" in failed[0].reason
+    assert sum(row.status is Status.MEASURED for row in run.rows) == runs - 1
+    limit = Deadline(20, "test")
+    limit.poll(lambda: not list((tmp_path / "run").iterdir()), 0.1, "the killed process's board to end")
