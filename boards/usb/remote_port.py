@@ -12,6 +12,8 @@ import serial.rfc2217
 from serial.urlhandler import protocol_socket
 
 _PEEK_BYTES = 4096
+_IGNORE = "ign_set_control"
+"""ser2net answers requests for DTR and RTS only where its port has such lines, and pyserial would wait for it."""
 
 
 class Rfc2217Port(serial.rfc2217.Serial):
@@ -97,5 +99,7 @@ def remote_port(url: str, baudrate: int) -> serial.Serial:
     if kind is None:
         raise ValueError(f"{url} is neither rfc2217:// nor socket://")
     port = kind(baudrate=baudrate, timeout=0)
+    if kind is Rfc2217Port and _IGNORE not in url:
+        url += ("&" if "?" in url else "?") + _IGNORE
     port.port = url
     return cast(serial.Serial, port)  # it has all of its methods that portbench calls
