@@ -12,6 +12,13 @@ import psutil
 
 _GRACE_S = 2.0
 _LOOK_S = 0.02
+_others: set[int | None] = set()
+
+
+def pass_over_threads() -> None:
+    """Threads that run now are somebody else's: a library's that outlive their use, as gRPC's do."""
+    _others.clear()
+    _others.update(thread.ident for thread in threading.enumerate())
 
 
 def open_terminals() -> list[str]:
@@ -56,7 +63,11 @@ def _left_behind(folders: list[Path], known_pids: set[int]) -> list[str]:
         for connection in process.net_connections(kind="inet")
         if connection.status == psutil.CONN_LISTEN
     ]
-    found += [f"thread {thread.name}" for thread in threading.enumerate() if thread is not threading.main_thread()]
+    found += [
+        f"thread {thread.name}"
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread() and thread.ident not in _others
+    ]
     found += [f"file {path}" for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*"))]
     return found
 

@@ -65,9 +65,9 @@ def running(command: list[str], folder: Path, ready: str, **environment: str) ->
             process.wait()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """One coordinator for the session: labgrid keeps one connection for each process. The place is not acquired."""
+    """One coordinator for all tests here: labgrid keeps one connection for each process. The place is not acquired."""
     folder = tmp_path_factory.mktemp("labgrid")
     desk = Desk(f"127.0.0.1:{free_port()}")
     exporter = [tool("labgrid-exporter"), "-c", desk.coordinator, "--hostname", "127.0.0.1", "-n", "lab"]

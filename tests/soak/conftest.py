@@ -19,6 +19,7 @@ from firmware.images import ImageError
 from runner.options import BenchOptions
 from runner.soak_images import ImageMaker
 from runner.soak_lane import Lane
+from runner.soak_leaks import pass_over_threads
 from runner.soak_worker import TIMEOUTS_S
 from runner.timeouts import Stage
 
@@ -31,6 +32,11 @@ def short_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="pbs-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _other_tests_threads() -> None:
+    pass_over_threads()
 
 
 @pytest.fixture
