@@ -88,7 +88,9 @@ def test_measures_prints_and_stores(harness: Harness) -> None:
 def test_k_runtime_is_the_bench_and_nothing_else(harness: Harness) -> None:
     done = harness.run("-k", "runtime", "--collect-only", "-q")
     collected = [line for line in done.stdout.splitlines() if "::" in line]
-    assert len(collected) > 30 and all(line.startswith("tests/bench/test_runtime.py::test_runtime[") for line in collected)
+    assert len(collected) > 30 and all(
+        line.startswith("tests/bench/test_runtime.py::test_runtime[") for line in collected
+    )
     assert "tests/bench/test_runtime.py::test_runtime[micropython-1.26.0-tuned-1]" in collected
     assert not harness.results.exists()
 
