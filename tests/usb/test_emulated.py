@@ -209,6 +209,10 @@ def test_mpremote_and_rshell_themselves(board: EmulatedBoard, image: Image, tmp_
     assert "hello.py" in tool(*mpremote, "ls")
     tool(*mpremote, "cp", ":hello.py", str(tmp_path / "back.py"))
     assert (tmp_path / "back.py").read_bytes() == script.read_bytes()
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    (mounted / "from_the_pc.py").write_text("print('from the PC')\n")
+    assert tool(*mpremote, "mount", str(mounted), "exec", "import from_the_pc").endswith("from the PC\n")
 
     rshell = ("rshell.main", "--quiet", "--nocolor", "-p", port)
     tool(*rshell, "cp", str(script), "/pyboard/again.py")
