@@ -12,13 +12,21 @@ import psutil
 
 _GRACE_S = 2.0
 _LOOK_S = 0.02
-_others: set[int | None] = set()
+_other_threads: set[int | None] = set()
+_other_ports: set[int] = set()
 
 
-def pass_over_threads() -> None:
-    """Threads that run now are somebody else's: a library's that outlive their use, as gRPC's do."""
-    _others.clear()
-    _others.update(thread.ident for thread in threading.enumerate())
+def pass_over_others() -> None:
+    """What runs and listens in this process now is somebody else's, as gRPC's threads are, which outlive their use."""
+    _other_threads.clear()
+    _other_threads.update(thread.ident for thread in threading.enumerate())
+    _other_ports.clear()
+    _other_ports.update(_listening_ports())
+
+
+def _listening_ports() -> list[int]:
+    connections = psutil.Process().net_connections(kind="inet")
+    return [connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN]
 
 
 def open_terminals() -> list[str]:
@@ -58,15 +66,11 @@ def _left_behind(folders: list[Path], known_pids: set[int]) -> list[str]:
             found.append(f"process {child.pid} ({child.status()}): {' '.join(child.cmdline())[:120]}")
         except psutil.NoSuchProcess:
             continue
-    found += [
-        f"listening port {connection.laddr.port}"
-        for connection in process.net_connections(kind="inet")
-        if connection.status == psutil.CONN_LISTEN
-    ]
+    found += [f"listening port {port}" for port in _listening_ports() if port not in _other_ports]
     found += [
         f"thread {thread.name}"
         for thread in threading.enumerate()
-        if thread is not threading.main_thread() and thread.ident not in _others
+        if thread is not threading.main_thread() and thread.ident not in _other_threads
     ]
     found += [f"file {path}" for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*"))]
     return found

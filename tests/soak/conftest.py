@@ -19,7 +19,7 @@ from firmware.images import ImageError
 from runner.options import BenchOptions
 from runner.soak_images import ImageMaker
 from runner.soak_lane import Lane
-from runner.soak_leaks import pass_over_threads
+from runner.soak_leaks import pass_over_others
 from runner.soak_worker import TIMEOUTS_S
 from runner.timeouts import Stage
 
@@ -35,8 +35,8 @@ def short_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _other_tests_threads() -> None:
-    pass_over_threads()
+def _other_tests_leftovers() -> None:
+    pass_over_others()
 
 
 @pytest.fixture
