@@ -5,7 +5,7 @@
 
 VENV ?= .venv
 BIN := $(VENV)/bin
-ENGINE := boards/engine
+ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 ARGS ?=
 
@@ -20,11 +20,11 @@ flash-and-bench: build
 
 # Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --json figures.json"
 benchmark: build
-	$(BIN)/python -m runner.benchmark $(ARGS)
+	$(BIN)/python -m portbench.runner.speed $(ARGS)
 
 # One message of a row, decoded; options: make trace ARGS="--runtime micropython-1.26.0 --profile tuned --pc 200"
 trace: build
-	$(BIN)/python -m runner.trace $(ARGS)
+	$(BIN)/python -m portbench.runner.trace.command $(ARGS)
 
 test: test-python test-engine
 
@@ -46,11 +46,11 @@ boards: build
 
 # Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/soak.md.
 soak: build
-	$(BIN)/python -m runner.soak $(ARGS)
+	$(BIN)/python -m portbench.runner.soak.command $(ARGS)
 
 # The last run as docs/results.md.
 publish: $(VENV)/.dependencies
-	$(BIN)/python -m results publish
+	$(BIN)/python -m portbench.results publish
 
 lint: $(VENV)/.dependencies
 	$(BIN)/ruff check .

@@ -1,9 +1,9 @@
 """Boards: definitions, the one interface, and real, emulated and hosted implementations of it."""
 
-from boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
-from boards.console import ASK_FOR_RESULT, Console, parse_result
-from boards.definition import BoardDefinition, board_definition, builtin_definitions, load_definitions
-from boards.errors import (
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
+from portbench.boards.console import ASK_FOR_RESULT, Console, parse_result
+from portbench.boards.definition import BoardDefinition, board_definition, builtin_definitions, load_definitions
+from portbench.boards.errors import (
     BadDefinition,
     BoardError,
     BoardUnavailable,
@@ -14,7 +14,7 @@ from boards.errors import (
     UnknownBoard,
     WrongRuntime,
 )
-from boards.timing import Deadline
+from portbench.boards.timing import Deadline
 
 __all__ = [
     "ASK_FOR_RESULT",

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from boards.definition import BoardDefinition
-from boards.errors import DeployFailed
-from boards.timing import Deadline
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import DeployFailed
+from portbench.boards.timing import Deadline
 
 Where = Literal["silicon", "emulated", "hosted"]
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from boards.errors import BadDefinition, UnknownBoard
+from portbench.boards.errors import BadDefinition, UnknownBoard
 
 DEFINITIONS = Path(__file__).with_name("definitions.toml")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from boards.errors import DeadlineExceeded
+from portbench.boards.errors import DeadlineExceeded
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Literal
 
-from boards import Deployment
-from clients.errors import DeploymentError
-from clients.libraries import library_files
+from portbench.boards import Deployment
+from portbench.clients.errors import DeploymentError
+from portbench.clients.libraries import library_files
 
 CONFIG_NAME = "portbench_config.json"
 

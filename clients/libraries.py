@@ -14,7 +14,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from clients.errors import DeploymentError
+from portbench.clients.errors import DeploymentError
 
 PINS = Path(__file__).with_name("circuitpython_libraries.toml")
 

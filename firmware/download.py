@@ -11,7 +11,7 @@ from typing import Any, Final
 import pooch  # type: ignore[import-untyped]
 import requests
 
-from firmware.uf2 import MAX_FILE_BYTES
+from portbench.firmware.uf2 import MAX_FILE_BYTES
 
 Progress = Callable[[str, int, int], None]
 """Called with file name, bytes so far and bytes in all (0: not known)."""

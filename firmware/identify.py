@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from firmware import uf2
-from firmware.catalogue import DEFAULT_ROWS, CatalogueError, Family, FirmwareEntry
+from portbench.firmware import uf2
+from portbench.firmware.catalogue import DEFAULT_ROWS, CatalogueError, Family, FirmwareEntry
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""

@@ -15,11 +15,11 @@ from typing import Final
 
 import platformdirs
 
-from firmware import uf2
-from firmware.catalogue import CATALOGUE_PATH, Family, FirmwareEntry
-from firmware.download import DownloadError, Progress, download
-from firmware.hash_lock import LOCK_NAME, HashLock
-from firmware.network import Reachability
+from portbench.firmware import uf2
+from portbench.firmware.catalogue import CATALOGUE_PATH, Family, FirmwareEntry
+from portbench.firmware.download import DownloadError, Progress, download
+from portbench.firmware.hash_lock import LOCK_NAME, HashLock
+from portbench.firmware.network import Reachability
 
 FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
 OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from firmware import uf2_families
+from portbench.firmware import uf2_families
 
 BLOCK_SIZE: Final = 512
 PAGE_SIZE: Final = 256  # the only payload size that the RP2040 boot loader accepts

@@ -1,4 +1,4 @@
-"""`python -m results`: shows a run as tables, or publishes it as docs/results.md."""
+"""`python -m portbench.results`: shows a run as tables, or publishes it as docs/results.md."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from results.publish import PAGE, publish
-from results.storage import LATEST, RESULTS_FOLDER, StorageError, read
-from results.table import terminal
+from portbench.results.publish import PAGE, publish
+from portbench.results.storage import LATEST, RESULTS_FOLDER, StorageError, read
+from portbench.results.table import terminal
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0, or 1 with one line on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m results", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m portbench.results", description=__doc__)
     parser.add_argument("action", choices=["publish", "show"])
     parser.add_argument(
         "file", type=Path, nargs="?", default=RESULTS_FOLDER / LATEST, help="run file (default: the latest)"

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from results.model import Git, Machine
+from portbench.results.model import Git, Machine
 
 _GIT_LIMIT_S = 10.0
 

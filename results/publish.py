@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from results.atomic import replace_file
-from results.model import RunFile
-from results.stats import UNSTABLE_RULE
-from results.storage import RESULTS_FOLDER, StorageError
-from results.table import markdown
+from portbench.results.atomic import replace_file
+from portbench.results.model import RunFile
+from portbench.results.stats import UNSTABLE_RULE
+from portbench.results.storage import RESULTS_FOLDER, StorageError
+from portbench.results.table import markdown
 
 PAGE: Final = RESULTS_FOLDER.parent / "docs" / "results.md"
 

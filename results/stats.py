@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from results.model import Row, Status, Where
+from portbench.results.model import Row, Status, Where
 
 RUN_SPREAD_LIMIT: Final = 0.05
 DRIFT_LIMIT: Final = 0.10

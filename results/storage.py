@@ -11,8 +11,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from results.atomic import new_file, replace_file
-from results.model import SCHEMA_VERSION, Row, RunFile
+from portbench.results.atomic import new_file, replace_file
+from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
 RESULTS_FOLDER: Final = Path(__file__).parent
 LATEST: Final = "latest.json"

@@ -16,8 +16,8 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from results.model import Row, RunFile, Status, Where
-from results.stats import Group, group_rows
+from portbench.results.model import Row, RunFile, Status, Where
+from portbench.results.stats import Group, group_rows
 
 _TITLES: Final = {
     Where.SILICON: "Silicon",

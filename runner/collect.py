@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boards import BoardDefinition, OwnNetwork, RunOutput, Where
-from firmware.catalogue import Family
-from firmware.images import FOLDER_VARIABLE, Image
-from results.model import Published, Row, Settings, Sim, Status
-from results.model import Where as RowWhere
-from runner.client_result import ClientResult
-from runner.options import BenchOptions
-from runner.plan import PlannedRun
+from portbench.boards import BoardDefinition, OwnNetwork, RunOutput, Where
+from portbench.firmware.catalogue import Family
+from portbench.firmware.images import FOLDER_VARIABLE, Image
+from portbench.results.model import Published, Row, Settings, Sim, Status
+from portbench.results.model import Where as RowWhere
+from portbench.runner.client_result import ClientResult
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRun
 
 
 @dataclass

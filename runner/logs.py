@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from runner.timeouts import Stage
+from portbench.runner.timeouts import Stage
 
 
 class RowLog:

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeVar, cast
 
 import pytest
 
-from boards import BoardDefinition, UnknownBoard, board_definition
-from clients import AddressMode, StaticAddress
-from results.storage import RESULTS_FOLDER
-from runner.timeouts import DEFAULT_S, Stage
+from portbench.boards import BoardDefinition, UnknownBoard, board_definition
+from portbench.clients import AddressMode, StaticAddress
+from portbench.results.storage import RESULTS_FOLDER
+from portbench.runner.timeouts import DEFAULT_S, Stage
 
 WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]
 Deployer = Literal["mpremote", "rshell"]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from boards import UnknownBoard, board_definition
-from firmware import catalogue
-from firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, RunSettings
-from firmware.identify import entry_for_file
-from firmware.uf2 import Uf2Error
-from runner.options import BenchOptions
+from portbench.boards import UnknownBoard, board_definition
+from portbench.firmware import catalogue
+from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, RunSettings
+from portbench.firmware.identify import entry_for_file
+from portbench.firmware.uf2 import Uf2Error
+from portbench.runner.options import BenchOptions
 
 
 @dataclass(frozen=True)

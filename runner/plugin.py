@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from boards import BoardError, builtin_definitions
-from firmware import catalogue
-from firmware.images import ImageError, ImageStore
-from results.model import Status
-from results.storage import RunWriter, StorageError
-from results.table import terminal
-from runner.bench import Bench, describe, new_run_file
-from runner.options import add_options, read_options
-from runner.parallel import (
+from portbench.boards import BoardError, builtin_definitions
+from portbench.firmware import catalogue
+from portbench.firmware.images import ImageError, ImageStore
+from portbench.results.model import Status
+from portbench.results.storage import RunWriter, StorageError
+from portbench.results.table import terminal
+from portbench.runner.bench import Bench, describe, new_run_file
+from portbench.runner.options import add_options, read_options
+from portbench.runner.parallel.collector import (
     ROW_PROPERTY,
     Collector,
     ask_for_workers,
@@ -30,8 +30,8 @@ from runner.parallel import (
     report_fault,
     worker_parts,
 )
-from runner.plan import PlannedRun, chosen_entries, plan
-from runner.progress import ProgressView
+from portbench.runner.plan import PlannedRun, chosen_entries, plan
+from portbench.runner.progress import ProgressView
 
 # Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
 PROJECT = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def _list_boards() -> int:
-    from boards.usb import listing  # only here: a bench without a real board needs none of it
+    from portbench.boards.usb import listing  # only here: a bench without a real board needs none of it
 
     boards = listing()
     for board in boards:

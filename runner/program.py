@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from boards import Board, Deployment
-from clients import ClientConfig, StaticAddress, build_deployment
-from firmware import native_config, uf2
-from firmware.catalogue import Family
-from firmware.identify import identify
-from firmware.images import Image
-from runner.client_result import RunFailed
-from runner.options import BenchOptions
-from runner.plan import PlannedRun
-from runner.stages import Program
-from runner.timeouts import Stage
+from portbench.boards import Board, Deployment
+from portbench.clients import ClientConfig, StaticAddress, build_deployment
+from portbench.firmware import native_config, uf2
+from portbench.firmware.catalogue import Family
+from portbench.firmware.identify import identify
+from portbench.firmware.images import Image
+from portbench.runner.client_result import RunFailed
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRun
+from portbench.runner.stages import Program
+from portbench.runner.timeouts import Stage
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from boards.console import RESULT_PREFIX
-from runner.timeouts import Stage
+from portbench.boards.console import RESULT_PREFIX
+from portbench.runner.timeouts import Stage
 
 _DOING = {
     Stage.IMAGE: "obtaining the image",

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from ipaddress import IPv4Address
 from typing import Protocol
 
-from boards import Board, Deadline, DeadlineExceeded, Where
-from runner.options import BenchOptions
-from runner.program import Peer
-from server.records import SessionRecord, Turnaround
-from server.tcp import PingPongServer, ServerError
+from portbench.boards import Board, Deadline, DeadlineExceeded, Where
+from portbench.runner.options import BenchOptions
+from portbench.runner.program import Peer
+from portbench.server.records import SessionRecord, Turnaround
+from portbench.server.tcp import PingPongServer, ServerError
 
 _IDLE_TIMEOUT_S = 60.0  # the slowest published message took 0.26 s
 _SESSION_END_S = 2.0  # between the client's result line and its connection's end

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards import Board, Deadline, Deployment, Progress, RunOutput, RuntimeIdentity, WrongRuntime
-from firmware.identify import Identity
-from runner.timeouts import Stage
+from portbench.boards import Board, Deadline, Deployment, Progress, RunOutput, RuntimeIdentity, WrongRuntime
+from portbench.firmware.identify import Identity
+from portbench.runner.timeouts import Stage
 
 
 class StageClock:

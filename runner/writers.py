@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from results.model import Row
+from portbench.results.model import Row
 
 
 class RowSink(Protocol):

@@ -1,4 +1,4 @@
-"""`python -m server`: the ping-pong server for boards on the network, one line per client."""
+"""`python -m portbench.server`: the ping-pong server for boards on the network, one line per client."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import sys
 import time
 from collections.abc import Sequence
 
-from server.records import SessionRecord
-from server.tcp import DEFAULT_PORT, PingPongServer, ServerError
+from portbench.server.records import SessionRecord
+from portbench.server.tcp import DEFAULT_PORT, PingPongServer, ServerError
 
 _CTRL_C_S = 0.25
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done (or Ctrl-C without --once), 1 cannot listen or no good client in time, 130 Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="python -m server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m portbench.server", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this PC only)")
     parser.add_argument(
         "--port", type=int, default=DEFAULT_PORT, help="TCP port, 0 for a free one (default: %(default)s)"

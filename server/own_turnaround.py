@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 
-from server.records import Turnaround
+from portbench.server.records import Turnaround
 
 _LIMIT_S = 10.0
 

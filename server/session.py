@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from server.protocol import PingPong, ProtocolError
-from server.records import SessionRecord
+from portbench.server.protocol import PingPong, ProtocolError
+from portbench.server.records import SessionRecord
 
 
 @dataclass(frozen=True)

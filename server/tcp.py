@@ -12,9 +12,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, TypeVar
 
-from server.own_turnaround import measure_round_trip
-from server.records import SessionRecord, Turnaround
-from server.session import Limits, Session
+from portbench.server.own_turnaround import measure_round_trip
+from portbench.server.records import SessionRecord, Turnaround
+from portbench.server.session import Limits, Session
 
 DEFAULT_PORT: Final = 5000
 _START_LIMIT_S: Final = 10.0

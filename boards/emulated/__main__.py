@@ -1,4 +1,4 @@
-"""`python -m boards.emulated`: an emulated board on this machine, until Ctrl-C."""
+"""`python -m portbench.boards.emulated`: an emulated board on this machine, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import signal
 import sys
 from pathlib import Path
 
-from boards.definition import board_definition
-from boards.emulated.config import EmulatedConfig, LanFaults
-from boards.emulated.faults import Fault
-from boards.emulated.process import BoardProcess
-from boards.emulated.registry import runtime_dir
-from boards.errors import BoardError
+from portbench.boards.definition import board_definition
+from portbench.boards.emulated.config import EmulatedConfig, LanFaults
+from portbench.boards.emulated.faults import Fault
+from portbench.boards.emulated.process import BoardProcess
+from portbench.boards.errors import BoardError
+from portbench.boards.registry import runtime_dir
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m boards.emulated", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m portbench.boards.emulated", description=__doc__)
     parser.add_argument("--board", default="W5500_EVB_PICO", help="board definition (default %(default)s)")
     parser.add_argument("--name", default="emulated-0", help="name of this board (default %(default)s)")
     parser.add_argument("--flash", type=Path, help="initial contents of flash, a raw image from its start")

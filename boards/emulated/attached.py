@@ -7,17 +7,17 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from boards.board import OwnNetwork, Progress, RunOutput, Where
-from boards.definition import BoardDefinition
-from boards.emulated.config import board_address
-from boards.emulated.control import ControlClient
-from boards.emulated.lan_server import LanSession
-from boards.errors import BoardUnavailable
-from boards.timing import Deadline
-from boards.usb.board import UsbBoard
-from boards.usb.bus import UsbDevice
-from boards.usb.emulated_bus import EmulatedBus
-from boards.usb.selection import parse_selector, select
+from portbench.boards.board import OwnNetwork, Progress, RunOutput, Where
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.bus import EmulatedBus
+from portbench.boards.emulated.config import board_address
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.lan_server import LanSession
+from portbench.boards.errors import BoardUnavailable
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.selection import parse_selector, select
 
 _ASK_S = 5.0
 _LOOK_S = 0.1

@@ -19,24 +19,25 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from boards.board import Deployment, OwnNetwork, Progress, RunOutput, Where
-from boards.definition import BoardDefinition
-from boards.emulated.config import EmulatedConfig, board_address
-from boards.emulated.control import ControlClient
-from boards.emulated.lan_server import LanSession
-from boards.emulated.registry import read_state, runtime_dir
-from boards.errors import BoardError, BoardUnavailable
-from boards.interrupts import deferred_interrupts
-from boards.timing import Deadline
-from boards.usb.board import Deployer, UsbBoard
-from boards.usb.bus import is_bootloader
-from boards.usb.emulated_bus import EmulatedBus
+import portbench
+from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Where
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.bus import EmulatedBus
+from portbench.boards.emulated.config import EmulatedConfig, board_address
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.lan_server import LanSession
+from portbench.boards.errors import BoardError, BoardUnavailable
+from portbench.boards.interrupts import deferred_interrupts
+from portbench.boards.registry import read_state, runtime_dir
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.board import Deployer, UsbBoard
+from portbench.boards.usb.bus import is_bootloader
 
 _START_S = 30.0
 _STOP_S = 5.0
 _WATCH_S = 0.5
 _POLL_S = 0.02
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
 
 
@@ -65,7 +66,7 @@ class EmulatedBoard(UsbBoard):
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
-        if importlib.util.find_spec("boards._engine") is None:
+        if importlib.util.find_spec("portbench._engine") is None:
             raise BoardUnavailable("emulated board: its engine is not built; run: make build")
         self.config = config or EmulatedConfig(
             turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
@@ -167,7 +168,7 @@ class EmulatedBoard(UsbBoard):
         self.control("sync", deadline, drive_only=True)
 
     def _start(self, definition: BoardDefinition, name: str, flash: Path | None) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "boards.emulated", "--board", definition.id, "--name", name]
+        command = [sys.executable, "-m", "portbench.boards.emulated", "--board", definition.id, "--name", name]
         command += ["--config", json.dumps(asdict(self.config), default=str), "--log", str(self._log_path)]
         if flash is not None:
             command += ["--flash", str(flash)]

@@ -7,8 +7,8 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from boards.definition import BoardDefinition
-from boards.emulated.faults import Fault
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.faults import Fault
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
-from boards.emulated.registry import CONTROL_SOCKET
-from boards.errors import BoardError
-from boards.timing import Deadline
+from portbench.boards.errors import BoardError
+from portbench.boards.registry import CONTROL_SOCKET
+from portbench.boards.timing import Deadline
 
 
 class Request:

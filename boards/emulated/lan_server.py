@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from server.protocol import PingPong, ProtocolError
+from portbench.server.protocol import PingPong, ProtocolError
 
 
 @dataclass(frozen=True)

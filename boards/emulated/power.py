@@ -1,20 +1,20 @@
-"""`python -m boards.emulated.power NAME`: switch a running emulated board off and on, with BOOTSEL held on request."""
+"""`python -m portbench.boards.emulated.power NAME`: switch a running emulated board off and on, or into its boot loader."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from boards.emulated.control import ControlClient
-from boards.emulated.registry import runtime_dir
-from boards.errors import BoardError
-from boards.timing import Deadline
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.errors import BoardError
+from portbench.boards.registry import runtime_dir
+from portbench.boards.timing import Deadline
 
 _ANSWER_S = 10.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m boards.emulated.power", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m portbench.boards.emulated.power", description=__doc__)
     parser.add_argument("name", help="the board's name, as its --name said")
     parser.add_argument("--bootsel", action="store_true", help="hold BOOTSEL meanwhile: the boot loader starts")
     arguments = parser.parse_args()

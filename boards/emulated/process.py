@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boards._engine import EngineError, Machine
-from boards.console import Console
-from boards.definition import BoardDefinition
-from boards.emulated.bootrom import bootrom
-from boards.emulated.config import EmulatedConfig, LanFaults
-from boards.emulated.control import ControlServer, Request
-from boards.emulated.faults import Fault, FaultInjector
-from boards.emulated.lan_server import LanServer
-from boards.emulated.pacing import Pacer
-from boards.emulated.registry import EmulatedState, write_state
-from boards.emulated.serial_port import SerialPort
-from boards.emulated.volume_folder import Torn, VolumeFolder
+from portbench._engine import EngineError, Machine
+from portbench.boards.console import Console
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.config import EmulatedConfig, LanFaults
+from portbench.boards.emulated.control import ControlServer, Request
+from portbench.boards.emulated.faults import Fault, FaultInjector
+from portbench.boards.emulated.lan_server import LanServer
+from portbench.boards.emulated.pacing import Pacer
+from portbench.boards.emulated.serial_port import SerialPort
+from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
+from portbench.boards.registry import EmulatedState, write_state
 
 _FLUSH_US = 1_500_000.0
 _BOOT_US = 5_000_000.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from boards._engine import EngineError, Machine
-from boards.console import Console
-from boards.definition import BoardDefinition
-from boards.emulated.bootrom import bootrom
-from boards.emulated.config import EmulatedConfig
-from boards.emulated.lan_server import LanServer
-from boards.emulated.trace import MessageTrace, message_trace, message_window
-from boards.errors import BoardError
-from boards.timing import Deadline
+from portbench._engine import EngineError, Machine
+from portbench.boards.console import Console
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.lan_server import LanServer
+from portbench.boards.emulated.trace import MessageTrace, message_trace, message_window
+from portbench.boards.errors import BoardError
+from portbench.boards.timing import Deadline
 
 _SLICE_US = 2000.0
 _HALF_PS_US = 5e-7

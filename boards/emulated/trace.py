@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from boards.errors import BoardError
+from portbench.boards.errors import BoardError
 
 HEADER_BYTES = 3
 """Address and control phase of an SPI frame (W5500 datasheet 2.2)."""

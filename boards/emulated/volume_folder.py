@@ -24,7 +24,7 @@ class Torn(Exception):
 
 
 class Drive(Protocol):
-    """What the folder needs of `boards._engine.Machine`."""
+    """What the folder needs of `portbench._engine.Machine`."""
 
     def volume_list(self) -> list[tuple[str, bool, int]]: ...
     def volume_label(self) -> str: ...

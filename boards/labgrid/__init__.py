@@ -1,5 +1,5 @@
 """Boards of a labgrid lab, as an optional extra; see docs/labgrid.md."""
 
-from boards.labgrid.board import LabgridBoard
+from portbench.boards.labgrid.board import LabgridBoard
 
 __all__ = ["LabgridBoard"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from boards.definition import BoardDefinition
-from boards.errors import BoardError, BoardUnavailable, DeadlineExceeded, FlashFailed
-from boards.labgrid.lab import Lab
-from boards.remote.board import RemoteBoard
-from boards.timing import Deadline
-from boards.usb.bootloader import ENTER
-from boards.usb.wire import PortLost
-from firmware import uf2
-from firmware.identify import NATIVE_PROGRAM
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardError, BoardUnavailable, DeadlineExceeded, FlashFailed
+from portbench.boards.labgrid.lab import Lab
+from portbench.boards.remote.board import RemoteBoard
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.bootloader import ENTER
+from portbench.boards.usb.wire import PortLost
+from portbench.firmware import uf2
+from portbench.firmware.identify import NATIVE_PROGRAM
 
 PREFIX = "labgrid:"
 

@@ -1,4 +1,4 @@
-"""`python -m boards.remote`: an attached board's console on the network, until Ctrl-C."""
+"""`python -m portbench.boards.remote`: an attached board's console on the network, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import signal
 import sys
 import threading
 
-from boards.definition import board_definition
-from boards.errors import BoardError
-from boards.remote.serial_server import SerialServer
-from boards.usb.board import default_bus
-from boards.usb.selection import Target, parse_selector, select
+from portbench.boards.definition import board_definition
+from portbench.boards.errors import BoardError
+from portbench.boards.remote.serial_server import SerialServer
+from portbench.boards.usb.board import default_bus
+from portbench.boards.usb.selection import Target, parse_selector, select
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m boards.remote", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m portbench.boards.remote", description=__doc__)
     parser.add_argument("--board", default="W5500_EVB_PICO", help="kind of board (default %(default)s)")
     parser.add_argument("--device", default="auto", help="which one: auto, id:SERIAL, port:PATH (default %(default)s)")
     parser.add_argument(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from boards.board import Deployment, Progress, RunOutput
-from boards.console import Console
-from boards.definition import BoardDefinition
-from boards.errors import BoardUnavailable, DeadlineExceeded, DeployFailed, FlashFailed
-from boards.timing import Deadline
-from boards.usb.board import UsbBoard
-from boards.usb.run import hard_reset, read_result
-from boards.usb.wire import PortLost
-from firmware import uf2
+from portbench.boards.board import Deployment, Progress, RunOutput
+from portbench.boards.console import Console
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardUnavailable, DeadlineExceeded, DeployFailed, FlashFailed
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.run import hard_reset, read_result
+from portbench.boards.usb.wire import PortLost
+from portbench.firmware import uf2
 
 ASK_BANNER = "import sys; print(sys.version)"
 """`3.4.0; MicroPython v1.26.0 on 2025-08-09`: the language's version, then the build's banner (`py/modsys.c`)."""

@@ -1,4 +1,4 @@
-"""A board's console on the network, as RFC 2217 or as a plain socket: `python -m boards.remote`.
+"""A board's console on the network, as RFC 2217 or as a plain socket: `python -m portbench.boards.remote`.
 
 For the PC that the board is plugged in at, where it has no ser2net. It follows the board through re-enumerations.
 """
@@ -18,10 +18,10 @@ from typing import Any, Literal, cast
 import serial
 import serial.rfc2217
 
-from boards.errors import BoardError, BoardUnavailable
-from boards.timing import Deadline
-from boards.usb.bus import UsbDevice
-from boards.usb.port import open_port
+from portbench.boards.errors import BoardError, BoardUnavailable
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.port import open_port
 
 Protocol = Literal["rfc2217", "raw"]
 _Port = serial.rfc2217.Serial  # PortManager's types ask for it, its code for a few methods of it

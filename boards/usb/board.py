@@ -6,22 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity, Where
-from boards.console import Console
-from boards.definition import BoardDefinition
-from boards.errors import BoardError, BoardUnavailable, DeployFailed
-from boards.timing import Deadline
-from boards.usb import deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
-from boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader
-from boards.usb.digests import check_digests
-from boards.usb.flash import flash
-from boards.usb.identify import identify
-from boards.usb.link import LOG, Link, Power
-from boards.usb.lock import BoardLock
-from boards.usb.recovery import answers, recover
-from boards.usb.repl import Repl
-from boards.usb.run import hard_reset, run
-from boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
+from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity, Where
+from portbench.boards.console import Console
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardError, BoardUnavailable, DeployFailed
+from portbench.boards.timing import Deadline
+from portbench.boards.usb import deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
+from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader
+from portbench.boards.usb.digests import check_digests
+from portbench.boards.usb.flash import flash
+from portbench.boards.usb.identify import identify
+from portbench.boards.usb.link import LOG, Link, Power
+from portbench.boards.usb.lock import BoardLock
+from portbench.boards.usb.recovery import answers, recover
+from portbench.boards.usb.repl import Repl
+from portbench.boards.usb.run import hard_reset, run
+from portbench.boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
 
 Deployer = Literal["mpremote", "rshell"]
 
@@ -35,8 +35,8 @@ def default_bus(selector: Selector) -> UsbBus:
     """This PC's USB and the emulated boards that run on it; for a URL, the port that it names."""
     if selector.kind == "url":
         return RemoteBus(selector.value)
-    from boards.usb.emulated_bus import EmulatedBus
-    from boards.usb.system_bus import SystemBus
+    from portbench.boards.emulated.bus import EmulatedBus
+    from portbench.boards.usb.system_bus import SystemBus
 
     return Buses(SystemBus(), EmulatedBus())
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from boards.definition import BoardDefinition, UsbId
+from portbench.boards.definition import BoardDefinition, UsbId
 
 BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000", "00000000A4A1"})
 """What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number, and of every emulated one: tells

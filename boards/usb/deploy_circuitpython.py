@@ -11,12 +11,12 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
-from boards.errors import DeployFailed
-from boards.timing import Deadline
-from boards.usb.digests import check_digests, device_digests
-from boards.usb.link import Link
-from boards.usb.repl import Repl
-from boards.usb.volume import sync_folder, wait_volume, write_file
+from portbench.boards.errors import DeployFailed
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.digests import check_digests, device_digests
+from portbench.boards.usb.link import Link
+from portbench.boards.usb.repl import Repl
+from portbench.boards.usb.volume import sync_folder, wait_volume, write_file
 
 
 def deploy(

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from boards.errors import DeployFailed
-from boards.timing import Deadline
-from boards.usb.digests import check_digests, device_digests
-from boards.usb.repl import Repl, ReplError
+from portbench.boards.errors import DeployFailed
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.digests import check_digests, device_digests
+from portbench.boards.usb.repl import Repl, ReplError
 
 REMOUNT_WITHOUT_TIMES = """
 try:

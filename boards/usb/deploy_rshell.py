@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from boards.errors import DeployFailed
-from boards.timing import Deadline
+from portbench.boards.errors import DeployFailed
+from portbench.boards.timing import Deadline
 
 _SCRIPT = "commands"
 

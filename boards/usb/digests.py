@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from boards.errors import DeployFailed
-from boards.timing import Deadline
-from boards.usb.repl import Repl, ReplError
+from portbench.boards.errors import DeployFailed
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.repl import Repl, ReplError
 
 DEFINE_DIGEST = """
 import hashlib

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from boards.board import RuntimeIdentity
-from boards.definition import BoardDefinition, builtin_definitions
-from boards.errors import BoardError, BoardUnavailable
-from boards.timing import Deadline
-from boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader, is_known
-from boards.usb.emulated_bus import EmulatedBus
-from boards.usb.identify import identify
-from boards.usb.port import open_port
-from boards.usb.repl import Repl
-from boards.usb.system_bus import SystemBus
-from boards.usb.volume_info import read_volume_info
+from portbench.boards.board import RuntimeIdentity
+from portbench.boards.definition import BoardDefinition, builtin_definitions
+from portbench.boards.emulated.bus import EmulatedBus
+from portbench.boards.errors import BoardError, BoardUnavailable
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader, is_known
+from portbench.boards.usb.identify import identify
+from portbench.boards.usb.port import open_port
+from portbench.boards.usb.repl import Repl
+from portbench.boards.usb.system_bus import SystemBus
+from portbench.boards.usb.volume_info import read_volume_info
 
 State = Literal["console", "bootloader", "busy", "no permission", "silent"]
 

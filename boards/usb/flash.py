@@ -6,14 +6,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from boards.errors import DeadlineExceeded, FlashFailed
-from boards.timing import Deadline
-from boards.usb.bootloader import enter_bootloader
-from boards.usb.bus import UsbDevice, is_bootloader
-from boards.usb.link import Link
-from boards.usb.volume import wait_volume, write_until_gone
-from firmware import uf2
-from firmware.identify import Identity, identify
+from portbench.boards.errors import DeadlineExceeded, FlashFailed
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.bootloader import enter_bootloader
+from portbench.boards.usb.bus import UsbDevice, is_bootloader
+from portbench.boards.usb.link import Link
+from portbench.boards.usb.volume import wait_volume, write_until_gone
+from portbench.firmware import uf2
+from portbench.firmware.identify import Identity, identify
 
 _GONE_S = 60.0
 """From the last byte of an image to the boot loader's end; erasing and programming 2 MiB takes under 20 s."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from boards.board import RuntimeIdentity
-from boards.errors import BoardError
-from boards.timing import Deadline
-from boards.usb.repl import Repl
+from portbench.boards.board import RuntimeIdentity
+from portbench.boards.errors import BoardError
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.repl import Repl
 
 _MARK = "PORTBENCH-IDENTITY"
 

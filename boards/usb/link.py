@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from boards.definition import BoardDefinition
-from boards.timing import Deadline
-from boards.usb.bus import UsbDevice, is_bootloader
-from boards.usb.port import open_port
-from boards.usb.repl import Repl
-from boards.usb.selection import Target
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.bus import UsbDevice, is_bootloader
+from portbench.boards.usb.port import open_port
+from portbench.boards.usb.repl import Repl
+from portbench.boards.usb.selection import Target
 
 LOG = logging.getLogger("portbench.usb")
 

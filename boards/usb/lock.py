@@ -10,8 +10,8 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock, Timeout
 
-from boards.errors import BoardUnavailable
-from boards.usb.bus import UsbDevice
+from portbench.boards.errors import BoardUnavailable
+from portbench.boards.usb.bus import UsbDevice
 
 LOCK_DIR_VARIABLE = "PORTBENCH_LOCK_DIR"
 

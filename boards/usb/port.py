@@ -9,9 +9,9 @@ from pathlib import Path
 
 import serial
 
-from boards.errors import BoardUnavailable, DeadlineExceeded
-from boards.timing import Deadline
-from boards.usb.remote_port import remote_port
+from portbench.boards.errors import BoardUnavailable, DeadlineExceeded
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.remote_port import remote_port
 
 _BAUD = 115200
 SETTLE_S = 5.0

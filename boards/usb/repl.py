@@ -10,9 +10,9 @@ import serial
 from mpremote.transport import TransportError, TransportExecError  # type: ignore[import-untyped]
 from mpremote.transport_serial import SerialTransport  # type: ignore[import-untyped]
 
-from boards.errors import BoardError, ConsoleLost, DeadlineExceeded
-from boards.timing import Deadline
-from boards.usb.wire import Wire
+from portbench.boards.errors import BoardError, ConsoleLost, DeadlineExceeded
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.wire import Wire
 
 _ATTEMPT_S = 3.0
 _QUIET_S = 0.05

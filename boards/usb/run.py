@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from boards.console import ASK_FOR_RESULT, Console
-from boards.errors import BoardError, ConsoleLost
-from boards.timing import Deadline
-from boards.usb.link import Link
-from boards.usb.repl import Repl, ReplError
+from portbench.boards.console import ASK_FOR_RESULT, Console
+from portbench.boards.errors import BoardError, ConsoleLost
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.link import Link
+from portbench.boards.usb.repl import Repl, ReplError
 
 RESET = """
 try:

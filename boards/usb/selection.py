@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from boards.definition import BoardDefinition
-from boards.errors import BoardUnavailable
-from boards.usb.bus import UsbBus, UsbDevice, is_known, same_board
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardUnavailable
+from portbench.boards.usb.bus import UsbBus, UsbDevice, is_known, same_board
 
 AUTO = "auto"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 from serial.tools import list_ports
 
-from boards.definition import BoardDefinition, builtin_definitions
-from boards.usb.bus import UsbDevice
-from boards.usb.sysfs import SYSFS, Drive, enumeration_of, usb_drives
-from boards.usb.volume_info import VolumeInfo, read_volume_info
+from portbench.boards.definition import BoardDefinition, builtin_definitions
+from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.sysfs import SYSFS, Drive, enumeration_of, usb_drives
+from portbench.boards.usb.volume_info import VolumeInfo, read_volume_info
 
 
 class SystemBus:

@@ -6,10 +6,10 @@ import ast
 from datetime import UTC, datetime
 from pathlib import Path
 
-from boards.console import RESULT_PREFIX
-from boards.errors import BoardError
-from boards.timing import Deadline
-from boards.usb.repl import Repl
+from portbench.boards.console import RESULT_PREFIX
+from portbench.boards.errors import BoardError
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.repl import Repl
 
 LIST_FILES = """
 import os

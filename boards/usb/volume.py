@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from boards.errors import BoardError, BoardUnavailable
-from boards.timing import Deadline
-from boards.usb.link import Link
-from boards.usb.volume_info import Kind, VolumeInfo, read_volume_info
+from portbench.boards.errors import BoardError, BoardUnavailable
+from portbench.boards.timing import Deadline
+from portbench.boards.usb.link import Link
+from portbench.boards.usb.volume_info import Kind, VolumeInfo, read_volume_info
 
 _DESKTOP_S = 3.0
 """What a desktop gets to mount a drive by itself before we do."""

@@ -18,7 +18,7 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from firmware import uf2
+from portbench.firmware import uf2
 
 BOOT2_BYTES: Final = 252
 CONFIG_OFFSET: Final = 0x1FF000  # of the configuration sector, which the program must not reach

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.plan import PlannedRun
-from runner.plugin import MeasureRow
+from portbench.runner.plan import PlannedRun
+from portbench.runner.plugin import MeasureRow
 
 
 @pytest.mark.bench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from boards import Deployment
+from portbench.boards import Deployment
 
 
 def test_files_may_lie_in_folders() -> None:

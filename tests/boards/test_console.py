@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards import ASK_FOR_RESULT, Console, parse_result
+from portbench.boards import ASK_FOR_RESULT, Console, parse_result
 
 
 def test_lines_and_result() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards import BadDefinition, UnknownBoard, board_definition, builtin_definitions, load_definitions
-from boards.definition import DEFINITIONS, UsbId
+from portbench.boards import BadDefinition, UnknownBoard, board_definition, builtin_definitions, load_definitions
+from portbench.boards.definition import DEFINITIONS, UsbId
 
 
 def test_the_two_boards_are_known() -> None:

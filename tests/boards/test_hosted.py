@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment, board_definition
-from boards.hosted import HostedMicroPython, micropython_command
+from portbench.boards import (
+    BoardUnavailable,
+    ConsoleLost,
+    Deadline,
+    DeadlineExceeded,
+    DeployFailed,
+    Deployment,
+    board_definition,
+)
+from portbench.boards.hosted.micropython_unix import HostedMicroPython, micropython_command
 
 RESULT = b"print('PORTBENCH {\"messages\": 1}')\n"
 

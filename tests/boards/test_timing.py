@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards import Deadline, DeadlineExceeded
+from portbench.boards import Deadline, DeadlineExceeded
 
 
 class Clock:

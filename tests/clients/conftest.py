@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from boards.console import Console
-from boards.hosted import micropython_command
-from clients import ClientConfig
-from clients.deployment import StaticAddress
+from portbench.boards.console import Console
+from portbench.boards.hosted.micropython_unix import micropython_command
+from portbench.clients import ClientConfig
+from portbench.clients.deployment import StaticAddress
 
 HERE = Path(__file__).parent
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from clients import ClientConfig, DeploymentError, build_deployment
-from clients.libraries import library_files, pinned_libraries
+from portbench.clients import ClientConfig, DeploymentError, build_deployment
+from portbench.clients.libraries import library_files, pinned_libraries
 
 from .conftest import STATIC
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clients import ClientConfig
+from portbench.clients import ClientConfig
 
 from .conftest import STATIC, ClientRunner
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from ipaddress import IPv4Address
 from typing import Any
 
-from boards import Deadline, board_definition
-from boards.hosted import HostedMicroPython
-from clients import ClientConfig, build_deployment
-from server.tcp import PingPongServer
+from portbench.boards import Deadline, board_definition
+from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.clients import ClientConfig, build_deployment
+from portbench.server.tcp import PingPongServer
 
 
 def run_client(port: int, messages: int = 100, ready_timeout_s: float = 5) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from boards import Deadline, Deployment, RunOutput, board_definition
-from boards.emulated import EmulatedBoard
-from boards.emulated.registry import RUNTIME_DIR_VARIABLE
-from clients import ClientConfig, DeploymentError, StaticAddress, build_deployment
-from firmware import catalogue, uf2
-from firmware.images import ImageError, ImageStore
-from firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from portbench.boards import Deadline, Deployment, RunOutput, board_definition
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.clients import ClientConfig, DeploymentError, StaticAddress, build_deployment
+from portbench.firmware import catalogue, uf2
+from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 
 DEFINITION = board_definition("W5500_EVB_PICO")
 STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
@@ -39,7 +39,7 @@ def result_of(output: RunOutput) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _engine() -> None:
-    if importlib.util.find_spec("boards._engine") is None:
+    if importlib.util.find_spec("portbench._engine") is None:
         pytest.skip("the emulated board's engine is not built; run: make build")
 
 

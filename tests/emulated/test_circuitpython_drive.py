@@ -6,7 +6,7 @@ import hashlib
 import random
 from pathlib import Path
 
-from boards.emulated.registry import read_state
+from portbench.boards.registry import read_state
 from tests.emulated.conftest import Prepared, within
 
 READ_BACK = b"""

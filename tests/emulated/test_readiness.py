@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from boards.emulated import EmulatedBoard
-from clients import ClientConfig
+from portbench.boards.emulated import EmulatedBoard
+from portbench.clients import ClientConfig
 from tests.emulated.conftest import STATIC, Prepared, result_of, within
 
 BOOTS = 20

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware import catalogue
-from firmware.images import ImageError, ImageStore
+from portbench.firmware import catalogue
+from portbench.firmware.images import ImageError, ImageStore
 
 Image = Callable[[str], Path]
 

@@ -15,12 +15,12 @@ from rp2040py.simulator import Simulator
 from rp2040py.usb.cdc import USBCDC
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
-from boards import board_definition
-from boards._engine import Machine
-from boards.emulated.bootrom import bootrom
-from boards.emulated.config import EmulatedConfig
-from boards.emulated.lan_server import LanServer
-from firmware import uf2
+from portbench._engine import Machine
+from portbench.boards import board_definition
+from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.lan_server import LanServer
+from portbench.firmware import uf2
 
 DEFINITION: Final = board_definition("W5500_EVB_PICO")
 PROMPT: Final = b">>> "

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from boards._engine import CpuBench
-from boards.emulated.bootrom import bootrom
+from portbench._engine import CpuBench
+from portbench.boards.emulated.bootrom import bootrom
 from tests.engine.cores import DATA, HANDLER, STACK, VECTORS, WINDOW, WINDOW_SIZE, EngineCore, Start
 from tests.engine.fuzz_cpu import fuzz, references
 

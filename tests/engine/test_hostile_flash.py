@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from boards._engine import EngineError, Machine
+from portbench._engine import EngineError, Machine
 from tests.engine import instructions
 from tests.engine.consoles import flash_image, machine
 from tests.engine.test_slices import NATIVE

@@ -9,7 +9,7 @@ import pytest
 from rp2040py.rp2040 import RP2040
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
-from boards._engine import CpuBench
+from portbench._engine import CpuBench
 
 SIO: Final = 0xD000_0000
 DIVIDER: Final = [*range(0x60, 0x70, 4)]

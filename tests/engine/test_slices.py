@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from boards._engine import Machine
-from firmware import catalogue
+from portbench._engine import Machine
+from portbench.firmware import catalogue
 from tests.engine.conftest import Image
 from tests.engine.consoles import flash_image, machine
 

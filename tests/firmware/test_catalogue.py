@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import catalogue
-from firmware.catalogue import CatalogueError, Family
+from portbench.firmware import catalogue
+from portbench.firmware.catalogue import CatalogueError, Family
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")

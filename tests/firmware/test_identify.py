@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import catalogue, uf2
-from firmware.catalogue import CatalogueError, Family
-from firmware.identify import NATIVE_PROGRAM, entry_for_file, identify
+from portbench.firmware import catalogue, uf2
+from portbench.firmware.catalogue import CatalogueError, Family
+from portbench.firmware.identify import NATIVE_PROGRAM, entry_for_file, identify
 
 BASE = uf2.FLASH_BASE
 MICROPYTHON = b"\0MicroPython v1.26.0 on 2025-08-09\0; W5500-EVB-Pico with RP2040\0"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from firmware import uf2
-from firmware.catalogue import DEFAULT_ROWS, Family, FirmwareEntry
-from firmware.hash_lock import HashLockError
-from firmware.identify import entry_for_file
-from firmware.images import FolderError, HashMismatch, ImageError, ImageStore, ImageUnavailable, Source
-from firmware.network import Reachability
+from portbench.firmware import uf2
+from portbench.firmware.catalogue import DEFAULT_ROWS, Family, FirmwareEntry
+from portbench.firmware.hash_lock import HashLockError
+from portbench.firmware.identify import entry_for_file
+from portbench.firmware.images import FolderError, HashMismatch, ImageError, ImageStore, ImageUnavailable, Source
+from portbench.firmware.network import Reachability
 
 IMAGE = uf2.build(b"first light")
 OTHER = uf2.build(b"second thoughts")

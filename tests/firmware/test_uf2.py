@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import uf2
-from firmware.uf2 import Fault, Uf2Error
+from portbench.firmware import uf2
+from portbench.firmware.uf2 import Fault, Uf2Error
 
 FLASH = uf2.FLASH_BASE
 SAMD51, ESP32S2, RP2350 = 0x55114460, 0xBFDD4EEE, 0xE48BFF59

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from boards.blinka.modules import circuitpython_modules
-from boards.blinka.wires import Wires
-from boards.definition import board_definition
-from clients.errors import DeploymentError
-from clients.libraries import library_files
+from portbench.boards.definition import board_definition
+from portbench.boards.hosted.blinka.modules import circuitpython_modules
+from portbench.boards.hosted.blinka.wires import Wires
+from portbench.clients.errors import DeploymentError
+from portbench.clients.libraries import library_files
 
-engine = pytest.importorskip("boards._engine", reason="the engine is not built; run: make build")
+engine = pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
 MAC = "02:08:dc:55:00:01"
 PC_IP = "192.168.50.1"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from boards.emulated.lan_server import LanServer
+from portbench.boards.emulated.lan_server import LanServer
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
 PORT = 5000

@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 
-from boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment, board_definition
-from boards.hosted_circuitpython import HostedCircuitPython
-from clients import ClientConfig, StaticAddress, build_deployment
+from portbench.boards import (
+    BoardUnavailable,
+    ConsoleLost,
+    Deadline,
+    DeadlineExceeded,
+    DeployFailed,
+    Deployment,
+    board_definition,
+)
+from portbench.boards.hosted.circuitpython_blinka import HostedCircuitPython
+from portbench.clients import ClientConfig, StaticAddress, build_deployment
 
-pytest.importorskip("boards._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 pytest.importorskip("adafruit_wiznet5k")
 
 EVB = board_definition("W5500_EVB_PICO")
@@ -79,7 +87,7 @@ def test_uses_a_static_address(board: HostedCircuitPython) -> None:
 
 
 def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
-    pytest.importorskip("boards._engine")
+    pytest.importorskip("portbench._engine")
     folder = older_driver
     metadata = folder / "adafruit_circuitpython_wiznet5k-5.0.3.dist-info"
     metadata.mkdir(exist_ok=True)

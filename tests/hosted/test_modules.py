@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.blinka.modules import circuitpython_modules
-from boards.blinka.wires import HostClock, Wires
-from boards.definition import board_definition
+from portbench.boards.definition import board_definition
+from portbench.boards.hosted.blinka.modules import circuitpython_modules
+from portbench.boards.hosted.blinka.wires import HostClock, Wires
 
 BUS = board_definition("W5500_EVB_PICO").spi
 

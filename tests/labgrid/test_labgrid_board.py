@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("labgrid", reason="labgrid is not installed; run: pip install 'portbench[labgrid]'")
 
-from boards import BoardUnavailable, Deadline, Deployment, FlashFailed
-from boards.labgrid import LabgridBoard
-from boards.labgrid import lab as lab_module
-from results.model import Status
+from portbench.boards import BoardUnavailable, Deadline, Deployment, FlashFailed
+from portbench.boards.labgrid import LabgridBoard
+from portbench.boards.labgrid import lab as lab_module
+from portbench.results.model import Status
 from tests.labgrid import (
     drivers,  # noqa: F401  (registered with labgrid)
     hand,
@@ -143,7 +143,7 @@ def test_without_labgrid_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("boards._engine") is None,
+    importlib.util.find_spec("portbench._engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 def test_the_documented_lab_measures_firmware(

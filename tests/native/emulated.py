@@ -15,7 +15,7 @@ from rp2040py.rp2040 import RP2040
 from rp2040py.simulator import Simulator
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
-from firmware import native_config, uf2
+from portbench.firmware import native_config, uf2
 from tests.native.w5500_double import DhcpServer, End, W5500Double
 
 IMAGE: Final = Path(__file__).parents[2] / "firmware" / "native" / "portbench-native.uf2"

@@ -9,7 +9,7 @@ from rp2040py.peripherals.peripheral import BasePeripheral
 from rp2040py.rp2040 import RP2040
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
-from firmware import uf2
+from portbench.firmware import uf2
 from tests.native.emulated import IMAGE
 
 CTRLR0, SSIENR, BAUDR, SR, DR0, SPI_CTRLR0 = 0x00, 0x08, 0x14, 0x28, 0x60, 0xF4

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from firmware.native_config import NativeConfig, pack
+from portbench.firmware.native_config import NativeConfig, pack
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "firmware" / "native"

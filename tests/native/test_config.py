@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import uf2
-from firmware.native_config import CONFIG_ADDRESS, NativeConfig, NativeConfigError, StaticAddress, pack
+from portbench.firmware import uf2
+from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, NativeConfigError, StaticAddress, pack
 from tests.native.emulated import IMAGE
 
 STATIC = StaticAddress(IPv4Address("10.0.0.7"), IPv4Address("255.0.0.0"), IPv4Address("10.0.0.1"))

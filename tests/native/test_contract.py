@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from server.protocol import PingPong
+from portbench.server.protocol import PingPong
 from tests.native.emulated import PingPongServer, run
 from tests.native.test_run import CONFIG, FAULT
 

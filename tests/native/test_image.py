@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware import uf2
+from portbench.firmware import uf2
 from tests.native.emulated import IMAGE
 
 FIRMWARE = IMAGE.parents[1]

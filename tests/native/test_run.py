@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from firmware.native_config import NativeConfig, StaticAddress, pack
+from portbench.firmware.native_config import NativeConfig, StaticAddress, pack
 from tests.native.emulated import PingPongServer, run
 from tests.native.w5500_double import DhcpServer
 

@@ -13,15 +13,15 @@ from typing import Any, cast
 
 import pytest
 
-from boards import Board, board_definition
-from results.model import Row, Status
-from runner.options import BenchOptions
-from runner.parallel import ROW_PROPERTY, Collector, WorkerRows
-from runner.parallel_server import LentServers, ServerHub
-from runner.plan import PlannedRun, plan
-from runner.servers import Servers, session_since
-from server.own_turnaround import measure_round_trip
-from server.tcp import ServerError
+from portbench.boards import Board, board_definition
+from portbench.results.model import Row, Status
+from portbench.runner.options import BenchOptions
+from portbench.runner.parallel.collector import ROW_PROPERTY, Collector, WorkerRows
+from portbench.runner.parallel.server import LentServers, ServerHub
+from portbench.runner.plan import PlannedRun, plan
+from portbench.runner.servers import Servers, session_since
+from portbench.server.own_turnaround import measure_round_trip
+from portbench.server.tcp import ServerError
 
 OPTIONS = BenchOptions(
     board=board_definition("W5500_EVB_PICO"), runtimes=("micropython-1.26.0",), parallel=2, server_port=0, runs=1
@@ -110,7 +110,7 @@ def test_all_processes_use_one_server(hub: ServerHub) -> None:
 
 
 def test_of_several_boards_sessions_only_the_boards_own_counts(hub: ServerHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runner.servers._SESSION_END_S", 0.05)
+    monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.05)
     _, server = LentServers(OPTIONS, hub.ticket).peer_for(HOSTED)
     assert server is not None
     first = server.accepted

@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from boards import Deadline
-from results import storage
-from results.model import RunFile, Status
-from runner.plugin import PROJECT
+from portbench.boards import Deadline
+from portbench.results import storage
+from portbench.results.model import RunFile, Status
+from portbench.runner.plugin import PROJECT
 
 engine = pytest.mark.skipif(
-    importlib.util.find_spec("boards._engine") is None,
+    importlib.util.find_spec("portbench._engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 

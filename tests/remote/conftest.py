@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware import catalogue
-from firmware.images import ImageError, ImageStore, ImageUnavailable
+from portbench.firmware import catalogue
+from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
 from tests.usb.conftest import boards, deadline, own_locks  # noqa: F401  (fixtures)
 
 

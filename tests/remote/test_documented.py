@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from boards.usb.port import UDEV_RULE
-from runner.options import add_options
+from portbench.boards.usb.port import UDEV_RULE
+from portbench.runner.options import add_options
 
 DOCS = Path(__file__).parents[2] / "docs"
 HARDWARE = (DOCS / "hardware.md").read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ def test_the_options_of_the_pages_exist() -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("boards._engine") is None,
+    importlib.util.find_spec("portbench._engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path) -> None:

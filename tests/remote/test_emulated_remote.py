@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from boards import Deadline
-from boards.emulated import EmulatedBoard
-from boards.emulated.config import EmulatedConfig
-from boards.emulated.registry import RUNTIME_DIR_VARIABLE
-from boards.remote.serial_server import Protocol, SerialServer
-from results import storage
-from results.model import Row, Status
+from portbench.boards import Deadline
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.remote.serial_server import Protocol, SerialServer
+from portbench.results import storage
+from portbench.results.model import Row, Status
 from tests.remote.ports import free_port
 from tests.usb.conftest import DEFINITION
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("boards._engine") is None,
+    importlib.util.find_spec("portbench._engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 PROJECT = Path(__file__).parents[2]

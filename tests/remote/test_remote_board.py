@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import serial
 
-from boards import BoardUnavailable, ConsoleLost, Deadline, DeployFailed, Deployment, FlashFailed
-from boards.remote import RemoteBoard
-from boards.remote import board as remote_board
-from boards.remote.serial_server import Protocol, SerialServer
-from boards.usb.remote_port import remote_port
-from boards.usb.wire import Wire
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeployFailed, Deployment, FlashFailed
+from portbench.boards.remote import RemoteBoard
+from portbench.boards.remote import board as remote_board
+from portbench.boards.remote.serial_server import Protocol, SerialServer
+from portbench.boards.usb.remote_port import remote_port
+from portbench.boards.usb.wire import Wire
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from boards import BoardUnavailable, Deadline
-from boards.remote.serial_server import Protocol, SerialServer
-from boards.usb.remote_port import remote_port
-from boards.usb.repl import Repl
+from portbench.boards import BoardUnavailable, Deadline
+from portbench.boards.remote.serial_server import Protocol, SerialServer
+from portbench.boards.usb.remote_port import remote_port
+from portbench.boards.usb.repl import Repl
 from tests.usb.fake_board import FakeBoard
 
 Boards = Callable[..., FakeBoard]
@@ -92,6 +92,10 @@ def test_an_address_that_cannot_be_had_is_one_line(boards: Boards) -> None:
 )
 def test_bad_arguments_are_one_line(arguments: list[str], status: int, says: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "boards.remote", *arguments], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "portbench.boards.remote", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert done.returncode == status and says in done.stderr and "Traceback" not in done.stderr

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from results.model import Row, Sim, Status, Where
+from portbench.results.model import Row, Sim, Status, Where
 
 
 def row(**changes: Any) -> Row:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.model import Published, Row, Settings, Where
-from results.stats import DRIFT_LIMIT, drift, group_rows, summarize
+from portbench.results.model import Published, Row, Settings, Where
+from portbench.results.stats import DRIFT_LIMIT, drift, group_rows, summarize
 
 
 def row(total_us: int, index: int = 0, trips: list[int] | None = None, **changes: object) -> Row:

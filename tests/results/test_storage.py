@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results import storage
-from results.environment import describe_machine, git_state, tool_versions
-from results.model import Machine, Row, RunFile, Settings, Sim, Status, Where
-from results.storage import RunWriter, StorageError
+from portbench.results import storage
+from portbench.results.environment import describe_machine, git_state, tool_versions
+from portbench.results.model import Machine, Row, RunFile, Settings, Sim, Status, Where
+from portbench.results.storage import RunWriter, StorageError
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="p", cores=2, python="CPython 3.11")
@@ -78,7 +78,7 @@ def test_names_are_unique_without_hard_links(tmp_path: Path, monkeypatch: pytest
     def no_links(*_: object) -> None:
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr("results.atomic.os.link", no_links)
+    monkeypatch.setattr("portbench.results.atomic.os.link", no_links)
     first, second = RunWriter(new_run(), tmp_path), RunWriter(new_run(), tmp_path)
     assert first.path != second.path and storage.read(second.path) == new_run()
 
@@ -100,7 +100,7 @@ def test_failed_write_keeps_the_earlier_rows(tmp_path: Path, monkeypatch: pytest
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("results.atomic.os.fsync", full)
+    monkeypatch.setattr("portbench.results.atomic.os.fsync", full)
     with pytest.raises(StorageError, match=r"json: cannot be written \(No space left on device\); make room"):
         writer.append(measured(1))
     assert storage.read(writer.path).rows == [measured(0)] == writer.run.rows
@@ -114,7 +114,7 @@ def test_interruption_while_writing_keeps_the_earlier_rows(tmp_path: Path, monke
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("results.atomic.os.fsync", interrupted)
+    monkeypatch.setattr("portbench.results.atomic.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         writer.append(measured(1))
     assert storage.read(writer.path).rows == storage.read(tmp_path / "latest.json").rows == [measured(0)]

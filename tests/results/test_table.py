@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from results.__main__ import main
-from results.model import Git, Machine, Published, Row, RunFile, Settings
-from results.publish import page
-from results.storage import to_json
-from results.table import markdown, tables, terminal
+from portbench.results.__main__ import main
+from portbench.results.model import Git, Machine, Published, Row, RunFile, Settings
+from portbench.results.publish import page
+from portbench.results.storage import to_json
+from portbench.results.table import markdown, tables, terminal
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

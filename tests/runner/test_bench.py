@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from boards import (
+from portbench.boards import (
     Board,
     BoardUnavailable,
     ConsoleLost,
@@ -24,16 +24,16 @@ from boards import (
     RuntimeIdentity,
     board_definition,
 )
-from firmware import uf2
-from firmware.catalogue import Family, FirmwareEntry, RunSettings
-from firmware.images import ImageStore
-from results import storage
-from results.model import Status
-from runner import bench as bench_module
-from runner.bench import Bench
-from runner.options import BenchOptions
-from runner.plan import PlannedRun
-from runner.progress import ProgressView
+from portbench.firmware import uf2
+from portbench.firmware.catalogue import Family, FirmwareEntry, RunSettings
+from portbench.firmware.images import ImageStore
+from portbench.results import storage
+from portbench.results.model import Status
+from portbench.runner import bench as bench_module
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRun
+from portbench.runner.progress import ProgressView
 
 LAN = OwnNetwork(
     IPv4Address("192.168.50.1"),

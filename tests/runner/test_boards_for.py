@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from boards import BoardUnavailable, Deadline, board_definition
-from boards.hosted import HostedMicroPython
-from firmware import catalogue
-from runner import boards_for
-from runner.boards_for import SAVED_FILES, Listener, open_board, where_for
-from runner.options import BenchOptions
+from portbench.boards import BoardUnavailable, Deadline, board_definition
+from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.firmware import catalogue
+from portbench.runner import boards_for
+from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
+from portbench.runner.options import BenchOptions
 
 OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), turnaround_us=300, phy_link_delay_s=2.5)
 LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
@@ -41,9 +41,9 @@ def limit() -> Deadline:
 
 def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
     assert where_for(IMAGE, OPTIONS) == "emulated"
-    modules["boards.usb"] = SimpleNamespace(attached=lambda definition: [])
+    modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: [])
     assert where_for(IMAGE, OPTIONS) == "emulated"
-    modules["boards.usb"] = SimpleNamespace(attached=lambda definition: ["a board"])
+    modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: ["a board"])
     assert where_for(IMAGE, OPTIONS) == "silicon"
     assert where_for(IMAGE, replace(OPTIONS, where="emulated")) == "emulated"
     assert where_for(UNIX, OPTIONS) == "hosted"
@@ -69,14 +69,14 @@ def test_what_is_missing_is_one_line(entry: Any, where: Any, what: str, modules:
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
-    modules["boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
+    modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
     opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5}
     assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True}
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
-    modules["boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
+    modules["portbench.boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
     opened: Any = open_board(IMAGE, "silicon", OPTIONS, limit(), LISTENER, "id:E660")
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

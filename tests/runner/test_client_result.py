@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.client_result import ClientResult, RunFailed, check_result
+from portbench.runner.client_result import ClientResult, RunFailed, check_result
 
 GOOD: dict[str, Any] = {
     "messages": 3,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.collect import one_line
+from portbench.runner.collect import one_line
 
 
 def test_a_reason_is_one_line() -> None:

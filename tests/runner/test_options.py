@@ -11,8 +11,8 @@ from _pytest.config.argparsing import Parser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.options import BenchOptions, add_options, read_options
-from runner.timeouts import DEFAULT_S, Stage
+from portbench.runner.options import BenchOptions, add_options, read_options
+from portbench.runner.timeouts import DEFAULT_S, Stage
 
 
 class _Config:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from boards import board_definition
-from firmware import catalogue
-from runner.options import BenchOptions
-from runner.plan import chosen_entries, plan
+from portbench.boards import board_definition
+from portbench.firmware import catalogue
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import chosen_entries, plan
 
 OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"))
 

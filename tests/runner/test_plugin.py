@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from boards import Deadline
-from results import storage
-from results.model import RunFile, Status
-from runner.plugin import PROJECT
+from portbench.boards import Deadline
+from portbench.results import storage
+from portbench.results.model import RunFile, Status
+from portbench.runner.plugin import PROJECT
 
-_INSTALLED = any(point.value == "runner.plugin" for point in importlib.metadata.entry_points(group="pytest11"))
+_INSTALLED = any(
+    point.value == "portbench.runner.plugin" for point in importlib.metadata.entry_points(group="pytest11")
+)
 LIMIT_S = 60
 
 
@@ -33,7 +35,7 @@ class Harness:
         self.environment.pop("PORTBENCH_FIRMWARE_DIR", None)
 
     def command(self, *arguments: str) -> list[str]:
-        plugin = [] if _INSTALLED else ["-p", "runner.plugin"]
+        plugin = [] if _INSTALLED else ["-p", "portbench.runner.plugin"]
         return [
             sys.executable,
             "-m",

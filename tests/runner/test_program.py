@@ -11,17 +11,17 @@ from typing import Any, cast
 
 import pytest
 
-from boards import Board, OwnNetwork, board_definition
-from clients import StaticAddress
-from firmware import catalogue, native_config, uf2
-from firmware.images import Image, Source
-from runner.client_result import RunFailed
-from runner.options import BenchOptions
-from runner.plan import PlannedRun
-from runner.program import Peer, build_program
-from runner.servers import Servers, session_since
-from server.own_turnaround import measure_round_trip
-from server.tcp import PingPongServer
+from portbench.boards import Board, OwnNetwork, board_definition
+from portbench.clients import StaticAddress
+from portbench.firmware import catalogue, native_config, uf2
+from portbench.firmware.images import Image, Source
+from portbench.runner.client_result import RunFailed
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRun
+from portbench.runner.program import Peer, build_program
+from portbench.runner.servers import Servers, session_since
+from portbench.server.own_turnaround import measure_round_trip
+from portbench.server.tcp import PingPongServer
 
 OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), messages=7, server_port=0)
 PEER = Peer(IPv4Address("192.168.50.1"), 5001)
@@ -109,7 +109,7 @@ def test_hosted_boards_share_a_server_on_the_loopback() -> None:
 
 
 def test_a_session_is_found_by_number_and_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runner.servers._SESSION_END_S", 0.2)
+    monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.2)
     with PingPongServer("127.0.0.1", 0) as server:
         measure_round_trip("127.0.0.1", server.port, 5)
         before = server.accepted

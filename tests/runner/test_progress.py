@@ -6,8 +6,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from runner.progress import ProgressView
-from runner.timeouts import Stage
+from portbench.runner.progress import ProgressView
+from portbench.runner.timeouts import Stage
 
 
 def view(terminal: bool, rows: int = 3) -> tuple[ProgressView, StringIO]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from boards import (
+from portbench.boards import (
     Board,
     Deadline,
     DeadlineExceeded,
@@ -17,10 +17,10 @@ from boards import (
     WrongRuntime,
     board_definition,
 )
-from firmware.catalogue import Family
-from firmware.identify import Identity
-from runner.stages import PreparedBoard, Program, StageClock, check_runtime
-from runner.timeouts import DEFAULT_S, Stage
+from portbench.firmware.catalogue import Family
+from portbench.firmware.identify import Identity
+from portbench.runner.stages import PreparedBoard, Program, StageClock, check_runtime
+from portbench.runner.timeouts import DEFAULT_S, Stage
 
 ANSWER = RuntimeIdentity("micropython", "1.26.0", "", "W5500-EVB-Pico with RP2040")
 IDENTITY = Identity(Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040", {})

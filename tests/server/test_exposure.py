@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boards import Board, Deadline, board_definition
-from runner.options import BenchOptions
-from runner.servers import Servers
-from server.own_turnaround import measure_round_trip
-from server.tcp import PingPongServer
+from portbench.boards import Board, Deadline, board_definition
+from portbench.runner.options import BenchOptions
+from portbench.runner.servers import Servers
+from portbench.server.own_turnaround import measure_round_trip
+from portbench.server.tcp import PingPongServer
 
 OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), server_port=0)
 PROBES = (
@@ -63,11 +63,11 @@ def test_boards_on_this_pc_open_nothing_to_the_network() -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("boards._engine") is None,
+    importlib.util.find_spec("portbench._engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 def test_an_emulated_board_listens_nowhere() -> None:
-    from boards.emulated import EmulatedBoard
+    from portbench.boards.emulated import EmulatedBoard
 
     servers = Servers(OPTIONS)
     others = set(psutil.Process().children(recursive=True))  # of fixtures that live longer than one test

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from server.protocol import PingPong, ProtocolError
+from portbench.server.protocol import PingPong, ProtocolError
 
 
 def stream(messages: int) -> bytes:

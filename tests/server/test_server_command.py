@@ -1,4 +1,4 @@
-"""`python -m server` as a person runs it."""
+"""`python -m portbench.server` as a person runs it."""
 
 import os
 import re
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from server.__main__ import main
-from server.tcp import PingPongServer
+from portbench.server.__main__ import main
+from portbench.server.tcp import PingPongServer
 
 LIMIT_S = 20
 
@@ -20,7 +20,7 @@ LIMIT_S = 20
 @contextmanager
 def command(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The running command and the port that it says it listens on."""
-    words = [sys.executable, "-m", "server", "--port", "0", *options]
+    words = [sys.executable, "-m", "portbench.server", "--port", "0", *options]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.records import SessionRecord
-from server.session import Limits, Session
-from server.tcp import PingPongServer, ServerError
+from portbench.server.records import SessionRecord
+from portbench.server.session import Limits, Session
+from portbench.server.tcp import PingPongServer, ServerError
 
 LIMIT_S = 10.0
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from boards import board_definition
-from boards.emulated.registry import RUNTIME_DIR_VARIABLE
-from boards.usb.lock import LOCK_DIR_VARIABLE
-from firmware import catalogue
-from firmware.images import ImageError
-from runner.options import BenchOptions
-from runner.soak_images import ImageMaker
-from runner.soak_lane import Lane
-from runner.soak_leaks import pass_over_others
-from runner.soak_worker import TIMEOUTS_S
-from runner.timeouts import Stage
+from portbench.boards import board_definition
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.firmware import catalogue
+from portbench.firmware.images import ImageError
+from portbench.runner.options import BenchOptions
+from portbench.runner.soak.images import ImageMaker
+from portbench.runner.soak.lane import Lane
+from portbench.runner.soak.leaks import pass_over_others
+from portbench.runner.soak.worker import TIMEOUTS_S
+from portbench.runner.timeouts import Stage
 
 MakeLane = Callable[[str], Lane]
 
@@ -42,7 +42,7 @@ def _other_tests_leftovers() -> None:
 @pytest.fixture
 def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLane]:
     """A lane for a runtime of the catalogue; at the end it must have left nothing behind."""
-    if importlib.util.find_spec("boards._engine") is None:
+    if importlib.util.find_spec("portbench._engine") is None:
         pytest.skip("the emulated board's engine is not built; run: make build")
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     for variable in (RUNTIME_DIR_VARIABLE, LOCK_DIR_VARIABLE):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from boards import Deadline, board_definition
-from boards.emulated import EmulatedBoard
-from boards.emulated.faults import Fault, FaultKind, When
-from boards.usb.recovery import answers, recover
-from firmware import catalogue, uf2
-from firmware.images import ImageError, ImageStore
-from runner.soak_lane import Lane, Record
-from runner.soak_plan import SPI_HZ, Cycle, Deed, Strike
-from runner.timeouts import Stage
+from portbench.boards import Deadline, board_definition
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.boards.usb.recovery import answers, recover
+from portbench.firmware import catalogue, uf2
+from portbench.firmware.images import ImageError, ImageStore
+from portbench.runner.soak.lane import Lane, Record
+from portbench.runner.soak.plan import SPI_HZ, Cycle, Deed, Strike
+from portbench.runner.timeouts import Stage
 from tests.soak.conftest import MakeLane
 
 RUNTIME = "wiznet-hardwired"

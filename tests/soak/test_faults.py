@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.emulated.faults import Fault, FaultInjector, FaultKind, When
+from portbench.boards.emulated.faults import Fault, FaultInjector, FaultKind, When
 
 
 class Board:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from boards.emulated.faults import Fault, FaultKind, When
-from runner.soak_lane import Lane, Record
-from runner.soak_plan import SPI_HZ, Cycle, Deed, Strike
-from runner.timeouts import Stage
+from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.runner.soak.lane import Lane, Record
+from portbench.runner.soak.plan import SPI_HZ, Cycle, Deed, Strike
+from portbench.runner.timeouts import Stage
 from tests.soak.conftest import MakeLane
 
 NATIVE = "portbench-native"

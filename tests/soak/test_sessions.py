@@ -16,14 +16,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from boards import Deadline, board_definition
-from boards.emulated.registry import RUNTIME_DIR_VARIABLE
-from boards.hosted import HostedMicroPython
-from boards.usb.lock import LOCK_DIR_VARIABLE
-from clients import ClientConfig, StaticAddress, build_deployment
-from runner.client_result import RunFailed, check_result
-from runner.soak_leaks import board_processes
-from server.tcp import PingPongServer
+from portbench.boards import Deadline, board_definition
+from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.clients import ClientConfig, StaticAddress, build_deployment
+from portbench.runner.client_result import RunFailed, check_result
+from portbench.runner.soak.leaks import board_processes
+from portbench.server.tcp import PingPongServer
 from tests.soak.conftest import MakeLane
 
 ROOT = Path(__file__).parents[2]

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from boards.emulated.faults import FaultKind
-from runner import soak
-from runner.soak_lane import Record
-from runner.soak_leaks import left_behind, open_terminals
-from runner.soak_plan import SPI_HZ, Deed, plan_cycle
-from runner.soak_report import Tally
+from portbench.boards.emulated.faults import FaultKind
+from portbench.runner import soak
+from portbench.runner.soak.lane import Record
+from portbench.runner.soak.leaks import left_behind, open_terminals
+from portbench.runner.soak.plan import SPI_HZ, Deed, plan_cycle
+from portbench.runner.soak.report import Tally
 from tests.soak.conftest import MakeLane
 
 

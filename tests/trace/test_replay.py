@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("boards._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
-from boards import BoardError, Deadline, DeadlineExceeded, board_definition
-from boards.emulated import EmulatedBoard
-from boards.emulated.config import EmulatedConfig
-from boards.emulated.replay import Figures, Replay
-from firmware.images import ImageError
-from runner import trace as command
-from runner.options import BenchOptions
-from runner.plan import plan
-from runner.trace import main, prepared_flash, trace_row
+from portbench.boards import BoardError, Deadline, DeadlineExceeded, board_definition
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.replay import Figures, Replay
+from portbench.firmware.images import ImageError
+from portbench.runner import trace as command
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.runner.trace.command import main, prepared_flash, trace_row
 
 EVB = board_definition("W5500_EVB_PICO")
 MESSAGES = 12
@@ -79,9 +79,9 @@ def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Fi
 
 def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     """Every kind of record at once, from power-up to the end."""
-    from boards._engine import Machine
-    from boards.emulated.bootrom import bootrom
-    from boards.emulated.lan_server import LanServer
+    from portbench._engine import Machine
+    from portbench.boards.emulated.bootrom import bootrom
+    from portbench.boards.emulated.lan_server import LanServer
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))

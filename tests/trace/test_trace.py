@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards import BoardError
-from boards.emulated.trace import SpiFrame, exception_name, message_trace, message_window
+from portbench.boards import BoardError
+from portbench.boards.emulated.trace import SpiFrame, exception_name, message_trace, message_window
 
 RawFrame = tuple[float, float, str, int, bool, int, bytes]
 

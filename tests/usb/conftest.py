@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from boards import Deadline, board_definition
-from boards.usb.link import Link, Power
-from boards.usb.lock import LOCK_DIR_VARIABLE
-from boards.usb.selection import Target
+from portbench.boards import Deadline, board_definition
+from portbench.boards.usb.link import Link, Power
+from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.boards.usb.selection import Target
 from tests.usb.fake_board import FakeBoard
 
 DEFINITION = board_definition("W5500_EVB_PICO")
@@ -48,7 +48,7 @@ def link_to(board: FakeBoard, log: list[str] | None = None, power: Power | None 
 
 def small_image(folder: Path, text: bytes = b"") -> Path:
     """A UF2 image for the RP2040 whose content says `text`."""
-    from firmware.uf2 import build_ranges
+    from portbench.firmware.uf2 import build_ranges
 
     path = folder / "image.uf2"
     path.write_bytes(build_ranges({0x10000000: text.ljust(256, b"\0")}))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from boards.usb.bus import UsbDevice
+from portbench.boards.usb.bus import UsbDevice
 
 BANNER = b"raw REPL; CTRL-B to exit\r\n"
 INFO_UF2 = "UF2 Bootloader v2.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from boards import BoardError, Deadline, DeadlineExceeded, DeployFailed, Deployment
-from boards.usb import UsbBoard, deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
+from portbench.boards import BoardError, Deadline, DeadlineExceeded, DeployFailed, Deployment
+from portbench.boards.usb import UsbBoard, deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
 
@@ -151,7 +151,7 @@ def test_our_own_files_are_not_the_users(boards: Boards, deadline: Deadline, tmp
 def test_a_board_whose_files_cannot_be_saved_is_not_written_to(
     boards: Boards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boards.usb.board._SAVE_S", 0.3)
+    monkeypatch.setattr("portbench.boards.usb.board._SAVE_S", 0.3)
     fake = boards(deaf_to=1_000_000)
     with (
         usb_board(fake, save_files_to=tmp_path, device="id:E6605838833A552C") as board,

@@ -15,19 +15,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from boards import Deadline, Deployment, RunOutput
-from boards.emulated import EmulatedBoard
-from boards.emulated.registry import RUNTIME_DIR_VARIABLE
-from boards.usb import UsbBoard, listing
-from boards.usb.emulated_bus import EmulatedBus
-from boards.usb.link import Link
-from clients import ClientConfig, DeploymentError, build_deployment
-from firmware import catalogue
-from firmware.images import ImageError, ImageStore, ImageUnavailable
+from portbench.boards import Deadline, Deployment, RunOutput
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.bus import EmulatedBus
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.usb import UsbBoard, listing
+from portbench.boards.usb.link import Link
+from portbench.clients import ClientConfig, DeploymentError, build_deployment
+from portbench.firmware import catalogue
+from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
 from tests.usb.conftest import DEFINITION
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("boards._engine") is None,
+    importlib.util.find_spec("portbench._engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 MESSAGES = 20
@@ -158,7 +158,7 @@ def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
     board: EmulatedBoard, image: Image, entry: str, family: str, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MicroPython's needs a hand on the power, CircuitPython's takes the 1200-baud touch."""
-    monkeypatch.setattr("boards.usb.bootloader._REPL_S", 3)
+    monkeypatch.setattr("portbench.boards.usb.bootloader._REPL_S", 3)
     log: list[str] = []
     board.flash(image(entry), within())
     board.wait_console(within())

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from boards import BoardUnavailable, Deadline, DeadlineExceeded, FlashFailed
-from boards.usb import volume as volume_module
-from boards.usb.bootloader import enter_bootloader
-from boards.usb.bus import UsbDevice
-from boards.usb.flash import flash
-from boards.usb.selection import Target
-from boards.usb.volume import NotOurVolume, wait_volume, write_file, write_until_gone
+from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded, FlashFailed
+from portbench.boards.usb import volume as volume_module
+from portbench.boards.usb.bootloader import enter_bootloader
+from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.flash import flash
+from portbench.boards.usb.selection import Target
+from portbench.boards.usb.volume import NotOurVolume, wait_volume, write_file, write_until_gone
 from tests.usb.conftest import CIRCUITPYTHON, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -43,7 +43,7 @@ def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadl
 def test_a_drive_that_ignores_the_image(
     boards: Boards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: Deadline
 ) -> None:
-    monkeypatch.setattr("boards.usb.flash._GONE_S", 0.2)
+    monkeypatch.setattr("portbench.boards.usb.flash._GONE_S", 0.2)
     board = boards(runtime=None, accepts_images=False)
     with pytest.raises(
         FlashFailed, match=r"still waiting for the boot loader to start the image after 0.2 s; the drive"
@@ -75,7 +75,7 @@ def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
     boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"boards.usb.bootloader.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.bootloader.{name}", 0.1)
     board = boards(deaf_to=1_000_000)
     log: list[str] = []
     link = link_to(board, log)
@@ -94,7 +94,7 @@ def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
 
 def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"boards.usb.bootloader.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.bootloader.{name}", 0.1)
     link = link_to(boards(deaf_to=1_000_000))
     with pytest.raises(DeadlineExceeded, match=r"tried: REPL, 1200-baud touch, picotool, power; hold BOOTSEL"):
         enter_bootloader(link, Deadline(1, "test"))
@@ -102,7 +102,7 @@ def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pyt
 
 def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"boards.usb.bootloader.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.bootloader.{name}", 0.1)
     board = boards(deaf_to=1_000_000)
 
     class Hand:

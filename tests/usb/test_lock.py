@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from boards import BoardUnavailable
-from boards.usb.bus import UsbDevice
-from boards.usb.lock import BoardLock, lock_name
+from portbench.boards import BoardUnavailable
+from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.lock import BoardLock, lock_name
 
 DEVICE = UsbDevice(serial_number="E66A", location="1-1.2", port="/dev/ttyACM0")
 

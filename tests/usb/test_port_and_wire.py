@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import serial
 
-from boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
-from boards.usb import port as port_module
-from boards.usb.port import holders, open_port, permission_fix
-from boards.usb.wire import Wire
+from portbench.boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
+from portbench.boards.usb import port as port_module
+from portbench.boards.usb.port import holders, open_port, permission_fix
+from portbench.boards.usb.wire import Wire
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from boards import BoardError, ConsoleLost, Deadline, DeadlineExceeded
-from boards.usb.identify import identify
-from boards.usb.repl import Repl, ReplError
+from portbench.boards import BoardError, ConsoleLost, Deadline, DeadlineExceeded
+from portbench.boards.usb.identify import identify
+from portbench.boards.usb.repl import Repl, ReplError
 from tests.usb.conftest import link_to
 from tests.usb.fake_board import FakeBoard
 

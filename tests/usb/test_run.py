@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment
-from boards.console import Console
-from boards.usb import UsbBoard, listing
-from boards.usb.recovery import recover
-from boards.usb.run import read_result
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment
+from portbench.boards.console import Console
+from portbench.boards.usb import UsbBoard, listing
+from portbench.boards.usb.recovery import recover
+from portbench.boards.usb.run import read_result
 from tests.usb.conftest import DEFINITION, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -62,7 +62,7 @@ def test_a_script_that_ends_without_a_result_is_a_lost_console(boards: Boards, d
 
 
 def test_a_silent_finished_board_answers_to_enter(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boards.usb.run._SILENT_S", 0.05)
+    monkeypatch.setattr("portbench.boards.usb.run._SILENT_S", 0.05)
     fake = boards()
     deadline = Deadline(10, "test")
     repl = link_to(fake).open_repl(deadline)
@@ -108,7 +108,7 @@ def test_a_bad_selector_is_one_line() -> None:
 
 def test_the_ladder_logs_each_step(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_INTERRUPT_S", "_SOFT_S"):
-        monkeypatch.setattr(f"boards.usb.recovery.{name}", 0.3)
+        monkeypatch.setattr(f"portbench.boards.usb.recovery.{name}", 0.3)
     fake = boards(deaf_to=1_000_000)
     log: list[str] = []
 
@@ -125,7 +125,7 @@ def test_the_ladder_logs_each_step(boards: Boards, monkeypatch: pytest.MonkeyPat
 
 def test_the_ladders_end_names_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_INTERRUPT_S", "_SOFT_S", "_HARD_S"):
-        monkeypatch.setattr(f"boards.usb.recovery.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.recovery.{name}", 0.1)
     with pytest.raises(DeadlineExceeded, match="does not answer; tried: interrupt, soft reset, hard reset"):
         recover(link_to(boards(deaf_to=1_000_000)), None, Deadline(20, "test"))
 

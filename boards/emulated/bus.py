@@ -1,0 +1,38 @@
+"""Emulated boards as plugged-in USB devices: the registry of running ones is their bus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from portbench.boards.registry import EmulatedState, read_state, running
+from portbench.boards.usb.bus import UsbDevice
+
+
+class EmulatedBus:
+    """All running emulated boards, or only the one in `folder`."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def devices(self) -> list[UsbDevice]:
+        if self._folder is None:
+            return [_device(folder, state) for folder, state in running() if state.usb_vid is not None]
+        state = read_state(self._folder)
+        return [_device(self._folder, state)] if state is not None and state.usb_vid is not None else []
+
+
+def _device(folder: Path, state: EmulatedState) -> UsbDevice:
+    return UsbDevice(
+        serial_number=state.serial_number,
+        vid=state.usb_vid,
+        pid=state.usb_pid,
+        manufacturer=state.manufacturer,
+        product=state.product,
+        port=state.port,
+        volume=Path(state.volume) if state.volume else None,
+        volume_label=state.volume_label,
+        location=f"emulated:{folder}",
+        enumeration=str(state.generation),
+        emulated=True,
+        provider_pid=state.pid,
+    )

@@ -1,0 +1,1 @@
+"""Ports that run on the PC itself: MicroPython's unix port, and CircuitPython's driver over Blinka."""

@@ -1,0 +1,92 @@
+"""The wires between a Python program and the simulated W5500, and the clock that both live by."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from portbench.boards.definition import SpiBus
+
+_SPIN_US = 200.0
+"""The operating system wakes a sleeper later than this; shorter waits spin."""
+
+
+class Lan(Protocol):
+    """What the wires need of `portbench._engine.W5500Lan`. Times are microseconds since it was made."""
+
+    @property
+    def time_us(self) -> float: ...
+    @property
+    def intn_low(self) -> bool: ...
+    def advance(self, us: float) -> None: ...
+    def select(self, low: bool) -> None: ...
+    def reset_pin(self, low: bool) -> None: ...
+    def transfer(self, mosi: bytes, spi_hz: int) -> bytes: ...
+
+
+class Clock(Protocol):
+    """The program's time, microseconds since the LAN was made."""
+
+    def now_us(self) -> float: ...
+    def wait_until_us(self, time_us: float) -> None: ...
+
+
+class HostClock:
+    """The PC's own clock: the program runs in real time, and chip and LAN follow it.
+
+    An SPI transfer lasts as long as its bytes take at the SPI clock, as with a real bus that the program waits for.
+    """
+
+    def __init__(self) -> None:
+        self._started_ns = time.perf_counter_ns()
+
+    def now_us(self) -> float:
+        return (time.perf_counter_ns() - self._started_ns) / 1000
+
+    def wait_until_us(self, time_us: float) -> None:
+        ahead_us = time_us - self.now_us()
+        if ahead_us > _SPIN_US:
+            time.sleep((ahead_us - _SPIN_US) / 1e6)
+        while self.now_us() < time_us:
+            pass
+
+
+class Wires:
+    """Chip select, reset, interrupt and SPI of one W5500, by the board's GPIO numbers."""
+
+    def __init__(self, lan: Lan, bus: SpiBus, clock: Clock) -> None:
+        self.bus = bus
+        self._lan = lan
+        self._clock = clock
+
+    def now_us(self) -> float:
+        """The program's time."""
+        return self._clock.now_us()
+
+    def drive(self, gpio: int, high: bool) -> None:
+        """An output pin takes a level; pins without a wire to the W5500 do nothing."""
+        if gpio == self.bus.csn_pin:
+            self._catch_up()
+            self._lan.select(not high)
+        elif gpio == self.bus.rstn_pin:
+            self._catch_up()
+            self._lan.reset_pin(not high)
+
+    def level(self, gpio: int) -> bool:
+        """Level of an input pin: INTn's as the chip drives it, high (pulled up) on all others."""
+        if gpio != self.bus.intn_pin:
+            return True
+        self._catch_up()
+        return not self._lan.intn_low
+
+    def transfer(self, mosi: bytes, spi_hz: int) -> bytes:
+        """Exchange bytes; returns when their last bit has passed."""
+        self._catch_up()
+        miso = self._lan.transfer(mosi, spi_hz)
+        self._clock.wait_until_us(self._lan.time_us)
+        return miso
+
+    def _catch_up(self) -> None:
+        behind_us = self._clock.now_us() - self._lan.time_us
+        if behind_us > 0:
+            self._lan.advance(behind_us)

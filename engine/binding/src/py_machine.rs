@@ -1,0 +1,387 @@
+//! `Machine`: one emulated board, as Python drives it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use rp2040::sys::ResetRequest;
+use usb_host::{Event, VolumeError};
+
+use crate::EngineError;
+use crate::config::BoardConfig;
+use crate::machine::{Machine, Stop};
+use crate::py_app::PyApp;
+use crate::py_config::faults;
+use crate::py_trace::{self, KINDS};
+
+const PS_PER_US: f64 = 1e6;
+
+/// An emulated board on simulated time.
+///
+/// `bootrom`: the RP2040's 16 KiB boot ROM. `flash`: initial contents of flash from its start. `settings`: a dict, see
+/// `boards/emulated/config.py`. Times are microseconds of simulated time since the last power cycle.
+#[pyclass(name = "Machine", module = "portbench._engine")]
+pub struct PyMachine {
+    inner: Mutex<Machine>,
+}
+
+fn value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn volume_error(error: &VolumeError) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+impl PyMachine {
+    fn lock(&self) -> MutexGuard<'_, Machine> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyMachine {
+    #[new]
+    #[pyo3(signature = (bootrom, flash, settings, bootsel = false))]
+    fn new(bootrom: Vec<u8>, flash: &[u8], settings: &Bound<'_, PyDict>, bootsel: bool) -> PyResult<Self> {
+        let config = BoardConfig::from_dict(bootrom, settings)?;
+        Ok(Self { inner: Mutex::new(Machine::new(config, flash, bootsel).map_err(value_error)?) })
+    }
+
+    /// Simulated time in microseconds.
+    #[getter]
+    fn time_us(&self) -> f64 {
+        self.lock().now() as f64 / PS_PER_US
+    }
+
+    /// Simulated time in picoseconds.
+    #[getter]
+    fn time_ps(&self) -> u64 {
+        self.lock().now()
+    }
+
+    /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb` or `reset: CAUSE`.
+    /// Raises EngineError when the guest uses something that is not modelled.
+    fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
+        let until = (until_us * PS_PER_US) as u64;
+        let stop = py.detach(|| self.lock().run(until));
+        match stop {
+            Ok(Stop::Time) => Ok("time".into()),
+            Ok(Stop::Console) => Ok("console".into()),
+            Ok(Stop::Usb) => Ok("usb".into()),
+            Ok(Stop::Reset(cause)) => Ok(format!("reset: {cause}")),
+            Err(fault) => Err(EngineError::new_err(fault.0)),
+        }
+    }
+
+    /// Restart RP2040, W5500 and LAN at simulated time 0; flash stays. LAN applications must be added again.
+    #[pyo3(signature = (bootsel = false))]
+    fn power_cycle(&self, bootsel: bool) -> PyResult<()> {
+        self.lock().power_cycle(bootsel).map_err(value_error)
+    }
+
+    /// Settings for the next power cycle; the same keys as the constructor's, all others as by default.
+    fn configure(&self, settings: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut machine = self.lock();
+        let bootrom = machine.config_mut().bootrom.clone();
+        *machine.config_mut() = BoardConfig::from_dict(bootrom, settings)?;
+        Ok(())
+    }
+
+    /// Contents of flash.
+    fn flash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.lock().chip().mem.flash())
+    }
+
+    /// Listen on TCP `port` of the simulated PC with a Python application, see `PyApp`.
+    fn listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
+        self.lock().listen(port, Box::new(PyApp::new(app))).map_err(value_error)
+    }
+
+    /// Connect from the simulated PC to `address:port` on the board; returns the connection's number.
+    fn connect(&self, peer: &str, app: Py<PyAny>) -> PyResult<u64> {
+        let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
+        let mut machine = self.lock();
+        let now = machine.now();
+        let conn = machine.lan().connect(now, peer, Box::new(PyApp::new(app))).map_err(value_error)?;
+        machine.reschedule();
+        Ok(conn)
+    }
+
+    /// Send on a connection of the simulated PC; false if it is gone.
+    fn lan_send(&self, conn: u64, data: &[u8]) -> bool {
+        let mut machine = self.lock();
+        let now = machine.now();
+        let sent = machine.lan().send(now, conn, data);
+        machine.reschedule();
+        sent
+    }
+
+    fn set_cable(&self, plugged: bool) {
+        self.lock().set_cable(plugged);
+    }
+
+    /// Faults of the cable from now on, see `boards/emulated/config.py`.
+    fn set_lan_faults(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let faults = faults(value)?;
+        let mut machine = self.lock();
+        machine.lan().set_faults(faults).map_err(value_error)?;
+        machine.reschedule();
+        Ok(())
+    }
+
+    /// Whether the W5500's PHY has a link.
+    #[getter]
+    fn link_up(&self) -> bool {
+        let mut machine = self.lock();
+        let now = machine.now();
+        machine.w5500().link_up(now)
+    }
+
+    /// Bytes that the board printed.
+    fn console_read<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.lock().usb().console_read())
+    }
+
+    /// Type into the console; returns how many bytes were taken.
+    fn console_write(&self, data: &[u8]) -> usize {
+        let mut machine = self.lock();
+        let taken = machine.usb().console_write(data);
+        machine.reschedule();
+        taken
+    }
+
+    /// Bytes typed that the board has not taken yet.
+    #[getter]
+    fn console_unsent(&self) -> usize {
+        self.lock().usb().state().console_unsent
+    }
+
+    /// Set the line's speed, as a terminal program does when it opens the port (1200 is the boot loader's sign).
+    fn set_baud(&self, baud: u32) -> bool {
+        let mut machine = self.lock();
+        let done = machine.usb().set_line_coding(usb_host::LineCoding::baud(baud));
+        machine.reschedule();
+        done
+    }
+
+    fn console_open(&self) -> bool {
+        let mut machine = self.lock();
+        let done = machine.usb().console_open();
+        machine.reschedule();
+        done
+    }
+
+    fn console_close(&self) -> bool {
+        let mut machine = self.lock();
+        let done = machine.usb().console_close();
+        machine.reschedule();
+        done
+    }
+
+    /// What the PC knows of the USB device, as a dict; `generation` grows with each enumeration.
+    fn usb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let state = self.lock().usb().state();
+        let d = PyDict::new(py);
+        d.set_item("attached", state.attached)?;
+        d.set_item("configured", state.configured)?;
+        d.set_item("generation", state.generation)?;
+        d.set_item("port", format!("{:?}", state.port))?;
+        d.set_item("console", state.console_present)?;
+        d.set_item("console_open", state.console_open)?;
+        d.set_item("storage", state.storage_present)?;
+        d.set_item("storage_ready", state.storage.is_some())?;
+        d.set_item("write_protected", state.storage.as_ref().is_some_and(|s| s.write_protected))?;
+        d.set_item("blocks", state.storage.as_ref().map_or(0, |s| s.blocks))?;
+        if let Some(device) = &state.device {
+            d.set_item("vid", device.descriptor.vid)?;
+            d.set_item("pid", device.descriptor.pid)?;
+            d.set_item("manufacturer", device.manufacturer.as_deref())?;
+            d.set_item("product", device.product.as_deref())?;
+            d.set_item("serial", device.serial.as_deref())?;
+        }
+        Ok(d)
+    }
+
+    /// What happened on the USB port since the last call: `[(t_us, name, detail)]`.
+    fn usb_events(&self) -> Vec<(f64, String, String)> {
+        let events = self.lock().take_usb_events();
+        events
+            .into_iter()
+            .map(|(at, event)| {
+                let (name, detail) = match event {
+                    Event::Attached => ("attached", String::new()),
+                    Event::Detached => ("detached", String::new()),
+                    Event::Configured { vid, pid, .. } => ("configured", format!("{vid:04x}:{pid:04x}")),
+                    Event::EnumerationFailed { reason } => ("enumeration failed", reason),
+                    Event::PortReset { reason } => ("port reset", reason),
+                    Event::ConsoleOpened => ("console opened", String::new()),
+                    Event::ConsoleClosed => ("console closed", String::new()),
+                    Event::StorageReady { blocks, .. } => ("storage ready", format!("{blocks} blocks")),
+                    Event::MediumGone => ("medium gone", String::new()),
+                };
+                (at as f64 / PS_PER_US, name.to_string(), detail)
+            })
+            .collect()
+    }
+
+    /// All files and directories of the board's drive: `[(path, is_dir, size)]`. Runs the board meanwhile.
+    fn volume_list(&self, py: Python<'_>) -> PyResult<Vec<(String, bool, u64)>> {
+        py.detach(|| {
+            let mut machine = self.lock();
+            let entries = machine.volume()?.list()?;
+            Ok(entries.into_iter().map(|e| (e.path, e.is_dir, e.size)).collect())
+        })
+        .map_err(|e: VolumeError| volume_error(&e))
+    }
+
+    fn volume_label(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| self.lock().volume()?.label()).map_err(|e| volume_error(&e))
+    }
+
+    /// Contents of the files named, in one mount.
+    fn volume_read<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+        let contents = py
+            .detach(|| {
+                let mut machine = self.lock();
+                let volume = machine.volume()?;
+                paths.iter().map(|path| volume.read_file(path)).collect::<Result<Vec<_>, _>>()
+            })
+            .map_err(|e| volume_error(&e))?;
+        PyList::new(py, contents.iter().map(|data| PyBytes::new(py, data)))
+    }
+
+    /// Change the drive in one mount: a list of `("write", path, data)`, `("mkdir", path, b"")`, `("remove", path, b"")`.
+    fn volume_apply(&self, py: Python<'_>, changes: Vec<(String, String, Vec<u8>)>) -> PyResult<()> {
+        py.detach(|| {
+            let mut machine = self.lock();
+            let volume = machine.volume()?;
+            for (action, path, data) in &changes {
+                match action.as_str() {
+                    "write" => volume.write_file(path, data)?,
+                    "mkdir" => volume.create_dir(path)?,
+                    _ => volume.remove(path)?,
+                }
+            }
+            Ok(())
+        })
+        .map_err(|e: VolumeError| volume_error(&e))
+    }
+
+    /// Counters since the power cycle.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut machine = self.lock();
+        let w5500 = machine.w5500().stats();
+        let lan = machine.lan().stats();
+        let chip = machine.chip();
+        let d = PyDict::new(py);
+        d.set_item("spi_bytes", w5500.spi_bytes)?;
+        d.set_item("chip_selects", w5500.chip_selects)?;
+        d.set_item("frames_from_board", w5500.frames_out)?;
+        d.set_item("frames_to_board", w5500.frames_in)?;
+        d.set_item("frames_dropped", lan.dropped)?;
+        d.set_item("instructions", chip.cores[0].instructions + chip.cores[1].instructions)?;
+        d.set_item("cycles", chip.cores.iter().map(|c| c.cycles).collect::<Vec<_>>())?;
+        d.set_item("clk_sys_hz", chip.bus.sys.freq.clk_sys_hz)?;
+        d.set_item("clk_peri_hz", chip.bus.sys.freq.clk_peri_hz)?;
+        d.set_item("spi_hz", chip.bus.blocks.spi[machine.config_pins().spi].sck_hz(&chip.bus.sys))?;
+        d.set_item("flash_generation", chip.mem.flash_generation)?;
+        d.set_item("core_states", chip.cores.iter().map(|c| format!("{:?}", c.state)).collect::<Vec<_>>())?;
+        d.set_item("pc", chip.cores.iter().map(|c| c.pc).collect::<Vec<_>>())?;
+        Ok(d)
+    }
+
+    /// `length` bytes of SRAM from `address`, as a debugger reads them.
+    fn read_sram<'py>(&self, py: Python<'py>, address: u32, length: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let machine = self.lock();
+        let ram = machine.chip().mem.ram();
+        let start = address.wrapping_sub(rp2040::memory::RAM_BASE) as usize;
+        let bytes = start.checked_add(length).and_then(|end| ram.get(start..end));
+        let bytes = bytes.ok_or_else(|| PyValueError::new_err(format!("0x{address:08x}+{length} is outside SRAM")))?;
+        Ok(PyBytes::new(py, bytes))
+    }
+
+    /// Put `data` into SRAM from `address`, as a stray pointer or a particle does: no cycle passes.
+    fn write_sram(&self, address: u32, data: &[u8]) -> PyResult<()> {
+        let mut machine = self.lock();
+        let mem = &mut machine.chip_mut().mem;
+        let start = address.wrapping_sub(rp2040::memory::RAM_BASE) as usize;
+        if start.checked_add(data.len()).is_none_or(|end| end > mem.ram().len()) {
+            return Err(PyValueError::new_err(format!("0x{address:08x}+{} is outside SRAM", data.len())));
+        }
+        for (offset, byte) in data.iter().enumerate() {
+            mem.set_ram_u8(start + offset, *byte);
+        }
+        Ok(())
+    }
+
+    /// Reset both cores, as SYSRESETREQ does, when the board runs on; RP2040's peripherals and the W5500 keep their state.
+    fn reset_cores(&self) {
+        self.lock().chip_mut().bus.sys.request_reset(ResetRequest::Processor { core: 0 });
+    }
+
+    /// Both cores' registers R0 to R14, PC and xPSR.
+    fn registers(&self) -> Vec<Vec<u32>> {
+        let machine = self.lock();
+        machine
+            .chip()
+            .cores
+            .iter()
+            .map(|core| core.regs[..15].iter().copied().chain([core.pc, core.apsr() | core.ipsr]).collect())
+            .collect()
+    }
+
+    /// Start tracing the kinds named (`spi`, `pins`, `irq`, `usb`, `lan`, `pc`, `registers`, `reset`).
+    #[pyo3(signature = (kinds, limit = 1_000_000, pc_sample_cycles = 1000))]
+    fn trace_start(&self, kinds: Vec<String>, limit: usize, pc_sample_cycles: u64) -> PyResult<()> {
+        let mut mask = 0;
+        for name in &kinds {
+            let known = KINDS.iter().find(|(known, _)| known == name);
+            let known = known.ok_or_else(|| {
+                let all: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+                PyValueError::new_err(format!("unknown trace kind {name:?}: use {}", all.join(", ")))
+            })?;
+            mask |= known.1;
+        }
+        let mut machine = self.lock();
+        let chip = machine.chip_mut();
+        chip.bus.sys.trace.start(mask, limit);
+        chip.sample_pc(if kinds.iter().any(|k| k == "pc") { pc_sample_cycles } else { 0 });
+        Ok(())
+    }
+
+    fn trace_stop(&self) {
+        let mut machine = self.lock();
+        machine.chip_mut().bus.sys.trace.stop();
+        machine.chip_mut().sample_pc(0);
+    }
+
+    /// Take the records so far: `(list of dicts, number that did not fit)`.
+    fn trace_take<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, u64)> {
+        let (records, dropped) = self.lock().chip_mut().bus.sys.trace.take();
+        let list = PyList::empty(py);
+        for (at, record) in &records {
+            list.append(py_trace::record(py, *at, record)?)?;
+        }
+        Ok((list, dropped))
+    }
+
+    /// Log decoded SPI frames of the W5500 from now on (or stop).
+    fn spi_log(&self, on: bool) {
+        self.lock().w5500().set_spi_log(on);
+    }
+
+    /// Take the decoded SPI frames: `[(start_us, end_us, name, address, write, length, first bytes)]`.
+    #[allow(clippy::type_complexity)]
+    fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<(f64, f64, String, u16, bool, usize, Bound<'py, PyBytes>)> {
+        let frames = self.lock().w5500().take_spi_log();
+        frames
+            .into_iter()
+            .map(|f| {
+                let data = PyBytes::new(py, &f.data);
+                (f.start as f64 / PS_PER_US, f.end as f64 / PS_PER_US, f.name, f.address, f.write, f.len, data)
+            })
+            .collect()
+    }
+}

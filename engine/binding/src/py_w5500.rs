@@ -1,0 +1,227 @@
+//! `W5500Lan`: the W5500 and its LAN without an RP2040, for drivers that run on the PC (CPython over an SPI shim).
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lan::Lan;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use w5500::W5500;
+
+use crate::py_app::PyApp;
+use crate::py_config::NetworkConfig;
+
+const PS_PER_US: f64 = 1e6;
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
+
+/// Name of a W5500 register or buffer: `bsb` is the block select of the control phase.
+#[pyfunction]
+pub fn register_name(bsb: u8, address: u16) -> String {
+    w5500::register_name(bsb, address)
+}
+
+struct Inner {
+    w5500: W5500,
+    lan: Lan,
+    /// The cable is in the board's socket.
+    plugged: bool,
+    now: u64,
+}
+
+impl Inner {
+    /// Runs chip and LAN up to `until`, event by event.
+    fn advance(&mut self, until: u64) {
+        loop {
+            self.exchange_frames();
+            let events = [self.w5500.next_event(), self.lan.next_event(), self.lan.next_cable_change(self.now)];
+            match events.into_iter().flatten().min() {
+                Some(at) if at <= until => self.step(at),
+                _ => break,
+            }
+        }
+        self.step(until);
+        self.exchange_frames();
+    }
+
+    fn step(&mut self, until: u64) {
+        self.now = self.now.max(until);
+        self.w5500.set_cable(self.now, self.plugged && self.lan.cable_up(self.now));
+        self.w5500.advance(self.now);
+        self.lan.advance(self.now);
+    }
+
+    fn exchange_frames(&mut self) {
+        loop {
+            let mut moved = false;
+            while let Some((at, frame)) = self.w5500.take_frame() {
+                self.lan.from_board(at, &frame);
+                moved = true;
+            }
+            while let Some(frame) = self.lan.to_board(self.now) {
+                self.w5500.receive_frame(self.now, &frame);
+                moved = true;
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+}
+
+/// A W5500 on its LAN, on simulated time that only `transfer` and `advance` move.
+///
+/// `settings`: the network's keys of `boards/emulated/config.py`.
+#[pyclass(name = "W5500Lan", module = "portbench._engine")]
+pub struct PyW5500Lan {
+    inner: Mutex<Inner>,
+}
+
+impl PyW5500Lan {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyW5500Lan {
+    #[new]
+    fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let config = NetworkConfig::from_dict(settings)?;
+        let lan = Lan::try_new(config.lan).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let plugged = config.w5500.cable_plugged;
+        Ok(Self { inner: Mutex::new(Inner { w5500: W5500::new(config.w5500), lan, plugged, now: 0 }) })
+    }
+
+    #[getter]
+    fn time_us(&self) -> f64 {
+        self.lock().now as f64 / PS_PER_US
+    }
+
+    /// Let `us` microseconds pass.
+    fn advance(&self, py: Python<'_>, us: f64) {
+        py.detach(|| {
+            let mut inner = self.lock();
+            let until = inner.now.saturating_add((us.max(0.0) * PS_PER_US) as u64);
+            inner.advance(until);
+        });
+    }
+
+    /// Chip select edge.
+    fn select(&self, py: Python<'_>, low: bool) {
+        py.detach(|| {
+            let mut inner = self.lock();
+            let now = inner.now;
+            inner.w5500.set_scsn(now, low);
+            inner.advance(now);
+        });
+    }
+
+    /// Level of the RSTn pin.
+    fn reset_pin(&self, py: Python<'_>, low: bool) {
+        py.detach(|| {
+            let mut inner = self.lock();
+            let now = inner.now;
+            inner.w5500.set_rstn(now, low);
+            inner.advance(now);
+        });
+    }
+
+    /// Exchange bytes at `spi_hz`, each taking eight clocks of simulated time.
+    fn transfer<'py>(&self, py: Python<'py>, mosi: Vec<u8>, spi_hz: u64) -> PyResult<Bound<'py, PyBytes>> {
+        if spi_hz == 0 {
+            return Err(PyValueError::new_err("spi_hz = 0: use the SPI clock in Hz"));
+        }
+        let miso = py.detach(|| {
+            let mut inner = self.lock();
+            let byte_ps = 8 * PS_PER_SECOND / spi_hz;
+            mosi.iter()
+                .map(|&byte| {
+                    let at = inner.now.saturating_add(byte_ps);
+                    inner.advance(at);
+                    let miso = inner.w5500.exchange(at, byte);
+                    inner.exchange_frames();
+                    miso
+                })
+                .collect::<Vec<u8>>()
+        });
+        Ok(PyBytes::new(py, &miso))
+    }
+
+    /// Whether INTn is low.
+    #[getter]
+    fn intn_low(&self) -> bool {
+        self.lock().w5500.intn_low()
+    }
+
+    fn set_cable(&self, plugged: bool) {
+        let mut inner = self.lock();
+        inner.plugged = plugged;
+        let now = inner.now;
+        inner.advance(now);
+    }
+
+    /// Whether the PHY has a link.
+    #[getter]
+    fn link_up(&self) -> bool {
+        let inner = self.lock();
+        inner.w5500.link_up(inner.now)
+    }
+
+    /// Listen on TCP `port` of the simulated PC with a Python application.
+    fn listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
+        self.lock().lan.listen(port, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// Connect from the simulated PC to `address:port` on the board; returns the connection's number.
+    fn connect(&self, peer: &str, app: Py<PyAny>) -> PyResult<u64> {
+        let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.connect(now, peer, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// Send on a connection of the simulated PC; false if it is gone.
+    fn lan_send(&self, conn: u64, data: &[u8]) -> bool {
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.send(now, conn, data)
+    }
+
+    /// Close a connection of the simulated PC once all has been sent; false if it is gone.
+    fn lan_close(&self, conn: u64) -> bool {
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.close(now, conn)
+    }
+
+    /// Send an ICMP echo request from the simulated PC; false if too many wait.
+    fn ping(&self, to: &str, sequence: u16, data: &[u8]) -> PyResult<bool> {
+        let to = to.parse().map_err(|_| PyValueError::new_err(format!("{to:?} is not an IPv4 address")))?;
+        let mut inner = self.lock();
+        let now = inner.now;
+        Ok(inner.lan.ping(now, to, sequence, data))
+    }
+
+    /// Take the echo replies so far: `[(from, sequence, data, round_trip_us)]`.
+    fn ping_replies<'py>(&self, py: Python<'py>) -> Vec<(String, u16, Bound<'py, PyBytes>, f64)> {
+        let replies = self.lock().lan.take_ping_replies();
+        replies
+            .into_iter()
+            .map(|r| {
+                let round_trip_us = (r.received - r.sent) as f64 / PS_PER_US;
+                (r.from.to_string(), r.sequence, PyBytes::new(py, &r.data), round_trip_us)
+            })
+            .collect()
+    }
+
+    /// `spi_bytes`, `chip_selects`, `frames_from_board`, `frames_to_board` since power-up.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.lock().w5500.stats();
+        let d = PyDict::new(py);
+        d.set_item("spi_bytes", stats.spi_bytes)?;
+        d.set_item("chip_selects", stats.chip_selects)?;
+        d.set_item("frames_from_board", stats.frames_out)?;
+        d.set_item("frames_to_board", stats.frames_in)?;
+        Ok(d)
+    }
+}

@@ -1,0 +1,1 @@
+"""Several boards at once, each in a process of its own."""

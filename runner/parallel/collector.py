@@ -1,0 +1,142 @@
+"""Several boards at once, each driven by a process of pytest-xdist; the process that was started collects their rows.
+
+Every board is driven by one process alone. Rows travel with their tests' reports and are
+written here, one after the other, as they come.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.firmware.catalogue import Family
+from portbench.results.model import Row
+from portbench.runner.boards_for import AUTO, where_for
+from portbench.runner.collect import RowDraft
+from portbench.runner.options import BenchOptions
+from portbench.runner.parallel.server import LentServers, ServerHub
+from portbench.runner.plan import PlannedRun
+from portbench.runner.servers import Servers
+from portbench.runner.writers import RowSink, native_lock
+
+ROW_PROPERTY = "portbench_row"
+_INPUT = "portbench"
+_FAULT = "portbench_fault"
+
+
+def ask_for_workers(config: pytest.Config, options: BenchOptions) -> None:
+    """Has pytest-xdist start as many processes as there are boards to drive. Raises pytest.UsageError."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        raise pytest.UsageError("--parallel: needs pytest-xdist; install it: pip install pytest-xdist")
+    boards = options.parallel if options.devices == (AUTO,) else min(options.parallel, len(options.devices))
+    config.option.numprocesses = boards
+    config.option.tx = ["popen"] * boards
+    config.option.dist = "loadscope"
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process drives one of several boards."""
+    return hasattr(config, "workerinput")
+
+
+def board_scheduler(config: pytest.Config, log: Any, rows: list[PlannedRun], options: BenchOptions) -> object:
+    """Gives all rows of one board to one process.
+
+    In the place of xdist's own `loadgroup`, which finds no groups with pytest 9.2: its processes name them in an
+    attribute of test items that is no longer there.
+    """
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    groups = {run.id: _group_of(run, index, options) for index, run in enumerate(rows)}
+
+    class BoardScheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return groups.get(_parameter(nodeid), nodeid)
+
+    return BoardScheduling(config, log)
+
+
+def _group_of(run: PlannedRun, index: int, options: BenchOptions) -> str:
+    """Rows without a named board take turns; hosted ones share this PC's own address, by which the server tells clients
+    apart, and run one after the other."""
+    if run.entry.family is Family.HOSTED:
+        return "hosted"
+    return run.device if run.device != AUTO else f"board-{index % options.parallel + 1}"
+
+
+class WorkerRows:
+    """Stands in for the run file in a worker: the row goes with the test's report."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, row: Row) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+
+def worker_parts(config: Any, options: BenchOptions) -> tuple[RowSink, Servers]:
+    """What a worker's bench writes to and which servers it uses."""
+    given = config.workerinput[_INPUT]
+    return WorkerRows(Path(given["path"])), LentServers(options, given["servers"])
+
+
+def report_fault(config: Any, fault: str) -> None:
+    """Tell the collecting process what went wrong after the last row."""
+    config.workeroutput[_FAULT] = fault
+
+
+class Collector:
+    """The started process's side: hands out what workers need, and takes in what they measured."""
+
+    def __init__(self, options: BenchOptions, rows: list[PlannedRun], writer: RowSink) -> None:
+        self._options = options
+        self._waiting = {run.id: run for run in rows}
+        self._writer = writer
+        self.servers = Servers(options)
+        self._hub = ServerHub(self.servers)
+        self.faults: list[str] = []
+
+    def hand_out(self, node: Any) -> None:
+        """To a worker that is about to start."""
+        node.workerinput[_INPUT] = {"path": str(self._writer.path), "servers": self._hub.ticket}
+
+    def take(self, report: pytest.TestReport) -> tuple[PlannedRun, Row] | None:
+        """The row of a report, stored; None for a report that ends no row.
+
+        A worker that died has no row: then it is a failed one that says so.
+        """
+        run = self._waiting.get(_parameter(report.nodeid))
+        if run is None:
+            return None
+        found = next((value for name, value in report.user_properties if name == ROW_PROPERTY), None)
+        if found is not None:
+            row = Row.model_validate_json(str(found))
+        elif report.failed:
+            said = " ".join(str(report.longrepr).split())
+            row = RowDraft(run, self._options, where_for(run.entry, self._options, run.device)).failed(said, [])
+        else:
+            return None
+        del self._waiting[run.id]
+        self._writer.append(row)
+        return run, row
+
+    def worker_ended(self, node: Any) -> None:
+        fault = getattr(node, "workeroutput", {}).get(_FAULT)
+        if fault:
+            self.faults.append(fault)
+
+    def close(self) -> None:
+        """Ends the servers and removes what only the workers needed."""
+        self._hub.close()
+        native_lock(self._writer).unlink(missing_ok=True)
+        self.servers.close()
+
+
+def _parameter(nodeid: str) -> str:
+    """`tests/bench/test_runtime.py::test_runtime[ID]@group` -> `ID`"""
+    return nodeid.partition("[")[2].rpartition("]")[0]

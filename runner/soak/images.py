@@ -1,0 +1,34 @@
+"""An image of its own for each cycle of a soak, so that each cycle flashes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from portbench.boards import BoardDefinition
+from portbench.firmware import uf2
+from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.firmware.identify import entry_for_file
+from portbench.firmware.images import ImageStore
+
+_STAMP_OFFSET = 0xFF000
+"""Flash that neither MicroPython nor CircuitPython runs from: between the firmware and the file system (CircuitPython
+keeps its `microcontroller.nvm` there)."""
+
+
+class ImageMaker:
+    """Images of `entry` that differ by a stamp. The native client's differ by their settings anyway."""
+
+    def __init__(self, entry: FirmwareEntry, board: BoardDefinition, folder: Path) -> None:
+        self._entry = entry
+        self._board = board
+        self._path = folder / f"{entry.id}.uf2"
+        image = ImageStore([entry]).obtain(entry).path
+        self._image = None if entry.family is Family.NATIVE or image is None else uf2.read(image)
+
+    def entry_for(self, number: int) -> FirmwareEntry:
+        """The entry of cycle `number`'s image."""
+        if self._image is None:
+            return self._entry
+        stamp = b"portbench soak %d" % number
+        self._path.write_bytes(uf2.with_data(self._image, uf2.FLASH_BASE + _STAMP_OFFSET, stamp))
+        return entry_for_file(self._path, family=self._entry.family, board=self._board.id, version=self._entry.version)

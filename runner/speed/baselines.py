@@ -1,0 +1,87 @@
+"""The same image and the same loop on other RP2040 emulators, each in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.boards import Deadline
+from portbench.boards.emulated.bootrom import bootrom
+
+RP2040JS_VERSION = "1.4.1"
+_HERE = Path(__file__).parent
+_RP2040PY_ITERATIONS = 20_000
+_RP2040JS_ITERATIONS = 100_000
+_INSTALL_S = 60.0
+
+
+class BaselineUnavailable(Exception):
+    """One line that says what is missing for a baseline."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The loop on another emulator; `cpu_s` as in LoopSpeed."""
+
+    name: str
+    iterations: int
+    cpu_s: float
+
+    @property
+    def iterations_per_s(self) -> float:
+        return self.iterations / self.cpu_s
+
+
+def rp2040py(image: Path, deadline: Deadline) -> Baseline:
+    """The Python emulator with its native core. Raises BaselineUnavailable."""
+    if importlib.util.find_spec("rp2040py") is None:
+        raise BaselineUnavailable(f"rp2040py is not installed; run: {sys.executable} -m pip install rp2040py")
+    command = [sys.executable, "-P", str(_HERE / "rp2040py_loop.py"), str(image), str(_RP2040PY_ITERATIONS)]
+    seconds = _run("rp2040py", command, deadline)
+    return Baseline(f"rp2040py {importlib.metadata.version('rp2040py')}", _RP2040PY_ITERATIONS, seconds)
+
+
+def rp2040js(image: Path, deadline: Deadline) -> Baseline:
+    """The JavaScript emulator, installed by npm into a temporary folder. Raises BaselineUnavailable."""
+    tools = {name: shutil.which(name) for name in ("node", "npm")}
+    for name, path in tools.items():
+        if path is None:
+            raise BaselineUnavailable(f"rp2040js needs {name}, which is not installed")
+    with tempfile.TemporaryDirectory(prefix="portbench-rp2040js-") as folder:
+        package = f"rp2040js@{RP2040JS_VERSION}"
+        install = [str(tools["npm"]), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, package]
+        try:
+            done = subprocess.run(install, capture_output=True, text=True, timeout=_INSTALL_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise BaselineUnavailable(f"npm was still installing {package} after {_INSTALL_S:g} s") from None
+        if done.returncode != 0:
+            raise BaselineUnavailable(f"npm could not install {package} ({_last_line(done.stderr)})")
+        script = Path(folder, "rp2040js_loop.mjs")  # beside node_modules, where node looks for the package
+        shutil.copyfile(_HERE / script.name, script)
+        rom = Path(folder, "bootrom.bin")
+        rom.write_bytes(bootrom())
+        command = [str(tools["node"]), str(script), str(image), str(rom), str(_RP2040JS_ITERATIONS)]
+        return Baseline(f"rp2040js {RP2040JS_VERSION}", _RP2040JS_ITERATIONS, _run("rp2040js", command, deadline))
+
+
+def _run(name: str, command: list[str], deadline: Deadline) -> float:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.remaining, check=False)
+    except subprocess.TimeoutExpired:
+        raise BaselineUnavailable(f"{name} had not ended the loop after {deadline.seconds:g} s") from None
+    try:
+        return float(json.loads(done.stdout)["seconds"])
+    except (ValueError, KeyError, TypeError):
+        raise BaselineUnavailable(f"{name} gave no figure ({_last_line(done.stderr)})") from None
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,169 @@
+"""The parts of the benchmark: each gives its figures, or why there are none."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from portbench.boards import BoardDefinition, BoardError, Deadline
+from portbench.firmware import catalogue
+from portbench.firmware.hash_lock import HashLockError
+from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.uf2 import Uf2Error
+from portbench.results.model import Status
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView
+from portbench.runner.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
+from portbench.runner.speed.figures import Figure, Target, skipped
+from portbench.runner.speed.loop import LoopSpeed, measure_loop
+from portbench.runner.speed.many import measure_many, measure_process
+from portbench.runner.speed.repl import ReplMachine
+
+MICROPYTHON = "micropython-1.26.0"
+CIRCUITPYTHON = "circuitpython-9.1.4"
+ROWS: dict[tuple[str, str], Target | None] = {
+    ("portbench-native", "tuned"): None,
+    ("wiznet-hardwired", "tuned"): Target("below", 2.0),
+    (MICROPYTHON, "tuned"): None,
+    (MICROPYTHON, "as-published"): None,
+    (CIRCUITPYTHON, "as-published"): Target("below", 60.0),
+}
+"""Runtime and profile -> seconds of host time for 1000 messages."""
+_EIGHT = 8
+_MEBI = 1 << 20
+_PART_S = 300.0
+
+Part = Callable[["Session"], Iterator[Figure]]
+
+
+class Session:
+    """What all parts use: the board, and images from the usual places."""
+
+    def __init__(self, definition: BoardDefinition, store: ImageStore, messages: int, project: Path) -> None:
+        self.definition = definition
+        self.messages = messages
+        self.project = project
+        self.store = store
+        self._known = catalogue.load()
+
+    def image(self, runtime: str) -> Path:
+        """The UF2. Raises ImageError and its like."""
+        path = self.store.obtain(self._known.get(runtime)).path
+        assert path is not None
+        return path
+
+    def deadline(self, what: str) -> Deadline:
+        return Deadline(_PART_S, what)
+
+
+_NO_IMAGE = (ImageError, HashLockError, Uf2Error)
+
+
+def loop(session: Session) -> Iterator[Figure]:
+    """MicroPython's empty loop on the engine, on the chip (by simulated time) and on other emulators."""
+    what = f"{MICROPYTHON} loop"
+    try:
+        image = session.image(MICROPYTHON)
+        speed = measure_loop(image, session.definition, session.deadline(what))
+    except (*_NO_IMAGE, BoardError) as error:
+        yield skipped(what, str(error))
+        return
+    chip = f"the chip at {speed.clk_sys_hz / 1e6:g} MHz: {speed.chip_instructions_per_s / 1e6:.1f} M/s"
+    executed = f"{speed.iterations} iterations, {speed.instructions / 1e6:.1f} M instructions in {speed.cpu_s:.2f} s"
+    yield Figure(f"{what}: speed", speed.instructions_per_s / 1e6, "M instr/s", Target("at least", 150), executed)
+    yield Figure(f"{what}: against the chip", speed.times_real_time, "x real time", Target("at least", 2), chip)
+    for name, measure, least in (("rp2040py", rp2040py, 40.0), ("rp2040js", rp2040js, 5.5)):
+        yield _against(what, name, measure, least, image, speed, session)
+
+
+def _against(
+    what: str,
+    name: str,
+    measure: Callable[[Path, Deadline], Baseline],
+    least: float,
+    image: Path,
+    speed: LoopSpeed,
+    session: Session,
+) -> Figure:
+    target = Target("at least", least)
+    try:
+        baseline = measure(image, session.deadline(name))
+    except BaselineUnavailable as error:
+        return skipped(f"{what}: against {name}", str(error), f"x {name}", target)
+    ratio = speed.iterations_per_s / baseline.iterations_per_s
+    theirs = baseline.iterations_per_s * speed.instructions / speed.iterations / 1e6
+    note = f"{baseline.name}: {baseline.iterations} iterations in {baseline.cpu_s:.2f} s, {theirs:.1f} M instr/s"
+    return Figure(f"{what}: against {name}", ratio, f"x {name}", target, note)
+
+
+def circuitpython(session: Session) -> Iterator[Figure]:
+    """CircuitPython from power-up to its prompt: the first time, when it formats its drive, and again."""
+    what = f"{CIRCUITPYTHON} to its prompt"
+    try:
+        board = ReplMachine(session.image(CIRCUITPYTHON), session.definition)
+        deadline = session.deadline(what)
+        for occasion in ("first start", "again"):
+            cpu_s = board.start(deadline) if occasion == "first start" else board.restart(deadline)
+            note = f"{board.machine.time_us / 1e6:.2f} s on the chip"
+            yield Figure(f"{what}: {occasion}", cpu_s, "s", Target("below", 2.0), note)
+    except (*_NO_IMAGE, BoardError) as error:
+        yield skipped(what, str(error))
+
+
+def boards(session: Session) -> Iterator[Figure]:
+    """Memory of one board's process, and eight boards at once."""
+    try:
+        image = session.image(MICROPYTHON)
+        process_bytes = measure_process(image, session.definition, session.deadline("one board"))
+        yield _memory("one board: memory of its process", process_bytes, "largest so far, at its prompt")
+        many = measure_many(image, session.definition, _EIGHT, session.deadline(f"{_EIGHT} boards"))
+        yield _memory(
+            f"{_EIGHT} boards in one process: memory of each", many.board_bytes, "what it adds to the process"
+        )
+        slowest = f"the slowest at {many.slowest_times_real_time:.2f} x real time"
+        yield Figure(
+            f"{_EIGHT} boards in one process: speed", many.instructions_per_s / 1e6, "M instr/s", None, slowest
+        )
+    except (*_NO_IMAGE, BoardError) as error:
+        yield skipped("boards at once", str(error))
+
+
+def _memory(name: str, value: int | None, note: str) -> Figure:
+    target = Target("below", 64)
+    if value is None:
+        return skipped(name, "this system has no /proc", "MiB", target)
+    return Figure(name, value / _MEBI, "MiB", target, note)
+
+
+def rows(session: Session) -> Iterator[Figure]:
+    """Host time of whole rows, from the power cycle to the result, through the very path of a bench run."""
+    with tempfile.TemporaryDirectory(prefix="portbench-benchmark-") as folder:
+        options = BenchOptions(
+            board=session.definition,
+            where="emulated",
+            runs=1,
+            messages=session.messages,
+            results_dir=Path(folder),
+            runtimes=tuple(dict.fromkeys(runtime for runtime, _ in ROWS)),
+        )
+        planned = {(run.entry.id, run.profile.name): run for run in plan(options)}
+        bench = Bench(options, session.store, session.project)
+        try:
+            view = ProgressView(len(ROWS))
+            for key, target in ROWS.items():
+                row = bench.measure(planned[key], view).row
+                name = f"{key[0]} {key[1]}: {session.messages} messages"
+                if row.status is not Status.MEASURED or row.sim is None or row.sim.host_s is None:
+                    yield skipped(name, row.reason or "", "s", target)
+                    continue
+                simulated_s = row.sim.counters["simulated_us"] / 1e6
+                note = f"{simulated_s:.2f} s on the chip, {simulated_s / row.sim.host_s:.2f} x real time"
+                yield Figure(name, row.sim.host_s, "s", target if session.messages == 1000 else None, note)
+        finally:
+            bench.close()
+
+
+PARTS: dict[str, Part] = {"loop": loop, "circuitpython": circuitpython, "boards": boards, "rows": rows}

@@ -1,0 +1,1 @@
+"""One message of a row, decoded."""

@@ -1,0 +1,123 @@
+"""The benchmark's parts on real boards, small, and its command with and without images."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import Deadline, DeadlineExceeded, board_definition
+
+pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+
+from portbench.firmware import catalogue, uf2
+from portbench.firmware.images import ImageError, ImageStore
+from portbench.runner.speed import measure
+from portbench.runner.speed.__main__ import PROJECT, main
+from portbench.runner.speed.figures import Figure, Target
+from portbench.runner.speed.loop import measure_loop
+from portbench.runner.speed.many import measure_many, memory_bytes
+from portbench.runner.speed.measure import Session
+from portbench.runner.speed.repl import ReplMachine, flash_content
+
+EVB = board_definition("W5500_EVB_PICO")
+NATIVE = Path(catalogue.__file__).parent / "native" / "portbench-native.uf2"
+
+
+@pytest.fixture
+def micropython() -> Path:
+    known = catalogue.load()
+    try:
+        path = ImageStore(known, offline=True).obtain(known.get(measure.MICROPYTHON)).path
+    except ImageError as error:
+        pytest.skip(str(error))
+    assert path is not None
+    return path
+
+
+def limit(seconds: float = 60) -> Deadline:
+    return Deadline(seconds, "benchmark")
+
+
+def test_flash_holds_the_image() -> None:
+    flash = flash_content(NATIVE, EVB)
+    assert len(flash) == EVB.flash_bytes
+    for address, data in uf2.read(NATIVE).flash_bytes().items():
+        assert flash[address - 0x1000_0000 :][: len(data)] == data
+    assert flash.count(0xFF) > EVB.flash_bytes // 2
+
+
+def test_a_board_without_a_prompt_ends_at_the_deadline() -> None:
+    with pytest.raises(DeadlineExceeded, match="still waiting for the prompt; the board printed b''"):
+        ReplMachine(NATIVE, EVB).start(limit(0.2))
+
+
+def test_the_loop_is_the_chips(micropython: Path) -> None:
+    short, long = (measure_loop(micropython, EVB, limit(), iterations=n, runs=1) for n in (1000, 3000))
+    assert short.clk_sys_hz == 125_000_000
+    per_iteration = (long.instructions - short.instructions) / 2000
+    assert 300 < per_iteration < 450  # rp2040py executes 366, see docs/timing.md
+    cycles = (long.simulated_s - short.simulated_s) * 125e6 / 2000
+    assert 1.6 * per_iteration < cycles < 4 * per_iteration
+    assert long.times_real_time * long.cpu_s == pytest.approx(long.simulated_s)
+    assert long.cpu_s <= long.host_s * 1.1
+
+
+def test_the_median_run_counts(micropython: Path) -> None:
+    speed = measure_loop(micropython, EVB, limit(), iterations=100, runs=3)
+    assert speed.iterations == 100 and speed.iterations_per_s == 100 / speed.cpu_s
+
+
+def test_two_boards_at_once(micropython: Path) -> None:
+    many = measure_many(micropython, EVB, 2, limit())
+    assert many.count == 2 and many.instructions > 2 * 100_000 * 300
+    assert many.board_bytes is None or (1 << 20) < many.board_bytes < (64 << 20)
+
+
+def test_memory_is_what_the_system_tells() -> None:
+    now = memory_bytes(os.getpid(), "VmRSS")
+    if now is None:
+        pytest.skip("no /proc here")
+    most = memory_bytes(os.getpid(), "VmHWM")
+    assert most is not None and 1 << 20 < now <= most
+    assert memory_bytes(os.getpid(), "VmNothing") is None and memory_bytes(2**22 + 1, "VmRSS") is None
+
+
+def test_rows_through_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = catalogue.load()
+    monkeypatch.setattr(measure, "ROWS", {("portbench-native", "tuned"): Target("below", 2)})
+    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), 5, PROJECT))
+    assert figure.value is not None and 0 < figure.value < 30 and "x real time" in figure.note
+    assert figure.name == "portbench-native tuned: 5 messages" and figure.target is None  # the target is for 1000
+
+
+def test_without_images_parts_are_skipped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
+    monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    report = tmp_path / "report.json"
+    parts = ["--part", "loop", "--part", "circuitpython", "--part", "boards"]
+    assert main([*parts, "--json", str(report), "--check"]) == 0
+    figures = json.loads(report.read_text())["figures"]
+    assert [figure["value"] for figure in figures] == [None] * 3
+    assert all("PORTBENCH_FIRMWARE_DIR" in figure["note"] for figure in figures)
+    assert "skipped" in capsys.readouterr().out
+
+
+def test_check_fails_for_a_missed_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    missed = Figure("speed", 1.0, "M instr/s", Target("at least", 150))
+    monkeypatch.setitem(measure.PARTS, "loop", lambda session: iter([missed]))
+    assert main(["--part", "loop"]) == 0
+    assert main(["--part", "loop", "--check"]) == 1
+
+
+def test_bad_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--board", "nothing"]) == 1
+    assert "nothing" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--messages", "0"])
+    assert "--messages: 0 has to be 1 or more" in capsys.readouterr().err

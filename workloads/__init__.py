@@ -1,0 +1,1 @@
+"""Workloads: what is measured, one folder each."""
