@@ -1,4 +1,4 @@
-"""`python -m portbench.boards.emulated.power NAME`: switch a running emulated board off and on, or into its boot loader."""
+"""`python -m portbench.boards.emulated.power NAME`: switch a running emulated board off and on, BOOTSEL held or not."""
 
 from __future__ import annotations
 

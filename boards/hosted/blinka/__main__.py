@@ -1,4 +1,4 @@
-"""`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a CircuitPython script beside a simulated W5500.
+"""`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated W5500.
 
 SETTINGS is JSON: `board` (a board definition's id), `port` (of the simulated PC's ping-pong server) and `network` (the
 engine's network settings). RECORD gets JSON once the script has ended: the server's `sessions`, the chip's `counters`.
