@@ -9,7 +9,6 @@ from typing import Any
 
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Where
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.bus import EmulatedBus
 from portbench.boards.emulated.config import board_address
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.lan_server import LanSession
@@ -17,6 +16,7 @@ from portbench.boards.errors import BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.selection import parse_selector, select
 
 _ASK_S = 5.0

@@ -22,7 +22,6 @@ from typing import Any
 import portbench
 from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Where
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.bus import EmulatedBus
 from portbench.boards.emulated.config import EmulatedConfig, board_address
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.lan_server import LanSession
@@ -32,6 +31,7 @@ from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
+from portbench.boards.usb.emulated_bus import EmulatedBus
 
 _START_S = 30.0
 _STOP_S = 5.0

@@ -35,7 +35,7 @@ def default_bus(selector: Selector) -> UsbBus:
     """This PC's USB and the emulated boards that run on it; for a URL, the port that it names."""
     if selector.kind == "url":
         return RemoteBus(selector.value)
-    from portbench.boards.emulated.bus import EmulatedBus
+    from portbench.boards.usb.emulated_bus import EmulatedBus
     from portbench.boards.usb.system_bus import SystemBus
 
     return Buses(SystemBus(), EmulatedBus())

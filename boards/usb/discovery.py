@@ -7,10 +7,10 @@ from typing import Literal
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.definition import BoardDefinition, builtin_definitions
-from portbench.boards.emulated.bus import EmulatedBus
 from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader, is_known
+from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.identify import identify
 from portbench.boards.usb.port import open_port
 from portbench.boards.usb.repl import Repl

@@ -17,10 +17,10 @@ from pathlib import Path
 from rich.console import Console
 
 from portbench.boards import BoardError, BoardUnavailable, Deadline
-from portbench.boards.emulated.bus import EmulatedBus
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.usb import UsbBoard
+from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.images import ImageStore

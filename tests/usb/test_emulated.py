@@ -17,9 +17,9 @@ import pytest
 
 from portbench.boards import Deadline, Deployment, RunOutput
 from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.emulated.bus import EmulatedBus
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb import UsbBoard, listing
+from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.link import Link
 from portbench.clients import ClientConfig, DeploymentError, build_deployment
 from portbench.firmware import catalogue
