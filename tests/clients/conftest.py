@@ -73,7 +73,7 @@ class ClientRunner:
         (self._folder / "scenario.json").write_text(json.dumps(scenario))
         (self._folder / "portbench_config.json").write_bytes(config.to_json())
         name = "code.py" if script == "circuitpython" else "main.py"
-        source = Path(sys.modules["clients"].__file__ or "").parent / f"{script}.py"
+        source = Path(sys.modules["portbench.clients"].__file__ or "").parent / f"{script}.py"
         (self._folder / name).write_bytes(source.read_bytes())
 
     def _run(self, command: list[str]) -> ClientRun:
