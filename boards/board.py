@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
+from portbench.server.records import Session
 
 Where = Literal["silicon", "emulated", "hosted"]
 
@@ -58,13 +59,13 @@ class RunOutput:
     """What one run gave.
 
     `result`: the client's result line, None where none came. `console`: what the board printed in this run.
-    `sessions`: the server's records, where the board brings its own server (the simulated LAN); empty where it used
-    the real one. `sim`: the simulator's figures (simulated and host time, counters), None on anything real.
+    `sessions`: where the board brings its own server (the simulated LAN); empty where it used the real one. `sim`: the
+    simulator's figures (simulated and host time, counters), None on anything real.
     """
 
     result: dict[str, Any] | None
     console: list[str]
-    sessions: list[Any] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
     sim: dict[str, Any] | None = None
 
 
@@ -72,7 +73,7 @@ class RunOutput:
 class OwnNetwork:
     """The network that a board brings along, as the emulated one does.
 
-    `server` and `port` are where the client finds the ping-pong server; `static` is a free address with mask, gateway
+    `server` and `port` are where the client finds the workload's server; `static` is a free address with mask, gateway
     and DNS, for a client that uses no DHCP; `turnaround_us` is the time the server takes to answer, None
     where it is the one that was asked for.
     """
@@ -116,6 +117,11 @@ class Board(ABC):
 
         A deployment without files (the family `native`, whose image holds all it needs) only says what `run` will run.
         """
+
+    def serve(self, workload: str, deadline: Deadline) -> None:
+        """Have the PC that the board brings along, if it does, do its part of `workload` from now on."""
+        if self.own_network is not None:
+            raise NotImplementedError(f"{self.name}: its network serves no workload")
 
     @abstractmethod
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:

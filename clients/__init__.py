@@ -1,6 +1,8 @@
-"""Ping-pong clients, one script per firmware family, and what has to be deployed beside each."""
+"""Clients: one folder per family with what brings a board up, and what has to be deployed with a workload's body."""
 
-from portbench.clients.deployment import AddressMode, ClientConfig, StaticAddress, build_deployment
+from portbench.clients.config import AddressMode, ClientNetwork, StaticAddress
+from portbench.clients.deployment import build_deployment
 from portbench.clients.errors import DeploymentError
+from portbench.clients.families import FAMILIES
 
-__all__ = ["AddressMode", "ClientConfig", "DeploymentError", "StaticAddress", "build_deployment"]
+__all__ = ["FAMILIES", "AddressMode", "ClientNetwork", "DeploymentError", "StaticAddress", "build_deployment"]

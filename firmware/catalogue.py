@@ -9,8 +9,9 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import field
 from enum import StrEnum
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
@@ -34,31 +35,35 @@ class Family(StrEnum):
 
 
 _STRICT = ConfigDict(extra="forbid")
+_Figure = Annotated[StrictInt | StrictFloat, Field(gt=0, allow_inf_nan=False)]
 _Text = Annotated[StrictStr, Field(min_length=1)]
 _Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.\-]*$")]
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Published:
-    """Silicon figures that somebody published for a row."""
+    """Silicon figures that somebody published for a profile and a workload."""
 
-    total_s: Annotated[tuple[Annotated[StrictFloat, Field(gt=0)], ...], Field(min_length=1)]
-    """Seconds per run, one entry per run."""
-    messages: Annotated[StrictInt, Field(gt=0)]
-    """Messages per run."""
+    workload: _Text
+    settings: dict[str, Any]
+    """Of the workload, where they are not its defaults."""
+    figures: Annotated[dict[str, Annotated[tuple[_Figure, ...], Field(min_length=1)]], Field(min_length=1)]
+    """By the workload's names for them; one entry per run."""
     source: _Text
 
 
 @dataclass(frozen=True, config=_STRICT)
-class RunSettings:
-    """One way of running an image; each becomes a row of the table."""
+class Profile:
+    """One way of running an image."""
 
     name: _Id
     spi_hz: Annotated[StrictInt, Field(gt=0)] | None = None
     """SPI clock that the client asks for; None: the driver's own default."""
     intn: StrictBool | None = None
     """Whether the client passes the INTn pin; None: the driver's own default, or not settable."""
-    published: Published | None = None
+    published: tuple[Published, ...] = ()
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Settings of workloads, by the workload's name, where this profile does not run them with their defaults."""
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -68,27 +73,30 @@ class FirmwareEntry:
     id: _Id
     family: Family
     board: _Text
-    rows: Annotated[tuple[RunSettings, ...], Field(min_length=1)]
+    profiles: Annotated[tuple[Profile, ...], Field(min_length=1)]
     version: _Text | None = None
     """As the firmware reports it. None for hosted ports: their package says."""
     file: _Text | None = None
     url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+/.+")] | None = None
     sha256: Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    bundled: _Text | None = None
-    """Path of an image of our own, relative to the catalogue's folder."""
-    provide: _Text | None = None
-    """Command that makes the bundled image."""
     package: _Text | None = None
     """Python package of a hosted port."""
     path: Path | None = None
     """Image given explicitly; set for entries that are in no catalogue."""
+
+    @property
+    def build(self) -> str:
+        """What people tell images apart by."""
+        if self.path is not None:
+            return "/".join(self.path.absolute().parts[-2:])
+        return self.file or self.package or self.id
 
 
 _REQUIRED: Final[dict[Family, frozenset[str]]] = {
     Family.MICROPYTHON: frozenset({"version", "file", "url"}),
     Family.WIZNET: frozenset({"version", "file", "url"}),
     Family.CIRCUITPYTHON: frozenset({"version", "file", "url"}),
-    Family.NATIVE: frozenset({"version", "file", "bundled", "provide"}),
+    Family.NATIVE: frozenset({"version"}),
     Family.HOSTED: frozenset({"package"}),
 }
 _OPTIONAL: Final[dict[Family, frozenset[str]]] = {
@@ -98,22 +106,22 @@ _OPTIONAL: Final[dict[Family, frozenset[str]]] = {
     Family.NATIVE: frozenset(),
     Family.HOSTED: frozenset(),
 }
-_ALWAYS: Final = frozenset({"id", "family", "board", "rows"})
+_ALWAYS: Final = frozenset({"id", "family", "board", "profiles"})
 _ENTRY: Final = TypeAdapter(FirmwareEntry)
 
-DEFAULT_ROWS: Final[dict[Family, tuple[RunSettings, ...]]] = {
-    Family.MICROPYTHON: (RunSettings("as-published", spi_hz=2_000_000, intn=False), RunSettings("tuned", intn=True)),
-    Family.WIZNET: (RunSettings("as-published", spi_hz=2_000_000), RunSettings("tuned", spi_hz=20_000_000)),
-    Family.CIRCUITPYTHON: (RunSettings("as-published"),),
-    Family.NATIVE: (RunSettings("tuned"),),
-    Family.HOSTED: (RunSettings("hosted"),),
+DEFAULT_PROFILES: Final[dict[Family, tuple[Profile, ...]]] = {
+    Family.MICROPYTHON: (Profile("as-published", spi_hz=2_000_000, intn=False), Profile("tuned", intn=True)),
+    Family.WIZNET: (Profile("as-published", spi_hz=2_000_000), Profile("tuned", spi_hz=20_000_000)),
+    Family.CIRCUITPYTHON: (Profile("as-published"),),
+    Family.NATIVE: (Profile("tuned"),),
+    Family.HOSTED: (Profile("hosted"),),
 }
-"""Rows of an image that is in no catalogue."""
+"""Of an image that is in no catalogue."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All entries, in the file's order. `path` is where they were read and what `bundled` is relative to."""
+    """All entries, in the file's order. `path` is where they were read."""
 
     path: Path
     entries: tuple[FirmwareEntry, ...]
@@ -143,7 +151,7 @@ def load(path: Path = CATALOGUE_PATH) -> Catalogue:
 
 
 def parse(text: str, path: Path) -> Catalogue:
-    """The catalogue in the TOML document `text`; `path` is its file's name for messages and `bundled`."""
+    """The catalogue in the TOML document `text`; `path` is its file's name for messages."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -174,12 +182,11 @@ def _entry(raw: dict[str, Any], where: str) -> FirmwareEntry:
         entry = _ENTRY.validate_python(raw)
     except ValidationError as error:
         raise CatalogueError(f"{where}: {_first(error)}") from error
-    names = [row.name for row in entry.rows]
+    names = [profile.name for profile in entry.profiles]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise CatalogueError(f"{where}: row {twice!r} is there twice; give each row its own name")
-    for key in ("file", "bundled"):
-        _check_file_name(getattr(entry, key), key, where)
-    if entry.family is not Family.MICROPYTHON and any(row.intn is not None for row in entry.rows):
+        raise CatalogueError(f"{where}: profile {twice!r} is there twice; give each profile its own name")
+    _check_file_name(entry.file, where)
+    if entry.family is not Family.MICROPYTHON and any(profile.intn is not None for profile in entry.profiles):
         raise CatalogueError(f"{where}: intn is set, but only family 'micropython' takes that pin; remove intn")
     return entry
 
@@ -196,13 +203,9 @@ def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
         raise CatalogueError(f"{where}: key {missing[0]!r} is missing; add it")
 
 
-def _check_file_name(name: str | None, key: str, where: str) -> None:
-    if name is None:
-        return
-    pure = PurePosixPath(name)
-    plain = re.fullmatch(r"[\w.\-/]+\.uf2", name) is not None and not pure.is_absolute() and ".." not in pure.parts
-    if not plain or (key == "file" and len(pure.parts) != 1):
-        raise CatalogueError(f"{where}: {key} is {name!r}; give a plain .uf2 file name")
+def _check_file_name(name: str | None, where: str) -> None:
+    if name is not None and re.fullmatch(r"[\w.\-]+\.uf2", name) is None:
+        raise CatalogueError(f"{where}: file is {name!r}; give a plain .uf2 file name")
 
 
 def _first(error: ValidationError) -> str:

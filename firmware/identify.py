@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_ROWS, CatalogueError, Family, FirmwareEntry
+from portbench.firmware.catalogue import DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
@@ -73,7 +73,7 @@ def identify(image: uf2.Uf2Image) -> Identity:
 def entry_for_file(
     path: Path, *, family: Family | str | None = None, board: str = "W5500_EVB_PICO", version: str | None = None
 ) -> FirmwareEntry:
-    """Wraps the image in `path` as an entry with its family's usual rows; its id is the file's name.
+    """Wraps the image in `path` as an entry with its family's usual profiles; its id is the file's name.
 
     `family` and `version` are guessed from the image where they are not given. Raises `uf2.Uf2Error` for a bad image
     and `CatalogueError` where the family cannot be guessed.
@@ -90,7 +90,7 @@ def entry_for_file(
         id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",
         family=chosen,
         board=board,
-        rows=DEFAULT_ROWS[chosen],
+        profiles=DEFAULT_PROFILES[chosen],
         version=version or identity.version or "unknown",
         file=path.name,
         path=path,

@@ -16,7 +16,7 @@ from typing import Final
 import platformdirs
 
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import CATALOGUE_PATH, Family, FirmwareEntry
+from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.download import DownloadError, Progress, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
 from portbench.firmware.network import Reachability
@@ -57,7 +57,6 @@ class Source(StrEnum):
     FOLDER = "folder"
     CACHE = "cache"
     DOWNLOAD = "download"
-    BUNDLED = "bundled"
     FILE = "file"
     PACKAGE = "package"
 
@@ -90,7 +89,6 @@ class ImageStore:
         offline: bool | None = None,
         progress: Progress | None = None,
         reachability: Reachability | None = None,
-        bundle: Path = CATALOGUE_PATH.parent,
     ) -> None:
         if folder is None and os.environ.get(FOLDER_VARIABLE):
             folder = Path(os.environ[FOLDER_VARIABLE])
@@ -103,7 +101,6 @@ class ImageStore:
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
         self._offline = offline
         self._progress = progress
-        self._bundle = bundle
         self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
 
     def obtain(self, entry: FirmwareEntry) -> Image:
@@ -116,11 +113,6 @@ class ImageStore:
             return Image(entry, package_version(entry), Source.PACKAGE)
         if entry.path is not None:
             return self._unlocked(entry, entry.path, Source.FILE)
-        if entry.bundled is not None:
-            path = self._bundle / entry.bundled
-            if not path.is_file():
-                raise ImageUnavailable(entry.id, f"{path} is not built", entry.provide or f"build {path}")
-            return self._unlocked(entry, path, Source.BUNDLED)
         if self.folder is not None and (self.folder / _file(entry)).exists():
             return self._checked(entry, self.folder / _file(entry), Source.FOLDER)
         if (self.cache / _file(entry)).exists():
@@ -128,7 +120,7 @@ class ImageStore:
         return self._download(entry)
 
     def _unlocked(self, entry: FirmwareEntry, path: Path, source: Source) -> Image:
-        """Images of our own and those given by path: they change with every build, so no hash is remembered."""
+        """Images given by path: they change with every build, so no hash is remembered."""
         data = uf2.read_bytes(path)
         uf2.parse(data, str(path))
         return Image(entry, _version(entry), source, path, hashlib.sha256(data).hexdigest())

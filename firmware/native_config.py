@@ -12,7 +12,7 @@ CONFIG_ADDRESS: Final = 0x101F_F000
 """Where the firmware looks for the block: the last 4096-byte sector of the 2 MiB flash, as an XIP address."""
 
 BLOCK_BYTES: Final = 256
-MESSAGES_MAX: Final = 50_000
+COUNT_MAX: Final = 50_000
 WAIT_MAX_MS: Final = 1_800_000
 SPI_HZ_MIN: Final = 300_000
 SPI_HZ_MAX: Final = 66_500_000
@@ -47,9 +47,10 @@ class NativeConfig:
     server: IPv4Address | None = None
     """`None`: the DHCP server, or the gateway of a static address."""
     port: int = 5000
-    messages: int = 1000
+    count: int = 1000
+    """What the workload counts."""
     repeat: int = 1
-    """Ping-pongs after one start, each on a connection of its own and with a report of its own."""
+    """Runs after one start, each on a connection of its own and with a report of its own."""
     static: StaticAddress | None = None
     """`None`: DHCP."""
     mac: bytes | None = None
@@ -105,7 +106,7 @@ def _mac(mac: bytes | None) -> bytes:
 def pack(config: NativeConfig) -> bytes:
     """The 256-byte block to program at `CONFIG_ADDRESS`; raises `NativeConfigError` for a setting out of range."""
     _check_range("port", config.port, 1, 0xFFFF)
-    _check_range("messages", config.messages, 1, MESSAGES_MAX)
+    _check_range("count", config.count, 1, COUNT_MAX)
     _check_range("repeat", config.repeat, 1, 0xFFFF)
     _check_range("spi_hz", config.spi_hz, SPI_HZ_MIN, SPI_HZ_MAX)
     _check_range("ready_timeout_ms", config.ready_timeout_ms, 1, WAIT_MAX_MS)
@@ -123,7 +124,7 @@ def pack(config: NativeConfig) -> bytes:
         _host("server", config.server) if config.server is not None else bytes(4),
         config.port,
         flags,
-        config.messages,
+        config.count,
         ip,
         mask,
         gateway,

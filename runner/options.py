@@ -1,41 +1,134 @@
-"""What a person can ask for on pytest's command line, checked before anything starts."""
+"""What a person can ask for, on portbench's command line or on pytest's: each option once, and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
-import pytest
+from pydantic import ValidationError
 
 from portbench.boards import BoardDefinition, UnknownBoard, board_definition
 from portbench.clients import AddressMode, StaticAddress
+from portbench.firmware.catalogue import Profile
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.timeouts import DEFAULT_S, Stage
+from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
 
 WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]
 Deployer = Literal["mpremote", "rshell"]
 
-DEFAULT_BOARD = "W5500_EVB_PICO"
-DEFAULT_PORT = 5000
-DEFAULT_RUNS = 3
+DEFAULT_BOARD: Final = "W5500_EVB_PICO"
+DEFAULT_PORT: Final = 5000
+DEFAULT_RUNS: Final = 3
 
 T = TypeVar("T")
 
 
+class OptionError(Exception):
+    """An option that cannot be used: one line with option, value and choices."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of the command lines. `completes`: what its values are, for a shell's completion."""
+
+    flag: str
+    help: str
+    default: str | None = None
+    repeatable: bool = False
+    is_flag: bool = False
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    completes: Literal["runtime", "workload", "board", "profile", "folder", "device"] | None = None
+
+    @property
+    def name(self) -> str:
+        """`--phy-link-delay-s` -> `phy_link_delay_s`"""
+        return self.flag[2:].replace("-", "_")
+
+
+OPTIONS: Final = (
+    Option("--workload", "what to measure (repeatable; default: ping_pong)", repeatable=True, completes="workload"),
+    Option(
+        "--runtime",
+        "only this runtime: an id of the catalogue or a .uf2 file (repeatable)",
+        repeatable=True,
+        completes="runtime",
+    ),
+    Option(
+        "--profile",
+        "only this profile, as tuned or as-published (repeatable)",
+        repeatable=True,
+        completes="profile",
+    ),
+    Option("--board", f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)", completes="board"),
+    Option(
+        "--where",
+        "auto (default: a board on USB, else an emulated one), silicon, emulated or hosted",
+        default="auto",
+        choices=("auto", "silicon", "emulated", "hosted"),
+    ),
+    Option(
+        "--device",
+        "which board: auto (default), id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT, socket://HOST:PORT,"
+        " labgrid:PLACE; repeatable: every row on each board",
+        repeatable=True,
+        completes="device",
+    ),
+    Option(
+        "--parallel",
+        "measure on this many boards at once: those of --device, else emulated ones (default 1: one after the other)",
+        default="1",
+        metavar="N",
+    ),
+    Option("--runs", f"runs of every row (default {DEFAULT_RUNS})", default=str(DEFAULT_RUNS), metavar="N"),
+    Option(
+        "--timeout-s",
+        f"longest time of a stage, repeatable; now {', '.join(f'{s}={t:g}' for s, t in DEFAULT_S.items())}",
+        repeatable=True,
+        metavar="STAGE=SECONDS",
+    ),
+    Option(
+        "--deploy",
+        "how files get to MicroPython: mpremote (default) or rshell",
+        default="mpremote",
+        choices=("mpremote", "rshell"),
+    ),
+    Option("--restore-files", "at the end, put the files that were on a real board back on it", is_flag=True),
+    Option("--server-host", "address of this PC that real boards reach (default: found; hosted rows use 127.0.0.1)"),
+    Option(
+        "--server-port",
+        f"TCP port of the workload's server, 0 for a free one (default {DEFAULT_PORT})",
+        default=str(DEFAULT_PORT),
+    ),
+    Option("--turnaround-us", "time the simulated PC takes to answer (default 200)", default="200"),
+    Option("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5"),
+    Option("--address-mode", "dhcp (default) or static", default="dhcp", choices=("dhcp", "static")),
+    Option("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static"),
+    Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
+)
+
+
 @dataclass(frozen=True)
 class BenchOptions:
-    """The checked options of one bench run. See `add_options` for what each means."""
+    """The checked options of one bench. See `OPTIONS` for what each means.
 
-    board: BoardDefinition
+    `board` None: each runtime's own. `settings`: of workloads, by the setting's name, as given. `quick`: what is not
+    given is not the workloads' defaults, but their shortest.
+    """
+
+    board: BoardDefinition | None = None
+    workloads: tuple[Workload, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    quick: bool = False
     runtimes: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
     parallel: int = 1
-    messages: int = 1000
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
@@ -48,120 +141,137 @@ class BenchOptions:
     static: StaticAddress | None = None
     results_dir: Path = RESULTS_FOLDER
 
+    @property
+    def chosen_workloads(self) -> tuple[Workload, ...]:
+        """Those asked for, else those that are measured by default."""
+        return self.workloads or tuple(each for each in workloads().values() if each.by_default)
 
-def add_options(parser: pytest.Parser) -> None:
-    """Adds portbench's options to pytest's."""
-    group = parser.getgroup("portbench", "portbench: which firmware to run, where and how")
+    def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
+        """The workload's settings: its own defaults, the profile's in the catalogue, what was asked for.
 
-    def add(name: str, help: str, **more: Any) -> None:
-        group.addoption(name, dest="portbench_" + name[2:].replace("-", "_"), help=help, **more)
-
-    add("--list-runtimes", "list the runtimes, their profiles and the boards, and stop", action="store_true")
-    add("--list-boards", "list the attached boards and what runs on them, and stop", action="store_true")
-    add("--runtime", "only this runtime: an id of the catalogue or a .uf2 file (repeatable)", action="append")
-    add("--profile", "only this profile, such as tuned or as-published (repeatable)", action="append")
-    add("--board", f"kind of board (default {DEFAULT_BOARD})", default=DEFAULT_BOARD)
-    add("--where", "auto (default: a board on USB, else an emulated one), silicon, emulated or hosted", default="auto")
-    add(
-        "--device",
-        "which board: auto (default), id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT, socket://HOST:PORT,"
-        " labgrid:PLACE; repeatable: every row on each board",
-        action="append",
-    )
-    add(
-        "--parallel",
-        "measure on this many boards at once: those of --device, else emulated ones (default 1: one after the other)",
-        default="1",
-        metavar="N",
-    )
-    add("--messages", "messages of one run (default: the board's, 1000)")
-    add("--runs", f"runs of every runtime and profile (default {DEFAULT_RUNS})", default=str(DEFAULT_RUNS))
-    add(
-        "--timeout-s",
-        f"longest time of a stage, repeatable; now {', '.join(f'{s}={t:g}' for s, t in DEFAULT_S.items())}",
-        action="append",
-        metavar="STAGE=SECONDS",
-    )
-    add("--deploy", "how files get to MicroPython: mpremote (default) or rshell", default="mpremote")
-    add("--restore-files", "at the end, put the files that were on a real board back on it", action="store_true")
-    add("--server-host", "address of this PC that real boards reach (default: found; hosted rows use 127.0.0.1)")
-    add(
-        "--server-port",
-        f"TCP port of the ping-pong server, 0 for a free one (default {DEFAULT_PORT})",
-        default=str(DEFAULT_PORT),
-    )
-    add("--turnaround-us", "time the simulated PC takes to answer (default 200)", default="200")
-    add("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5")
-    add("--address-mode", "dhcp (default) or static", default="dhcp")
-    add("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static")
-    add("--results-dir", "where rows and logs go (default: results of the project)")
+        Raises OptionError.
+        """
+        names = workload.settings_type.model_fields
+        values = workload.quick().model_dump() if self.quick else {}
+        values |= profile.settings.get(workload.name, {})
+        values |= {name: value for name, value in self.settings.items() if name in names}
+        try:
+            return workload.settings_type.model_validate(values, strict=False)
+        except ValidationError as error:
+            detail = error.errors(include_url=False)[0]
+            name = ".".join(map(str, detail["loc"]))
+            source = f"--{name.replace('_', '-')}" if name in self.settings else f"profile {profile.name!r}: {name}"
+            said = detail["msg"].removeprefix("Input should be ")
+            raise OptionError(f"{source}: {detail['input']} is not {said} ({workload.name})") from None
 
 
-def read_options(config: pytest.Config) -> BenchOptions:
-    """The options as given. Raises pytest.UsageError, one line that names option, value and choices."""
-
-    def given(name: str) -> Any:
-        return config.getoption("portbench_" + name)
-
+def workload_options() -> tuple[Option, ...]:
+    """An option for each setting of each workload; those that several have are one. Raises OptionError."""
+    told: dict[str, list[str]] = {}
     try:
-        board = board_definition(given("board"))
-    except UnknownBoard as error:
-        raise pytest.UsageError(f"--board: {error}") from None
-    static = _static(given("static_address"))
-    address_mode = cast(AddressMode, _choice("--address-mode", given("address_mode"), ("dhcp", "static")))
-    messages = given("messages")
-    devices = tuple(given("device") or ["auto"])
+        for each in workloads().values():
+            for name, info in each.settings_type.model_fields.items():
+                told.setdefault(name, []).append(f"{each.name}: {info.description} (default {info.default})")
+    except UnknownWorkload as error:
+        raise OptionError(str(error)) from None
+    taken = {option.name for option in OPTIONS}
+    if clash := next((name for name in told if name in taken), None):
+        raise OptionError(f"setting {clash!r} of a workload ({told[clash][0]}) has the name of an option; rename it")
+    return tuple(Option(f"--{name.replace('_', '-')}", "; ".join(lines)) for name, lines in told.items())
+
+
+def read_options(given: Mapping[str, Any]) -> BenchOptions:
+    """The options as given, by `Option.name`; None where one was not given. Raises OptionError."""
+    board = given.get("board")
+    devices = tuple(given.get("device") or ["auto"])
     twice = next((each for each in devices if devices.count(each) > 1), None)
     if twice is not None:
-        raise pytest.UsageError(f"--device: {twice!r} is given twice; name each board once")
-    return BenchOptions(
-        board=board,
-        runtimes=tuple(given("runtime") or ()),
-        profiles=tuple(given("profile") or ()),
-        where=cast(WhereChoice, _choice("--where", given("where"), ("auto", "silicon", "emulated", "hosted"))),
+        raise OptionError(f"--device: {twice!r} is given twice; name each board once")
+    chosen = _workloads(given.get("workload") or ())
+    settings = {option.name: given[option.name] for option in workload_options() if given.get(option.name) is not None}
+    options = BenchOptions(
+        board=None if board is None else _board(board),
+        workloads=chosen,
+        settings=settings,
+        runtimes=tuple(given.get("runtime") or ()),
+        profiles=tuple(given.get("profile") or ()),
+        where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
-        parallel=_number("--parallel", given("parallel"), int, 1, 64),
-        messages=board.messages if messages is None else _number("--messages", messages, int, 1, 1_000_000),
-        runs=_number("--runs", given("runs"), int, 1, 1000),
-        timeouts_s=DEFAULT_S | _timeouts(given("timeout_s") or []),
-        deployer=cast(Deployer, _choice("--deploy", given("deploy"), ("mpremote", "rshell"))),
-        restore_files=given("restore_files"),
-        server_host=given("server_host"),
-        server_port=_number("--server-port", given("server_port"), int, 0, 65535),
-        turnaround_us=_number("--turnaround-us", given("turnaround_us"), int, 0, 1_000_000),
-        phy_link_delay_s=_number("--phy-link-delay-s", given("phy_link_delay_s"), float, 0, 60),
-        address_mode=address_mode,
-        static=static,
-        results_dir=Path(given("results_dir") or RESULTS_FOLDER),
+        parallel=_number(given, "parallel", int, 1, 64),
+        runs=_number(given, "runs", int, 1, 1000),
+        timeouts_s=DEFAULT_S | _timeouts(given.get("timeout_s") or []),
+        deployer=cast(Deployer, _choice(given, "deploy")),
+        restore_files=bool(given.get("restore_files")),
+        server_host=given.get("server_host"),
+        server_port=_number(given, "server_port", int, 0, 65535),
+        turnaround_us=_number(given, "turnaround_us", int, 0, 1_000_000),
+        phy_link_delay_s=_number(given, "phy_link_delay_s", float, 0, 60),
+        address_mode=cast(AddressMode, _choice(given, "address_mode")),
+        static=_static(given.get("static_address")),
+        results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
+    known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}
+    if idle := next((name for name in settings if name not in known), None):
+        names = ", ".join(each.name for each in options.chosen_workloads)
+        raise OptionError(f"--{idle.replace('_', '-')}: is no setting of {names}; choose another --workload")
+    return options
 
 
-def _choice(option: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise pytest.UsageError(f"{option}: {value!r} is none of {', '.join(choices)}")
-    return value
+_BY_NAME: Final = {option.name: option for option in OPTIONS}
 
 
-def _number(option: str, text: str, kind: Callable[[str], T], low: float, high: float) -> T:
+def _value(given: Mapping[str, Any], name: str) -> Any:
+    value = given.get(name)
+    return _BY_NAME[name].default if value is None else value
+
+
+def _board(name: str) -> BoardDefinition:
+    try:
+        return board_definition(name)
+    except UnknownBoard as error:
+        raise OptionError(f"--board: {error}") from None
+
+
+def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
+    try:
+        known = workloads()
+    except UnknownWorkload as error:
+        raise OptionError(str(error)) from None
+    for name in names:
+        if name not in known:
+            raise OptionError(f"--workload: {name!r} is none of {', '.join(known)}")
+    return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def _choice(given: Mapping[str, Any], name: str) -> str:
+    option, value = _BY_NAME[name], _value(given, name)
+    if value not in option.choices:
+        raise OptionError(f"{option.flag}: {value!r} is none of {', '.join(option.choices)}")
+    return cast(str, value)
+
+
+def _number(given: Mapping[str, Any], name: str, kind: Callable[[str], T], low: float, high: float) -> T:
+    return _checked(_BY_NAME[name].flag, str(_value(given, name)), kind, low, high)
+
+
+def _checked(option: str, text: str, kind: Callable[[str], T], low: float, high: float) -> T:
     what = f"a {'whole ' if kind is int else ''}number from {low:g} to {high:,.0f}".replace(",", " ")
     try:
         value = kind(text)
     except ValueError:
-        raise pytest.UsageError(f"{option}: {text!r} is not {what}") from None
+        raise OptionError(f"{option}: {text!r} is not {what}") from None
     if not low <= cast(float, value) <= high:
-        raise pytest.UsageError(f"{option}: {text} is not {what}")
+        raise OptionError(f"{option}: {text} is not {what}")
     return value
 
 
-def _timeouts(given: list[str]) -> dict[Stage, float]:
+def _timeouts(given: list[str] | tuple[str, ...]) -> dict[Stage, float]:
     timeouts: dict[Stage, float] = {}
     for text in given:
         name, equals, seconds = text.partition("=")
         if not equals or name not in DEFAULT_S:
-            raise pytest.UsageError(
-                f"--timeout-s: {text!r} is not STAGE=SECONDS with a stage of {', '.join(DEFAULT_S)}"
-            )
-        timeouts[Stage(name)] = _number(f"--timeout-s {name}", seconds, float, 0.001, 86400)
+            raise OptionError(f"--timeout-s: {text!r} is not STAGE=SECONDS with a stage of {', '.join(DEFAULT_S)}")
+        timeouts[Stage(name)] = _checked(f"--timeout-s {name}", seconds, float, 0.001, 86400)
     return timeouts
 
 
@@ -171,5 +281,5 @@ def _static(text: str | None) -> StaticAddress | None:
     try:
         ip, mask, gateway, dns = (IPv4Address(part) for part in text.split(","))
     except ValueError:
-        raise pytest.UsageError(f"--static-address: {text!r} is not IP,MASK,GATEWAY,DNS") from None
+        raise OptionError(f"--static-address: {text!r} is not IP,MASK,GATEWAY,DNS") from None
     return StaticAddress(ip, mask, gateway, dns)

@@ -1,57 +1,81 @@
-"""Which rows a bench run will measure: board x runtime x profile x run, in the catalogue's order."""
+"""Which rows a bench will measure: board x runtime x profile x workload x run, in the catalogue's order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pytest
-
-from portbench.boards import UnknownBoard, board_definition
+from portbench.boards import BoardDefinition, UnknownBoard, board_definition
+from portbench.clients import FAMILIES
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, RunSettings
+from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import entry_for_file
 from portbench.firmware.uf2 import Uf2Error
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
+from portbench.workloads import Readiness, Workload, WorkloadSettings
+
+_BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
 
 
 @dataclass(frozen=True)
-class PlannedRun:
-    """One row to come: `number` counts the runs of a runtime and profile from 1 to `of`.
+class PlannedRow:
+    """One row to come: `number` counts the runs of a runtime, profile and workload from 1 to `of`.
 
     `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows.
     """
 
     entry: FirmwareEntry
-    profile: RunSettings
-    number: int
-    of: int
+    profile: Profile
+    workload: Workload
+    settings: WorkloadSettings
+    board: BoardDefinition
+    number: int = 1
+    of: int = 1
     device: str = "auto"
     is_one_of_several: bool = False
 
     @property
     def id(self) -> str:
-        """As in pytest's test ids: `micropython-1.26.0-tuned`, with `-2` for the second of several runs."""
-        name = self.entry.id if self.profile.name == "hosted" else f"{self.entry.id}-{self.profile.name}"
+        """As in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
+        name = f"{self._runtime('-')}-{self.workload.name}"
         if self.is_one_of_several:
             name += f"-on-{self.device}"
         return name if self.of == 1 else f"{name}-{self.number}"
 
     @property
     def label(self) -> str:
-        """For people: runtime, profile, and which run of how many."""
+        """For people: runtime, profile, workload, and which run of how many."""
         of = f" {self.number}/{self.of}" if self.of > 1 else ""
         on = f" on {self.device}" if self.is_one_of_several else ""
-        return f"{self.entry.id} {self.profile.name}{of}{on}"
+        return f"{self._runtime(' ')} {self.workload.name}{of}{on}"
+
+    @property
+    def client_family(self) -> str:
+        """The family of the client: hosted ports differ in theirs."""
+        return client_family(self.entry)
+
+    def _runtime(self, between: str) -> str:
+        named = self.profile.name != "hosted"
+        return f"{self.entry.id}{between}{self.profile.name}" if named else self.entry.id
+
+
+def client_family(entry: FirmwareEntry) -> str:
+    """As in `clients.FAMILIES`, or `native`."""
+    if entry.family is Family.HOSTED and entry.package == _BLINKA_PACKAGE:
+        return "blinka"
+    return str(entry.family)
 
 
 def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntry]:
-    """The entries that `--runtime`, `--board` and `--where` leave. Raises pytest.UsageError."""
+    """The entries that `--runtime`, `--board` and `--where` leave. Raises OptionError."""
     if options.runtimes:
-        entries = [_entry(runtime, options, known) for runtime in options.runtimes]
+        entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
     else:
-        entries = [entry for entry in known if entry.family is Family.HOSTED or _is_for(entry, options)]
+        wanted = options.board or board_definition(DEFAULT_BOARD)
+        entries = [entry for entry in known if entry.family is Family.HOSTED or _board_of(entry) == wanted]
     if options.where == "hosted":
         entries = [entry for entry in entries if entry.family is Family.HOSTED]
     elif options.where != "auto":
@@ -59,22 +83,44 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
     return entries
 
 
-def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedRun]:
-    """All rows to measure. Raises pytest.UsageError where nothing is left to measure."""
-    entries = chosen_entries(options, catalogue.load() if known is None else known)
-    profiles = sorted({row.name for entry in entries for row in entry.rows})
+def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedRow]:
+    """All rows to measure. Raises OptionError where nothing is left to measure."""
+    try:
+        entries = chosen_entries(options, catalogue.load() if known is None else known)
+    except CatalogueError as error:
+        raise OptionError(str(error)) from None
+    profiles = sorted({profile.name for entry in entries for profile in entry.profiles})
     for wanted in options.profiles:
         if wanted not in profiles:
-            raise pytest.UsageError(f"--profile: {wanted!r} is none of {', '.join(profiles)}")
+            raise OptionError(f"--profile: {wanted!r} is none of {', '.join(profiles)}")
     rows = list(_rows(entries, options))
     if not rows:
-        raise pytest.UsageError(
-            f"no runtime is left to measure with --where {options.where} on {options.board.id}; see --list-runtimes"
+        names = ", ".join(workload.name for workload in options.chosen_workloads)
+        board = options.board.id if options.board else "any board"
+        raise OptionError(
+            f"no runtime is left to measure {names} with --where {options.where} on {board}; see: portbench list"
         )
     return rows
 
 
-def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions) -> Iterable[PlannedRun]:
+def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
+    """What keeps `entry` from running `workload` on `board`, as one clause; None where nothing does."""
+    family = client_family(entry)
+    if family == "native":
+        if workload.body("native") is None:
+            return f"{workload.name} has no native client"
+    elif not FAMILIES[family].runs(workload):
+        return f"{workload.name} has nothing for {family} to run"
+    if (
+        workload.readiness is not Readiness.BOOTED
+        and entry.family is not Family.HOSTED
+        and getattr(board, "network", True) is None
+    ):
+        return f"{workload.name} needs a network, and {board.id} has none"
+    return None
+
+
+def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions) -> Iterator[PlannedRow]:
     """Board by board, as changing boards costs a flash; hosted ports have this PC only."""
     several = len(options.devices) > 1
     entries = list(entries)
@@ -87,28 +133,73 @@ def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions) -> Iterable[P
             yield from _rows_of(entry, options, "auto", False)
 
 
-def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of_several: bool) -> Iterable[PlannedRun]:
-    for profile in entry.rows:
-        if not options.profiles or profile.name in options.profiles:
+def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of_several: bool) -> Iterator[PlannedRow]:
+    board = _board_of(entry) or options.board or board_definition(DEFAULT_BOARD)
+    for workload in options.chosen_workloads:
+        if reason := why_not(entry, board, workload):
+            if options.runtimes and options.workloads:  # asked for by name, both of them
+                raise OptionError(f"--runtime {entry.id}: {reason}")
+            continue
+        image = entry
+        if entry.family is Family.NATIVE and entry.path is None:
+            image = replace(entry, path=workload.body("native"))
+        for profile in entry.profiles:
+            if options.profiles and profile.name not in options.profiles:
+                continue
+            settings = options.settings_for(workload, profile)
+            _check_native(entry, workload, settings)
             for number in range(1, options.runs + 1):
-                yield PlannedRun(entry, profile, number, options.runs, device, is_one_of_several)
+                yield PlannedRow(
+                    image, profile, workload, settings, board, number, options.runs, device, is_one_of_several
+                )
+
+
+def _check_native(entry: FirmwareEntry, workload: Workload, settings: WorkloadSettings) -> None:
+    if entry.family is Family.NATIVE:
+        try:
+            workload.native_count(settings)
+        except ValueError as error:
+            raise OptionError(f"{entry.id}: {error}") from None
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
     if runtime.lower().endswith(".uf2"):
         try:
-            return entry_for_file(Path(runtime), board=options.board.id)
+            return entry_for_file(Path(runtime), board=options.board.id if options.board else DEFAULT_BOARD)
         except (CatalogueError, Uf2Error) as error:
-            raise pytest.UsageError(f"--runtime: {error}") from None
+            raise OptionError(f"--runtime: {error}") from None
     try:
-        return known.get(runtime)
+        entry = known.get(runtime)
     except CatalogueError:
         ids = ", ".join(entry.id for entry in known)
-        raise pytest.UsageError(f"--runtime: {runtime!r} is no .uf2 file and none of {ids}") from None
+        raise OptionError(f"--runtime: {runtime!r} is no .uf2 file and none of {ids}") from None
+    if options.board is not None and entry.family is not Family.HOSTED and _board_of(entry) != options.board:
+        raise OptionError(f"--runtime {entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
+    return entry
 
 
-def _is_for(entry: FirmwareEntry, options: BenchOptions) -> bool:
+def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:
+    """Files of one name are told apart by the names of their folders. Raises OptionError for one given twice."""
+    counts = Counter(entry.id for entry in entries)
+    apart = [
+        replace(entry, id=f"{_id_of(entry.path.absolute().parent.name)}-{entry.id}")
+        if counts[entry.id] > 1 and entry.path is not None
+        else entry
+        for entry in entries
+    ]
+    again = Counter(entry.id for entry in apart)
+    if twice := next((entry for entry in apart if again[entry.id] > 1), None):
+        name = twice.path or twice.id
+        raise OptionError(f"--runtime: {name} is given twice, or another file has its name; rename one")
+    return apart
+
+
+def _id_of(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "folder"
+
+
+def _board_of(entry: FirmwareEntry) -> BoardDefinition | None:
     try:
-        return board_definition(entry.board) == options.board
+        return board_definition(entry.board)
     except UnknownBoard:
-        return False
+        return None

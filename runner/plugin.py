@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from portbench.boards import BoardError, builtin_definitions
+from portbench.boards import BoardError
 from portbench.firmware import catalogue
+from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError, ImageStore
 from portbench.results.model import Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
 from portbench.runner.bench import Bench, describe, new_run_file
-from portbench.runner.options import add_options, read_options
+from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError, read_options, workload_options
 from portbench.runner.parallel.collector import (
     ROW_PROPERTY,
     Collector,
@@ -30,19 +31,45 @@ from portbench.runner.parallel.collector import (
     report_fault,
     worker_parts,
 )
-from portbench.runner.plan import PlannedRun, chosen_entries, plan
+from portbench.runner.plan import PlannedRow, chosen_entries, plan
 from portbench.runner.progress import ProgressView
+from portbench.workloads import UnknownWorkload, workloads
 
 # Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
 PROJECT = Path(__file__).resolve().parents[1]
-BENCH = PROJECT / "tests" / "bench"
+ROWS = Path(__file__).with_name("rows") / "test_rows.py"
+"""One test per row."""
 
-_FIXTURE = "planned_run"
+_FIXTURE = "planned_row"
+_PREFIX = "portbench_"
 _FILE_COLUMNS = 160  # of the table where no terminal sets them
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    add_options(parser)
+    group = parser.getgroup("portbench", "portbench: which firmware to run, where and how")
+    for option in (*OPTIONS, *_workload_options()):
+        more: dict[str, Any] = {"default": None, "action": "append" if option.repeatable else "store"}
+        if option.is_flag:
+            more["action"] = "store_true"
+        elif option.metavar is not None:
+            more["metavar"] = option.metavar
+        group.addoption(option.flag, dest=_PREFIX + option.name, help=option.help, **more)
+
+
+def _workload_options() -> tuple[Option, ...]:
+    try:
+        return workload_options()
+    except OptionError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _options(config: pytest.Config) -> BenchOptions:
+    """The options as given. Raises pytest.UsageError."""
+    known = (option.name for option in (*OPTIONS, *_workload_options()))
+    try:
+        return read_options({name: config.getoption(_PREFIX + name) for name in known})
+    except OptionError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,30 +78,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    if config.getoption("portbench_list_boards"):
-        return _list_boards()
-    if not config.getoption("portbench_list_runtimes"):
-        options = read_options(config)
-        if options.parallel > 1 and not is_worker(config):
-            ask_for_workers(config, options)
-        return None
-    for entry in catalogue.load():
-        profiles = ", ".join(row.name for row in entry.rows)
-        print(f"{entry.id:<22} {entry.family:<14} {entry.board:<16} {profiles}")
-    print(f"boards: {', '.join(builtin_definitions())}")
-    return 0
-
-
-def _list_boards() -> int:
-    from portbench.boards.usb import listing  # only here: a bench without a real board needs none of it
-
-    boards = listing()
-    for board in boards:
-        print(board.line())
-    if not boards:
-        print("no board is attached")
-    return 0
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    if not _is_asked_for(config):
+        return
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = [str(ROWS)]  # nothing but rows, whatever lies in the folder
+    options = _options(config)
+    if options.parallel > 1 and not is_worker(config):
+        ask_for_workers(config, options)
 
 
 class BenchPlugin:
@@ -82,30 +93,30 @@ class BenchPlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._rows = plan(read_options(config)) if self._is_asked_for() else []
+        self._rows = self._planned() if _is_asked_for(config) else []
         self._bench: Bench | None = None
         self._collector: Collector | None = None
         self._writer: RunWriter | None = None
         self._view: ProgressView | None = None
         self._fault = ""
 
+    def _planned(self) -> list[PlannedRow]:
+        try:
+            return plan(_options(self._config))
+        except OptionError as error:
+            raise pytest.UsageError(str(error)) from None
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if _FIXTURE in metafunc.fixturenames:
-            metafunc.parametrize(_FIXTURE, self._rows, ids=[run.id for run in self._rows])
+            metafunc.parametrize(_FIXTURE, self._rows, ids=[row.id for row in self._rows])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """The bench is a run of its own: unit tests beside it would disturb what it measures."""
         bench = [item for item in items if item.get_closest_marker("bench")]
-        wanted = bench if self._is_asked_for() else [item for item in items if item not in bench]
-        if not wanted or len(wanted) == len(items):
-            left_out: list[pytest.Item] = []
-        else:
-            left_out = [item for item in items if item not in wanted]
-        if left_out:
-            self._config.hook.pytest_deselected(items=left_out)
-            items[:] = wanted
-        if bench and self._is_asked_for() and not self._config.option.collectonly:
+        if bench and len(bench) < len(items):  # unit tests beside it would disturb what it measures
+            self._config.hook.pytest_deselected(items=[item for item in items if item not in bench])
+            items[:] = bench
+        if bench and not self._config.option.collectonly:
             self._start(len(items))
             for item in items:
                 if self._config.pluginmanager.hasplugin("timeout"):
@@ -122,7 +133,7 @@ class BenchPlugin:
         if not self._rows:
             return
         if self._collector is None:
-            options = read_options(self._config)
+            options = _options(self._config)
             try:
                 self._writer = new_run_file(options, PROJECT)
             except StorageError as error:
@@ -133,7 +144,7 @@ class BenchPlugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object | None:
-        return board_scheduler(config, log, self._rows, read_options(config)) if self._rows else None
+        return board_scheduler(config, log, self._rows, _options(config)) if self._rows else None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
@@ -197,7 +208,7 @@ class BenchPlugin:
         console.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
 
     def _start(self, rows: int) -> None:
-        options = read_options(self._config)
+        options = _options(self._config)
         try:
             store = ImageStore(chosen_entries(options, catalogue.load()))
             if is_worker(self._config):
@@ -218,16 +229,29 @@ class BenchPlugin:
             reporter.showfspath = False  # the view writes the lines,
             reporter.reportchars = "fE"  # and the table lists what was skipped
 
-    def _is_asked_for(self) -> bool:
-        """By `-k runtime`, by `--runtime`, or by naming the bench's folder, file or marker."""
-        option = self._config.option
-        named = self._config.args if self._config.args_source is pytest.Config.ArgsSource.ARGS else []
-        return bool(
-            re.search(r"\bruntime\b", option.keyword or "")
-            or self._config.getoption("portbench_runtime")
-            or re.search(r"\bbench\b", option.markexpr or "")
-            or any(_is_bench(argument, self._config) for argument in named)
-        )
+
+def _is_asked_for(config: pytest.Config) -> bool:
+    """By `-k` with `runtime`, a runtime or a workload, by an option that chooses these, or by naming the rows' file."""
+    option = config.option
+    if config.args_source is pytest.Config.ArgsSource.ARGS and not is_worker(config):
+        return all(_is_rows(argument, config) for argument in config.args)
+    return bool(
+        any(map(_names_rows, re.findall(r"[\w.\-]+", option.keyword or "")))
+        or config.getoption(_PREFIX + "runtime")
+        or config.getoption(_PREFIX + "workload")
+        or re.search(r"\bbench\b", option.markexpr or "")
+        or is_worker(config)
+    )
+
+
+def _names_rows(word: str) -> bool:
+    """Whether a word of `-k` is about rows: `runtime`, or the beginning of a row's id."""
+    if word == "runtime":
+        return True
+    try:
+        return word in workloads() or any(word.startswith(entry.id) for entry in catalogue.load())
+    except (CatalogueError, UnknownWorkload):
+        return False
 
 
 class MeasureRow:
@@ -241,7 +265,7 @@ class MeasureRow:
         self._view = view
         self._capture = config.pluginmanager.getplugin("capturemanager")
 
-    def __call__(self, run: PlannedRun) -> None:
+    def __call__(self, run: PlannedRow) -> None:
         """Measures `run`; the test fails or is skipped as the row is."""
         with self._shown():
             outcome = self._bench.measure(run, self._view)
@@ -265,10 +289,10 @@ class MeasureRow:
             yield
 
 
-def _is_bench(argument: str, config: pytest.Config) -> bool:
-    """Whether a path argument names the bench's folder or a file in it."""
+def _is_rows(argument: str, config: pytest.Config) -> bool:
+    """Whether a path argument names the rows' file or its folder."""
     path = (config.invocation_params.dir / argument.split("::")[0]).resolve()
-    return path == BENCH or BENCH in path.parents
+    return path in (ROWS.resolve(), ROWS.resolve().parent)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

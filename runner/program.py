@@ -7,75 +7,81 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from portbench.boards import Board, Deployment
-from portbench.clients import ClientConfig, StaticAddress, build_deployment
+from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import identify
 from portbench.firmware.images import Image
 from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow
 from portbench.runner.stages import Program
 from portbench.runner.timeouts import Stage
 
 
 @dataclass(frozen=True)
 class Peer:
-    """The ping-pong server as the board sees it."""
+    """The workload's server as the board sees it."""
 
     address: IPv4Address
     port: int
 
 
 def build_program(
-    run: PlannedRun, image: Image, board: Board, peer: Peer, options: BenchOptions, scratch: Path
+    row: PlannedRow, image: Image, board: Board, peer: Peer | None, options: BenchOptions, scratch: Path
 ) -> Program:
-    """The program of `run`; an image with a configuration of its own is written to `scratch`.
+    """The program of `row`; an image with a configuration of its own is written to `scratch`.
 
-    Raises DeploymentError, NativeConfigError or RunFailed.
+    `peer` None: the workload needs no network. Raises DeploymentError, NativeConfigError or RunFailed.
     """
-    static = _static(board, options)
-    if run.entry.family is Family.NATIVE:
-        return _native(run, image, peer, static, options, scratch)
-    config = ClientConfig(
-        server=peer.address,
-        port=peer.port,
-        messages=options.messages,
-        address_mode=options.address_mode,
-        static=static,
-        spi_hz=run.profile.spi_hz,
-        intn=run.profile.intn is not False,
-        ready_timeout_s=options.timeouts_s[Stage.READY],
+    if row.entry.family is Family.NATIVE:
+        if peer is None:
+            raise RunFailed(f"{row.workload.name}: the native client has nobody to report to")
+        return _native(row, image, peer, _static(board, options), options, scratch)
+    network = None if peer is None else _network(row, peer, _static(board, options), options)
+    deployment = build_deployment(
+        row.client_family, image.version, row.workload, row.settings, network, options.timeouts_s[Stage.DEPLOY]
     )
-    deployment = build_deployment(_client(run), image.version, config, options.timeouts_s[Stage.DEPLOY])
     if image.path is None:
         return Program(None, None, None, deployment, has_console=True)
     return Program(image.path, image.sha256, identify(uf2.read(image.path)), deployment, has_console=True)
 
 
-def _client(run: PlannedRun) -> str:
-    """The family of the client: hosted ports differ in theirs."""
-    if run.entry.family is Family.HOSTED and run.entry.package == "adafruit-circuitpython-wiznet5k":
-        return "blinka"
-    return str(run.entry.family)
+def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options: BenchOptions) -> ClientNetwork:
+    try:
+        return ClientNetwork(
+            server=peer.address,
+            port=peer.port,
+            address_mode=options.address_mode,
+            static=static,
+            spi_hz=row.profile.spi_hz,
+            intn=row.profile.intn is not False,
+            ready_timeout_s=options.timeouts_s[Stage.READY],
+        )
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        name = ".".join(map(str, detail["loc"]))
+        raise RunFailed(f"client: {name} is {detail['input']!r}: {detail['msg']}") from None
 
 
 def _native(
-    run: PlannedRun, image: Image, peer: Peer, static: StaticAddress | None, options: BenchOptions, scratch: Path
+    row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: BenchOptions, scratch: Path
 ) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
     if image.path is None:
-        raise RunFailed(f"{run.entry.id}: has no image file")
+        raise RunFailed(f"{row.entry.id}: has no image file")
     defaults = native_config.NativeConfig()
     block = native_config.pack(
         native_config.NativeConfig(
             server=peer.address,
             port=peer.port,
-            messages=options.messages,
+            count=row.workload.native_count(row.settings),
             static=native_config.StaticAddress(static.ip, static.mask, static.gateway) if static else None,
-            intn=run.profile.intn is not False,
-            spi_hz=run.profile.spi_hz or defaults.spi_hz,
+            intn=row.profile.intn is not False,
+            spi_hz=row.profile.spi_hz or defaults.spi_hz,
             ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),
         )
     )

@@ -1,35 +1,35 @@
-"""The real ping-pong servers of a bench run: one for each address that boards reach this PC at."""
+"""The real servers of a bench: one for each workload and address that boards reach this PC at."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
-from contextlib import ExitStack
 from ipaddress import IPv4Address
 from typing import Protocol
 
 from portbench.boards import Board, Deadline, DeadlineExceeded, Where
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
-from portbench.server.records import SessionRecord, Turnaround
-from portbench.server.tcp import PingPongServer, ServerError
+from portbench.server.records import Session, Turnaround
+from portbench.server.tcp import ServerError, WorkloadServer
+from portbench.workloads import Readiness, Workload
 
-_IDLE_TIMEOUT_S = 60.0  # the slowest published message took 0.26 s
+_IDLE_TIMEOUT_S = 60.0  # the slowest published exchange took 0.26 s
 _SESSION_END_S = 2.0  # between the client's result line and its connection's end
 _LOOK_S = 0.01
-_OWN_MESSAGES = 500
+_OWN_EXCHANGES = 500
 
 
 class SessionSource(Protocol):
-    """A `PingPongServer`, here or in another process."""
+    """A `WorkloadServer`, here or in another process."""
 
     host: str
     port: int
 
     @property
     def accepted(self) -> int: ...
-    def sessions(self) -> list[SessionRecord]: ...
-    def wait_report(self, timeout_s: float, *, after: int = -1) -> SessionRecord: ...
+    def sessions(self) -> list[Session]: ...
+    def wait_report(self, timeout_s: float, *, after: int = -1) -> Session: ...
 
 
 class Servers:
@@ -37,42 +37,53 @@ class Servers:
 
     def __init__(self, options: BenchOptions) -> None:
         self._options = options
-        self._stack = ExitStack()
-        self._servers: dict[str, PingPongServer] = {}
+        self._servers: dict[tuple[str, str], WorkloadServer] = {}
         self.own_turnaround: dict[str, Turnaround] = {}
-        """What each server and this PC add to a message, over the loopback, by address."""
+        """What each server and this PC add to an exchange, over the loopback, by address."""
 
-    def peer_for(self, board: Board) -> tuple[Peer, SessionSource | None]:
-        """Where `board` finds its server; None as server where the board brings its own. Raises ServerError."""
+    def peer_for(self, board: Board, workload: Workload) -> tuple[Peer | None, SessionSource | None]:
+        """Where `board` finds its server, None where the workload needs none; None as server where the board brings
+        its own. Raises ServerError."""
+        if workload.readiness is Readiness.BOOTED:
+            return None, None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None
-        server = self.at(self._host(board.where))
+        server = self.at(self._host(board.where), workload)
         return Peer(IPv4Address(server.host), server.port), server
 
     def close(self) -> None:
-        self._servers.clear()
-        self._stack.close()
+        while self._servers:
+            self._servers.popitem()[1].__exit__(None, None, None)
 
     def _host(self, where: Where) -> str:
         if where != "silicon":
             return "127.0.0.1"
         return self._options.server_host or address_of_this_pc()
 
-    def at(self, host: str) -> SessionSource:
-        """The server that listens on `host`, started when it is first asked for. Raises ServerError."""
-        if host not in self._servers:
-            server = PingPongServer(host, self._options.server_port, idle_timeout_s=_IDLE_TIMEOUT_S)
-            self._stack.enter_context(server)
-            self._servers[host] = server
-            self.own_turnaround[host] = server.measure_own_turnaround(_OWN_MESSAGES)
-            server.wait_sessions(1, _SESSION_END_S)
-        return self._servers[host]
+    def at(self, host: str, workload: Workload) -> SessionSource:
+        """The server of `workload` that listens on `host`, started when it is first asked for. Raises ServerError."""
+        key = (host, workload.name)
+        if key not in self._servers:
+            server = WorkloadServer(workload, host, self._port(host), idle_timeout_s=_IDLE_TIMEOUT_S)
+            self._servers[key] = server.__enter__()
+            if any(True for _ in workload.ideal_client(1)):
+                self.own_turnaround[host] = server.measure_own_turnaround(_OWN_EXCHANGES)
+                server.wait_sessions(1, _SESSION_END_S)
+        return self._servers[key]
+
+    def _port(self, host: str) -> int:
+        """The port that was asked for: rows come one after the other, so another workload's server can go; of boards
+        that are measured at once the first has it."""
+        others = [key for key in self._servers if key[0] == host]
+        if others and self._options.parallel > 1:
+            return 0
+        for key in others:
+            self._servers.pop(key).__exit__(None, None, None)
+        return self._options.server_port
 
 
-def session_since(
-    server: SessionSource, number: int, messages: int, address: str | None = None
-) -> SessionRecord | None:
-    """The good session of `messages` messages among those numbered `number` or more, once it has ended.
+def session_since(server: SessionSource, number: int, address: str | None = None) -> Session | None:
+    """The good session with the most exchanges among those numbered `number` or more, once one has ended.
 
     `address`: only of this client, where several boards use the server.
 
@@ -81,15 +92,15 @@ def session_since(
     """
     limit = Deadline(_SESSION_END_S, "server")
     with contextlib.suppress(DeadlineExceeded):
-        return limit.poll(lambda: _find(server, number, messages, address), _LOOK_S, "the session's end")
+        return limit.poll(lambda: _find(server, number, address), _LOOK_S, "the session's end")
     return None
 
 
-def _find(server: SessionSource, number: int, messages: int, address: str | None) -> SessionRecord | None:
-    ended = (record for record in server.sessions() if record.number >= number)
+def _find(server: SessionSource, number: int, address: str | None) -> Session | None:
+    good = (each for each in server.sessions() if each.number >= number and each.ok)
     if address is not None:
-        ended = (record for record in ended if record.peer.rpartition(":")[0] == address)
-    return next((record for record in ended if record.ok and record.messages == messages), None)
+        good = (each for each in good if each.peer.rpartition(":")[0] == address)
+    return max(good, key=lambda each: each.exchanges, default=None)
 
 
 def address_of_this_pc() -> str:

@@ -71,8 +71,12 @@ class PreparedBoard:
             board.deploy(program.deployment, clock.stage(Stage.DEPLOY))
             self._deployed = program.deployment
 
-    def run(self, clock: StageClock, progress: Progress | None) -> RunOutput:
-        return self.board.run(clock.stage(Stage.RUN), progress)
+    def run(self, workload: str | None, clock: StageClock, progress: Progress | None) -> RunOutput:
+        """`workload`: what the PC that the board brings along takes part in; None: it has no part."""
+        deadline = clock.stage(Stage.RUN)
+        if workload is not None:
+            self.board.serve(workload, deadline)
+        return self.board.run(deadline, progress)
 
 
 def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:

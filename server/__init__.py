@@ -1,1 +1,1 @@
-"""The PC side of the ping-pong: the protocol without I/O and the TCP server."""
+"""The PC's side of a workload: its conversations driven over real sockets, and over the simulated LAN."""

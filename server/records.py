@@ -1,17 +1,15 @@
-"""What the server keeps of each client."""
+"""What the PC keeps of each client, whether its sockets are real or simulated."""
 
 from __future__ import annotations
 
-import datetime
 import statistics
-from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Turnaround:
-    """Time from a message's arrival in this process to its answer's handover to the operating system."""
+    """Time from the arrival of what completes an exchange in this process to its answer's handover to the system."""
 
     n: int
     median_us: float
@@ -28,40 +26,47 @@ class Turnaround:
 
 
 @dataclass(frozen=True)
-class SessionRecord:
-    """One client, from its connection to its end."""
+class Session:
+    """One client, from its connection to its end.
+
+    Times are microseconds: since the server's start for a real one, since the power cycle for a simulated one.
+    """
 
     number: int
     """Counts connections from 0 in the order in which they came."""
     peer: str
     """`address:port` of the client."""
-    started_utc: datetime.datetime
-    duration_s: float
-    messages: int
-    """Messages whose value was right and that were answered."""
+    started_us: float
+    ended_us: float | None
+    """None while it lasts."""
+    exchanges: int
+    """Whole exchanges: something right came, and it was answered."""
     received_bytes: int
     error: str | None
     """One line that says why the session is not good; None for a good one."""
     report: dict[str, Any] | None = None
-    received_ns: array[int] = field(default_factory=lambda: array("q"), repr=False)
-    """`time.perf_counter_ns` at each arrival that brought at least one whole message."""
-    sent_ns: array[int] = field(default_factory=lambda: array("q"), repr=False)
-    """`time.perf_counter_ns` once the answer was handed over; pairs with `received_ns`."""
+    """What a client without a console told."""
+    received_us: list[float] = field(default_factory=list, repr=False)
+    """When each exchange had come whole."""
+    sent_us: list[float] = field(default_factory=list, repr=False)
+    """When each answer was handed over; empty where that takes a time that was set."""
+    arrivals: int = 0
+    """Arrivals that completed at least one exchange."""
 
     @property
     def ok(self) -> bool:
-        """At least one message, all values right, ended by the client."""
+        """At least one exchange, everything right, ended by the client."""
         return self.error is None
 
     @property
     def pipelined(self) -> int:
-        """Messages that came without waiting for the answer before them; 0 for a true ping-pong."""
-        return self.messages - len(self.received_ns)
+        """Exchanges that came without waiting for the answer before them."""
+        return self.exchanges - self.arrivals
 
     @property
     def turnaround_us(self) -> list[float]:
-        """Turnaround of each arrival in microseconds."""
-        return [(sent - got) / 1000 for got, sent in zip(self.received_ns, self.sent_ns, strict=True)]
+        """Turnaround of each exchange in microseconds."""
+        return [sent - got for got, sent in zip(self.received_us, self.sent_us, strict=True)] if self.sent_us else []
 
     @property
     def turnaround(self) -> Turnaround | None:
@@ -70,13 +75,13 @@ class SessionRecord:
 
     def line(self) -> str:
         """The record as one line for a person."""
+        lasted_us = (self.ended_us or self.started_us) - self.started_us
         words = [
-            self.started_utc.isoformat(timespec="milliseconds"),
             self.peer,
             "ok" if self.ok else "bad",
-            f"messages={self.messages}",
+            f"exchanges={self.exchanges}",
             f"bytes={self.received_bytes}",
-            f"seconds={self.duration_s:.3f}",
+            f"seconds={lasted_us / 1e6:.3f}",
         ]
         if turnaround := self.turnaround:
             words.append(f"turnaround_us={turnaround.median_us:.1f} (p99 {turnaround.p99_us:.1f})")

@@ -1,4 +1,4 @@
-"""The ping-pong server on TCP, for synchronous code: an event loop in a thread of its own behind a context manager."""
+"""A workload's server on TCP, for synchronous code: an event loop in a thread of its own behind a context manager."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import contextlib
 import errno
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, TypeVar
 
+from portbench.server.connection import Connection, Limits
 from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.records import SessionRecord, Turnaround
-from portbench.server.session import Limits, Session
+from portbench.server.records import Session, Turnaround
+from portbench.workloads import Workload
 
 DEFAULT_PORT: Final = 5000
 _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
-_KEPT_RECORDS: Final = 1000
+_KEPT_SESSIONS: Final = 1000
 
 _Found = TypeVar("_Found")
 
@@ -28,45 +30,48 @@ class ServerError(Exception):
     """The server cannot start, stop or answer in time: one line with address, cause and fix."""
 
 
-class PingPongServer:
-    """Serves the ping-pong to many clients at once while the `with` block runs.
+class WorkloadServer:
+    """Serves a workload to many clients at once while the `with` block runs.
 
     `host` is the address to listen on (loopback unless asked otherwise), `port` 0 takes a free one. At most
     `max_clients` are served at a time, others are turned away; a client is cut off after `max_bytes` or after
-    `idle_timeout_s` without a whole message. `on_record` is called in the server's thread with each finished record.
+    `idle_timeout_s` without a whole exchange. `on_session` is called in the server's thread with each finished session.
     """
 
     def __init__(
         self,
+        workload: Workload,
         host: str = "127.0.0.1",
         port: int = DEFAULT_PORT,
         *,
         max_clients: int = 64,
         max_bytes: int = 4 << 20,
         idle_timeout_s: float = 30.0,
-        on_record: Callable[[SessionRecord], None] | None = None,
+        on_session: Callable[[Session], None] | None = None,
     ) -> None:
+        self.workload = workload
         self.host = host
         self.port = port
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
-        self._on_record = on_record
+        self._on_session = on_session
         self._changed = threading.Condition()
-        self._records: deque[SessionRecord] = deque(maxlen=_KEPT_RECORDS)
-        self._active: dict[int, Session] = {}
+        self._sessions: deque[Session] = deque(maxlen=_KEPT_SESSIONS)
+        self._started_ns = time.perf_counter_ns()
+        self._active: dict[int, Connection] = {}
         self._accepted = 0
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> PingPongServer:
+    def __enter__(self) -> WorkloadServer:
         listener = _listen(self.host, self.port)
         self._stopping = False
         self.host, self.port = listener.getsockname()[:2]
         started = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, args=(listener, started), name=f"ping-pong server {self.port}", daemon=True
+            target=self._run, args=(listener, started), name=f"{self.workload.name} server {self.port}", daemon=True
         )
         self._thread.start()
         if not started.wait(_START_LIMIT_S) or self._stop is None:
@@ -86,27 +91,27 @@ class PingPongServer:
         if self._thread.is_alive() and kind is None:
             raise ServerError(f"{self.host}:{self.port}: the server did not stop within {_STOP_LIMIT_S:g} s")
 
-    def sessions(self) -> list[SessionRecord]:
+    def sessions(self) -> list[Session]:
         """Records of the clients that have gone, oldest first; the last 1000 of them."""
         with self._changed:
-            return list(self._records)
+            return list(self._sessions)
 
-    def wait_sessions(self, count: int, timeout_s: float) -> list[SessionRecord]:
+    def wait_sessions(self, count: int, timeout_s: float) -> list[Session]:
         """`sessions()` once `count` clients have gone; raises `ServerError` after `timeout_s`."""
 
-        def find() -> list[SessionRecord] | None:
-            return list(self._records) if len(self._records) >= count else None
+        def find() -> list[Session] | None:
+            return list(self._sessions) if len(self._sessions) >= count else None
 
         return self._wait(find, f"{count} clients to come and go", timeout_s)
 
-    def wait_report(self, timeout_s: float, *, after: int = -1) -> SessionRecord:
+    def wait_report(self, timeout_s: float, *, after: int = -1) -> Session:
         """The first finished session with a report whose number is above `after`.
 
         Raises `ServerError` after `timeout_s`.
         """
 
-        def find() -> SessionRecord | None:
-            return next((each for each in self._records if each.number > after and each.report is not None), None)
+        def find() -> Session | None:
+            return next((each for each in self._sessions if each.number > after and each.report is not None), None)
 
         return self._wait(find, "a client's report", timeout_s)
 
@@ -121,17 +126,17 @@ class PingPongServer:
         return self._accepted
 
     def turnaround(self) -> Turnaround | None:
-        """Summary over all messages of all finished sessions; None before the first."""
-        return Turnaround.of([value for record in self.sessions() for value in record.turnaround_us])
+        """Summary over all exchanges of all finished sessions; None before the first."""
+        return Turnaround.of([value for session in self.sessions() for value in session.turnaround_us])
 
-    def measure_own_turnaround(self, messages: int = 1000) -> Turnaround:
+    def measure_own_turnaround(self, exchanges: int = 1000) -> Turnaround:
         """Round trips of a client in this process over the loopback, in microseconds.
 
-        The upper bound of what this PC adds to a message: both TCP stacks, both threads and the protocol. Its session
-        is recorded like any other.
+        The upper bound of what this PC adds to an exchange: both TCP stacks, both threads and the conversation. Its
+        session is recorded like any other.
         """
         host = "127.0.0.1" if self.host == "0.0.0.0" else "::1" if self.host == "::" else self.host
-        return measure_round_trip(host, self.port, messages)
+        return measure_round_trip(host, self.port, self.workload.ideal_client(exchanges))
 
     def _wait(self, find: Callable[[], _Found | None], what: str, timeout_s: float) -> _Found:
         found: list[_Found] = []
@@ -145,7 +150,7 @@ class PingPongServer:
         with self._changed:
             if not self._changed.wait_for(look, timeout_s):
                 raise ServerError(
-                    f"{self.host}:{self.port}: waited {timeout_s:g} s for {what}; {len(self._records)} sessions"
+                    f"{self.host}:{self.port}: waited {timeout_s:g} s for {what}; {len(self._sessions)} sessions"
                     f" have ended, {len(self._active)} clients are connected"
                 )
         return found[0]
@@ -160,18 +165,18 @@ class PingPongServer:
     async def _serve(self, listener: socket.socket, started: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        server = await self._loop.create_server(self._session, sock=listener, backlog=128)
+        server = await self._loop.create_server(self._connection, sock=listener, backlog=128)
         started.set()
         await self._stop.wait()
         server.close()
         self._stopping = True
-        for session in list(self._active.values()):
-            session.abort("the server was stopped")
+        for connection in list(self._active.values()):
+            connection.abort("the server was stopped")
         deadline = self._loop.time() + _STOP_LIMIT_S
         while self._active and self._loop.time() < deadline:  # `abort` ends each within a few turns of the loop
             await asyncio.sleep(0)
 
-    def _session(self) -> Session:
+    def _connection(self) -> Connection:
         number = self._accepted
         self._accepted += 1
         refusal = None
@@ -179,18 +184,22 @@ class PingPongServer:
             refusal = "the server was stopped"
         elif len(self._active) >= self._max_clients:
             refusal = f"turned away: {self._max_clients} clients are connected already"
-        session = Session(number, self._limits, refusal, self._ended)
-        self._active[number] = session
-        return session
+        conversation = self.workload.conversation(self._limits.max_bytes)
+        connection = Connection(number, self._limits, refusal, conversation, self._clock_us, self._ended)
+        self._active[number] = connection
+        return connection
 
-    def _ended(self, session: Session) -> None:
-        record = session.record()
+    def _clock_us(self) -> float:
+        return (time.perf_counter_ns() - self._started_ns) / 1000
+
+    def _ended(self, connection: Connection) -> None:
+        session = connection.session()
         with self._changed:
-            self._active.pop(session.number, None)
-            self._records.append(record)
+            self._active.pop(connection.number, None)
+            self._sessions.append(session)
             self._changed.notify_all()
-        if self._on_record is not None:
-            self._on_record(record)
+        if self._on_session is not None:
+            self._on_session(session)
 
 
 def _listen(host: str, port: int) -> socket.socket:

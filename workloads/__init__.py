@@ -1,1 +1,34 @@
-"""Workloads: what is measured, one folder each."""
+"""Workloads: what is measured, one folder each, found by listing.
+
+The files beside the folders are the contract that every workload keeps; `workloads/README.md` tells how to add one.
+"""
+
+from portbench.workloads.conversation import Conversation, ConversationError
+from portbench.workloads.registry import WORKLOADS_VARIABLE, UnknownWorkload, workload, workloads
+from portbench.workloads.workload import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+
+__all__ = [
+    "WORKLOADS_VARIABLE",
+    "BadResult",
+    "Column",
+    "Conversation",
+    "ConversationError",
+    "Measurement",
+    "Metric",
+    "Readiness",
+    "UnknownWorkload",
+    "Workload",
+    "WorkloadSettings",
+    "read_result",
+    "workload",
+    "workloads",
+]

@@ -11,13 +11,13 @@ from portbench.boards.board import OwnNetwork, Progress, RunOutput, Where
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import board_address
 from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.lan_server import LanSession
 from portbench.boards.errors import BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.selection import parse_selector, select
+from portbench.server.records import Session
 
 _ASK_S = 5.0
 _LOOK_S = 0.1
@@ -68,6 +68,9 @@ class AttachedEmulatedBoard(UsbBoard):
                 network["turnaround_us"],
             )
 
+    def serve(self, workload: str, deadline: Deadline) -> None:
+        self._control.call("serve", deadline, workload=workload)
+
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         before = len(self._sessions(deadline))
         output = super().run(deadline, progress)
@@ -89,5 +92,5 @@ class AttachedEmulatedBoard(UsbBoard):
     def _reports(self, deadline: Deadline) -> int:
         return sum(session.report is not None for session in self._sessions(deadline))
 
-    def _sessions(self, deadline: Deadline) -> list[LanSession]:
-        return [LanSession(**each) for each in self._control.call("sessions", deadline)["sessions"]]
+    def _sessions(self, deadline: Deadline) -> list[Session]:
+        return [Session(**each) for each in self._control.call("sessions", deadline)["sessions"]]

@@ -24,7 +24,6 @@ from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig, board_address
 from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.lan_server import LanSession
 from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
@@ -32,6 +31,7 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.server.records import Session
 
 _START_S = 30.0
 _STOP_S = 5.0
@@ -140,11 +140,14 @@ class EmulatedBoard(UsbBoard):
         if deployment.family == "circuitpython":
             self.control("sync", deadline)
 
+    def serve(self, workload: str, deadline: Deadline) -> None:
+        self.control("serve", deadline, workload=workload)
+
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         output = super().run(deadline, progress)
         figures = self.control("figures", deadline)
         return RunOutput(
-            output.result, output.console, [LanSession(**each) for each in figures["sessions"]], _sim(figures)
+            output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
         )
 
     def close(self) -> None:

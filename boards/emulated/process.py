@@ -10,7 +10,7 @@ import select
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig, LanFaults
 from portbench.boards.emulated.control import ControlServer, Request
 from portbench.boards.emulated.faults import Fault, FaultInjector
-from portbench.boards.emulated.lan_server import LanServer
 from portbench.boards.emulated.pacing import Pacer
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
 from portbench.boards.registry import EmulatedState, write_state
+from portbench.server.simulated import SimulatedServer, serve
+from portbench.workloads import Conversation, UnknownWorkload
 
 _FLUSH_US = 1_500_000.0
 _BOOT_US = 5_000_000.0
@@ -64,7 +65,8 @@ class BoardProcess:
         self._log = log
         folder.mkdir(parents=True, mode=0o700)
         self._machine = Machine(bootrom(), flash, config.settings(definition))
-        self._server = LanServer()
+        self._conversation: Callable[[], Conversation] | None = None
+        self._server = SimulatedServer()
         self._pacer = Pacer(realtime=bool(config.bridge))
         self._port: SerialPort | None = None
         self._last_port: str | None = None
@@ -109,7 +111,7 @@ class BoardProcess:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start_lan(self) -> None:
-        self._server = LanServer()
+        self._server = SimulatedServer(self._conversation)
         if not self._config.bridge:
             self._machine.listen(self._config.server_port, self._server)
 
@@ -231,7 +233,10 @@ class BoardProcess:
         stats["simulated_us"] = self._machine.time_us
         stats["host_s"] = time.monotonic() - self._run_started_s
         stats["flash_sha256"] = hashlib.sha256(self._machine.flash()).hexdigest()
-        return {"stats": stats, "sessions": self._server.sessions()}
+        return {"stats": stats, "sessions": self._sessions()}
+
+    def _sessions(self) -> list[dict[str, Any]]:
+        return [asdict(session) for session in self._server.sessions()]
 
     def _look_at_usb(self) -> None:
         events = self._machine.usb_events()
@@ -351,7 +356,7 @@ class BoardProcess:
             return
         try:
             handler(request)
-        except (EngineError, ValueError, KeyError, TypeError, OSError) as error:
+        except (EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
             request.fail(f"{request.op}: {error}")
 
     def _op_status(self, request: Request) -> None:
@@ -397,6 +402,11 @@ class BoardProcess:
         finished = self._finished is not None
         request.answer(finished=finished, fault=self._fault, **(self._finished or self._figures()))
 
+    def _op_serve(self, request: Request) -> None:
+        """`workload`: what the simulated PC's server does from the next connection on."""
+        self._conversation = self._server.conversation = serve(request.arguments["workload"])
+        request.answer()
+
     def _op_network(self, request: Request) -> None:
         """What the board is connected to: the simulated PC, or this machine's sockets."""
         config = self._config
@@ -409,7 +419,7 @@ class BoardProcess:
 
     def _op_sessions(self, request: Request) -> None:
         """The clients that the simulated PC's server has had since the power cycle."""
-        request.answer(sessions=self._server.sessions())
+        request.answer(sessions=self._sessions())
 
     def _op_flash(self, request: Request) -> None:
         """What the flash holds, base64."""

@@ -10,10 +10,11 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.lan_server import LanServer
 from portbench.boards.emulated.trace import MessageTrace, message_trace, message_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
+from portbench.server.records import Session
+from portbench.server.simulated import SimulatedServer, serve
 
 _SLICE_US = 2000.0
 _HALF_PS_US = 5e-7
@@ -29,24 +30,28 @@ class Figures:
 
     result: dict[str, Any] | None
     """The client's result line, or the report of a client without a console."""
-    sessions: list[dict[str, Any]]
+    sessions: list[Session]
     end_us: float
     stats: dict[str, Any]
     """The engine's counters at `end_us`."""
 
 
 class Replay:
-    """Runs `flash` on a new board each time, with the simulated PC's server and nothing of the host's."""
+    """Runs `flash` on a new board each time, with the simulated PC's server and nothing of the host's.
 
-    def __init__(self, definition: BoardDefinition, config: EmulatedConfig, flash: bytes) -> None:
+    `workload`: what that server does.
+    """
+
+    def __init__(self, definition: BoardDefinition, config: EmulatedConfig, flash: bytes, workload: str) -> None:
         self._definition = definition
         self._settings = config.settings(definition)
         self._port = config.server_port
         self._flash = flash
+        self._workload = workload
 
     def run(self, deadline: Deadline) -> Figures:
         """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
-        return _Run(self._power_up(), self._port).to_end(deadline)
+        return _Run(self._power_up(), self._port, self._workload).to_end(deadline)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> MessageTrace:
         """The run once more with message `number` traced; `figures` are those of `run`.
@@ -55,7 +60,7 @@ class Replay:
         run had no such message, or if tracing had changed anything in it.
         """
         start_us, end_us = message_window(figures.sessions, number)
-        again = _Run(self._power_up(), self._port)
+        again = _Run(self._power_up(), self._port, self._workload)
         again.until(start_us, deadline)
         machine = again.machine
         machine.spi_log(True)
@@ -76,10 +81,10 @@ class Replay:
 
 
 class _Run:
-    def __init__(self, machine: Machine, port: int) -> None:
+    def __init__(self, machine: Machine, port: int, workload: str) -> None:
         self.machine = machine
         self._console = Console()
-        self._server = LanServer()
+        self._server = SimulatedServer(serve(workload))
         machine.listen(port, self._server)
 
     def to_end(self, deadline: Deadline) -> Figures:
@@ -98,7 +103,7 @@ class _Run:
 
     @property
     def _result(self) -> dict[str, Any] | None:
-        reports = (session["report"] for session in self._server.sessions())
+        reports = (session.report for session in self._server.sessions())
         return self._console.result or next((report for report in reports if report is not None), None)
 
     def _step(self, until_us: float) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portbench.boards.errors import BoardError
+from portbench.server.records import Session
 
 HEADER_BYTES = 3
 """Address and control phase of an SPI frame (W5500 datasheet 2.2)."""
@@ -155,12 +156,12 @@ class MessageTrace:
         }
 
 
-def message_window(sessions: Sequence[dict[str, Any]], number: int) -> tuple[float, float]:
+def message_window(sessions: Sequence[Session], number: int) -> tuple[float, float]:
     """Start and end of message `number` (2 or later: the first has none before it) of the session with most messages.
 
     Raises BoardError where the run had no such message.
     """
-    received: list[float] = max((session["received_us"] for session in sessions), key=len, default=[])
+    received: list[float] = max((session.received_us for session in sessions), key=len, default=[])
     if not 2 <= number <= len(received):
         raise BoardError(f"message {number}: the run had {len(received)} messages; choose 2 to {len(received)}")
     return received[number - 2], received[number - 1]

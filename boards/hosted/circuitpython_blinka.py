@@ -22,10 +22,10 @@ import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.lan_server import LanSession
 from portbench.boards.errors import BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
+from portbench.server.records import Session
 
 _DRIVER = "adafruit-circuitpython-wiznet5k"
 _SCRIPT = "code.py"
@@ -73,6 +73,7 @@ class HostedCircuitPython(Board):
         self._import_from = [str(_ROOT)] if driver_folder is None else [str(driver_folder), str(_ROOT)]
         self._folder = tempfile.TemporaryDirectory(prefix="portbench-hosted-")
         self._deployed = False
+        self._workload: str | None = None
         self._console = Console()
         self._process: HostedProcess | None = None
 
@@ -99,6 +100,9 @@ class HostedCircuitPython(Board):
             raise DeployFailed(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
         self._deployed = True
 
+    def serve(self, workload: str, deadline: Deadline) -> None:
+        self._workload = workload
+
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if not self._deployed:
             raise DeployFailed(f"{self.name}: nothing was deployed to run")
@@ -107,7 +111,12 @@ class HostedCircuitPython(Board):
         folder = Path(self._folder.name)
         record = folder / _RECORD
         record.unlink(missing_ok=True)
-        settings = {"board": self.definition.id, "port": _SERVER_PORT, "network": self._network}
+        settings = {
+            "board": self.definition.id,
+            "workload": self._workload,
+            "port": _SERVER_PORT,
+            "network": self._network,
+        }
         # -P: the script's folder must not be searched for modules, or code.py would hide the standard library's `code`.
         command = [
             sys.executable,
@@ -130,7 +139,7 @@ class HostedCircuitPython(Board):
         return RunOutput(
             self._console.result,
             list(self._console.lines),
-            [LanSession(**session) for session in lan["sessions"]],
+            [Session(**session) for session in lan["sessions"]],
             {"counters": lan["counters"]},
         )
 

@@ -17,7 +17,7 @@ from portbench.runner.boards_for import AUTO, where_for
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.server import LentServers, ServerHub
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow
 from portbench.runner.servers import Servers
 from portbench.runner.writers import RowSink, native_lock
 
@@ -41,7 +41,7 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def board_scheduler(config: pytest.Config, log: Any, rows: list[PlannedRun], options: BenchOptions) -> object:
+def board_scheduler(config: pytest.Config, log: Any, rows: list[PlannedRow], options: BenchOptions) -> object:
     """Gives all rows of one board to one process.
 
     In the place of xdist's own `loadgroup`, which finds no groups with pytest 9.2: its processes name them in an
@@ -58,7 +58,7 @@ def board_scheduler(config: pytest.Config, log: Any, rows: list[PlannedRun], opt
     return BoardScheduling(config, log)
 
 
-def _group_of(run: PlannedRun, index: int, options: BenchOptions) -> str:
+def _group_of(run: PlannedRow, index: int, options: BenchOptions) -> str:
     """Rows without a named board take turns; hosted ones share this PC's own address, by which the server tells clients
     apart, and run one after the other."""
     if run.entry.family is Family.HOSTED:
@@ -93,7 +93,7 @@ def report_fault(config: Any, fault: str) -> None:
 class Collector:
     """The started process's side: hands out what workers need, and takes in what they measured."""
 
-    def __init__(self, options: BenchOptions, rows: list[PlannedRun], writer: RowSink) -> None:
+    def __init__(self, options: BenchOptions, rows: list[PlannedRow], writer: RowSink) -> None:
         self._options = options
         self._waiting = {run.id: run for run in rows}
         self._writer = writer
@@ -105,7 +105,7 @@ class Collector:
         """To a worker that is about to start."""
         node.workerinput[_INPUT] = {"path": str(self._writer.path), "servers": self._hub.ticket}
 
-    def take(self, report: pytest.TestReport) -> tuple[PlannedRun, Row] | None:
+    def take(self, report: pytest.TestReport) -> tuple[PlannedRow, Row] | None:
         """The row of a report, stored; None for a report that ends no row.
 
         A worker that died has no row: then it is a failed one that says so.
@@ -118,7 +118,7 @@ class Collector:
             row = Row.model_validate_json(str(found))
         elif report.failed:
             said = " ".join(str(report.longrepr).split())
-            row = RowDraft(run, self._options, where_for(run.entry, self._options, run.device)).failed(said, [])
+            row = RowDraft(run, self._options, where_for(run, self._options)).failed(said, [])
         else:
             return None
         del self._waiting[run.id]

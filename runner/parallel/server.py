@@ -1,4 +1,4 @@
-"""One ping-pong server for boards that are measured at once, in processes of their own.
+"""One server for boards that are measured at once, in processes of their own.
 
 It runs in the process that pytest was started in; the others reach its records through a manager on the loopback.
 """
@@ -13,32 +13,36 @@ from typing import Any, cast
 
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers, SessionSource
-from portbench.server.records import SessionRecord
+from portbench.server.records import Session
 from portbench.server.tcp import ServerError
+from portbench.workloads import Workload, workload
 
 _METHODS = ("address", "accepted", "sessions", "wait_report")
 
 
 class _Shared:
-    """What the manager exposes: the servers of one bench run, by the address asked for."""
+    """What the manager exposes: the servers of one bench, by the address and the workload asked for."""
 
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
         self._starting = threading.Lock()
 
-    def address(self, host: str) -> tuple[str, int]:
-        with self._starting:
-            server = self._servers.at(host)
+    def address(self, host: str, name: str) -> tuple[str, int]:
+        server = self._at(host, name)
         return server.host, server.port
 
-    def accepted(self, host: str) -> int:
-        return self._servers.at(host).accepted
+    def accepted(self, host: str, name: str) -> int:
+        return self._at(host, name).accepted
 
-    def sessions(self, host: str) -> list[SessionRecord]:
-        return self._servers.at(host).sessions()
+    def sessions(self, host: str, name: str) -> list[Session]:
+        return self._at(host, name).sessions()
 
-    def wait_report(self, host: str, timeout_s: float, after: int) -> SessionRecord:
-        return self._servers.at(host).wait_report(timeout_s, after=after)
+    def wait_report(self, host: str, name: str, timeout_s: float, after: int) -> Session:
+        return self._at(host, name).wait_report(timeout_s, after=after)
+
+    def _at(self, host: str, name: str) -> SessionSource:
+        with self._starting:
+            return self._servers.at(host, workload(name))
 
 
 class ServerHub:
@@ -86,30 +90,31 @@ class LentServers(Servers):
         manager.connect()
         self._shared = manager.shared()
 
-    def at(self, host: str) -> SessionSource:
-        return LentServer(self._shared, host)
+    def at(self, host: str, workload: Workload) -> SessionSource:
+        return LentServer(self._shared, host, workload.name)
 
 
 class LentServer:
-    """As `PingPongServer`, as far as a bench asks. Raises ServerError."""
+    """As `WorkloadServer`, as far as a bench asks. Raises ServerError."""
 
-    def __init__(self, shared: Any, host: str) -> None:
+    def __init__(self, shared: Any, host: str, workload: str) -> None:
         self._shared = shared
         self._asked = host
+        self._workload = workload
         self.host, self.port = self._call("address")
 
     @property
     def accepted(self) -> int:
         return int(self._call("accepted"))
 
-    def sessions(self) -> list[SessionRecord]:
+    def sessions(self) -> list[Session]:
         return list(self._call("sessions"))
 
-    def wait_report(self, timeout_s: float, *, after: int = -1) -> SessionRecord:
-        return cast(SessionRecord, self._call("wait_report", timeout_s, after))
+    def wait_report(self, timeout_s: float, *, after: int = -1) -> Session:
+        return cast(Session, self._call("wait_report", timeout_s, after))
 
     def _call(self, method: str, *arguments: Any) -> Any:
         try:
-            return getattr(self._shared, method)(self._asked, *arguments)
+            return getattr(self._shared, method)(self._asked, self._workload, *arguments)
         except (EOFError, OSError) as error:
             raise ServerError(f"{self._asked}: the server's process has ended ({error!r}); run again") from error

@@ -28,11 +28,16 @@ from portbench.runner.soak.lane import Record
 from portbench.runner.soak.leaks import board_processes
 from portbench.runner.soak.report import Tally
 from portbench.runner.soak.worker import LONGEST_CYCLE_S
+from portbench.workloads import workloads
 
 _LANES = 2
-_MESSAGES = 20
 _PROGRESS = 25
 _FILE_COLUMNS = 110
+
+
+def _workload() -> str:
+    """What is measured by default."""
+    return next(iter(workloads()))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,8 +46,8 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--seed", type=int, default=1, help="of all that is drawn (default %(default)s)")
     arguments.add_argument("--first", type=int, default=0, help="number of the first cycle (default %(default)s)")
     arguments.add_argument("--runtime", default="portbench-native", help="id of the catalogue (default %(default)s)")
+    arguments.add_argument("--workload", default=_workload(), help="what each runs (default %(default)s)")
     arguments.add_argument("--workers", type=int, default=2, help="processes at once (default %(default)s)")
-    arguments.add_argument("--messages", type=int, default=_MESSAGES, help="of each run (default %(default)s)")
     arguments.add_argument("--reasons", action="store_true", help="list why rows failed")
     arguments.add_argument("--records", type=Path, help="write each cycle's record there, a line of JSON each")
     arguments.add_argument("--limit-s", type=float, default=7200, help="give up after this (default %(default)s)")
@@ -98,7 +103,7 @@ class Soak:
         self._starts += 1
         command = [sys.executable, "-m", "portbench.runner.soak.worker", "--root", str(self._root / str(self._starts))]
         command += ["--seed", str(given.seed), "--numbers", f"{cycles.start}:{cycles.stop}:{cycles.step}"]
-        command += ["--runtime", given.runtime, "--messages", str(given.messages), "--lanes", str(_LANES)]
+        command += ["--runtime", given.runtime, "--workload", given.workload, "--lanes", str(_LANES)]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True, bufsize=1
         )
@@ -157,7 +162,7 @@ def main(argv: list[str] | None = None) -> int:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_FILE_COLUMNS)
-    for name in ("cycles", "workers", "messages"):
+    for name in ("cycles", "workers"):
         if getattr(arguments, name) < 1:
             console.print(f"soak: --{name} is {getattr(arguments, name)}; use 1 or more")
             return 2

@@ -22,12 +22,12 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.usb import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.firmware.catalogue import Family
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow
 from portbench.runner.progress import ProgressView
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.leaks import left_behind, open_terminals
@@ -87,9 +87,9 @@ class _View(ProgressView):
 class Lane:
     """`root`: a folder of its own for everything that its boards and runs make."""
 
-    def __init__(self, root: Path, entry: FirmwareEntry, options: BenchOptions, images: ImageMaker) -> None:
+    def __init__(self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker) -> None:
         self.folder = root
-        self._entry = entry
+        self._planned = planned
         self._images = images
         self._options = replace(options, results_dir=root / "results")
         self._boards, self._locks, self._temporary = root / "b", root / "locks", root / "tmp"
@@ -123,12 +123,12 @@ class Lane:
         self._strike, self._armed, self._second_got_in = cycle.strike, False, False
         self._deed_done = False
         self._view.overruns.clear()
-        profile = replace(self._entry.rows[0], spi_hz=cycle.spi_hz)
+        profile = replace(self._planned.profile, spi_hz=cycle.spi_hz)
         try:
             entry = self._images.entry_for(cycle.number)
             if self._bench is None:
                 self._bench = Bench(self._options, ImageStore([entry], offline=True), Path(__file__).parents[2])
-            row = self._bench.measure(PlannedRun(entry, profile, 1, 1), self._view).row
+            row = self._bench.measure(replace(self._planned, entry=entry, profile=profile), self._view).row
         except KeyboardInterrupt:
             self._disturb_no_more()
             self._view.leave()
@@ -212,7 +212,7 @@ class Lane:
         folder = next(iter(sorted(self._boards.iterdir())))
         try:
             second = UsbBoard(
-                self._options.board, bus=EmulatedBus(folder), choose=lambda devices: devices[0] if devices else None
+                self._planned.board, bus=EmulatedBus(folder), choose=lambda devices: devices[0] if devices else None
             )
         except BoardUnavailable:
             return
@@ -253,10 +253,13 @@ class Lane:
         elif stored[-1] != row.model_dump(mode="json"):
             lost.append("the row on disk is another one")
         if row.status is Status.MEASURED:
-            actual = row.settings.spi_hz_actual or 0
-            if row.messages != self._options.messages:
-                lost.append(f"measured with {row.messages} messages, not {self._options.messages}")
-            if self._entry.family is not Family.CIRCUITPYTHON and not 0.5 * cycle.spi_hz < actual <= cycle.spi_hz:
+            actual = row.conditions.spi_hz_actual or 0
+            if row.settings != self._planned.settings.model_dump(mode="json"):
+                lost.append(f"measured with {row.settings}, not {self._planned.settings}")
+            if (
+                self._planned.entry.family is not Family.CIRCUITPYTHON
+                and not 0.5 * cycle.spi_hz < actual <= cycle.spi_hz
+            ):
                 lost.append(f"measured at {actual} Hz although {cycle.spi_hz} Hz were asked: another image ran")
         elif not row.reason or "\n" in row.reason:
             lost.append("the row does not say why it failed")

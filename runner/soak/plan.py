@@ -45,14 +45,14 @@ class Cycle:
     strike: Strike | None
 
 
-def plan_cycle(seed: int, number: int, *, console: bool, messages: int) -> Cycle:
+def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int) -> Cycle:
     """Cycle `number` of the soak with `seed`. `console`: the runtime has one; else only the drive and the run count."""
     rng = random.Random(f"portbench soak {seed} {number}")
     spi_hz = rng.choice(SPI_HZ) - number % 100_000  # no two cycles ask for the same, so that each flashes
     strike = None
     if rng.random() >= _CALM_SHARE:
         makers = _EVERYWHERE + (_WITH_CONSOLE if console else ())
-        strike = rng.choice(makers)(rng, console, messages)
+        strike = rng.choice(makers)(rng, console, exchanges)
     return Cycle(number, spi_hz, strike)
 
 
@@ -63,43 +63,43 @@ def _strike(stage: Stage, *faults: Fault, name: str | None = None) -> Strike:
     return Strike(name or str(faults[0].kind), stage, faults)
 
 
-def _in_run(rng: random.Random, messages: int) -> tuple[When, int]:
-    """A moment of the run: while it gets ready, or after some of the messages."""
+def _in_run(rng: random.Random, exchanges: int) -> tuple[When, int]:
+    """A moment of the run: while it gets ready, or after some of the exchanges."""
     if rng.random() < 0.25:
         return When.POWERED_US, rng.randrange(1000, _SHORTEST_RUN_US)
-    return When.ANSWERED, rng.randrange(1, max(2, messages))
+    return When.ANSWERED, rng.randrange(1, max(2, exchanges))
 
 
 def _volume_refuses(kind: FaultKind) -> Maker:
-    return lambda rng, console, messages: _strike(Stage.FLASH, Fault(kind, next_power_up=True))
+    return lambda rng, console, exchanges: _strike(Stage.FLASH, Fault(kind, next_power_up=True))
 
 
-def _volume_torn(rng: random.Random, console: bool, messages: int) -> Strike:
+def _volume_torn(rng: random.Random, console: bool, exchanges: int) -> Strike:
     return _strike(Stage.FLASH, Fault(FaultKind.VOLUME_TORN, amount=rng.randrange(1000), next_power_up=True))
 
 
-def _flash_power(rng: random.Random, console: bool, messages: int) -> Strike:
+def _flash_power(rng: random.Random, console: bool, exchanges: int) -> Strike:
     """Before the boot loader is there, while it is, or while it programs the image."""
     fault = Fault(FaultKind.POWER_LOST, When.POWERED_US, rng.randrange(1_600_000), next_power_up=True)
     return _strike(Stage.FLASH, fault, name="power-lost-in-flash")
 
 
-def _leaves_bus(rng: random.Random, console: bool, messages: int) -> Strike:
+def _leaves_bus(rng: random.Random, console: bool, exchanges: int) -> Strike:
     """The boot loader leaves the bus when its drive has just been seen, or while it is written to."""
     after, duration_ms = rng.randrange(700_000, 1_600_000), rng.randrange(10, 800)
     fault = Fault(FaultKind.SERIAL_DROPPED, When.POWERED_US, after, duration_ms, next_power_up=True)
     return _strike(Stage.FLASH, fault, name="drive-dropped")
 
 
-def _late(rng: random.Random, console: bool, messages: int) -> Strike:
+def _late(rng: random.Random, console: bool, exchanges: int) -> Strike:
     stage = Stage.RUN if console and rng.random() < 0.5 else Stage.FLASH
     late = Fault(FaultKind.ENUMERATION_SLOW, duration_ms=rng.randrange(100, 1500), next_power_up=True)
     return _strike(stage, late)
 
 
 def _in_mid_run(kind: FaultKind, most_ms: int = 0, most_amount: int = 0) -> Maker:
-    def make(rng: random.Random, console: bool, messages: int) -> Strike:
-        when, after = _in_run(rng, messages)
+    def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
+        when, after = _in_run(rng, exchanges)
         duration_ms = rng.randrange(1, most_ms) if most_ms else 0
         amount = rng.randrange(1, most_amount) if most_amount else 0
         return _strike(
@@ -110,7 +110,7 @@ def _in_mid_run(kind: FaultKind, most_ms: int = 0, most_amount: int = 0) -> Make
 
 
 def _deed(deed: Deed) -> Maker:
-    def make(rng: random.Random, console: bool, messages: int) -> Strike:
+    def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
         stages = [Stage.OPEN, Stage.FLASH, Stage.RUN]
         if console:
             stages += [Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY]
@@ -124,7 +124,7 @@ def _deed(deed: Deed) -> Maker:
 def _on_console(kind: FaultKind) -> Maker:
     """While the console is in use: in the middle of what is printed or typed."""
 
-    def make(rng: random.Random, console: bool, messages: int) -> Strike:
+    def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
         stage = rng.choice((Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN))
         when = When.TYPED if kind is FaultKind.TYPED_LOST else When.PRINTED
         after = rng.randrange(1, 200)
@@ -138,7 +138,7 @@ def _on_console(kind: FaultKind) -> Maker:
     return make
 
 
-def _renamed(rng: random.Random, console: bool, messages: int) -> Strike:
+def _renamed(rng: random.Random, console: bool, exchanges: int) -> Strike:
     return _strike(Stage.FLASH, Fault(FaultKind.PORT_RENAMED))
 
 

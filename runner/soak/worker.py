@@ -8,16 +8,16 @@ import json
 import sys
 from pathlib import Path
 
-from portbench.boards import board_definition
 from portbench.clients import AddressMode
-from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import ImageError
-from portbench.runner.options import DEFAULT_BOARD, BenchOptions
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.lane import Lane, Record
 from portbench.runner.soak.plan import plan_cycle
 from portbench.runner.timeouts import Stage
+from portbench.workloads import workload
 
 TIMEOUTS_S: dict[Stage, float] = {
     Stage.OPEN: 20,
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--seed", type=int, required=True)
     arguments.add_argument("--numbers", required=True, help="the cycles' numbers, FIRST:END:STEP")
     arguments.add_argument("--runtime", required=True)
-    arguments.add_argument("--messages", type=int, required=True)
+    arguments.add_argument("--workload", required=True)
     arguments.add_argument("--lanes", type=int, required=True)
     return arguments
 
@@ -52,19 +52,22 @@ def main() -> int:
     first, end, step = map(int, arguments.numbers.split(":"))
     address_mode: AddressMode = "static"
     options = BenchOptions(
-        board=board_definition(DEFAULT_BOARD),
         where="emulated",
-        messages=arguments.messages,
+        runtimes=(arguments.runtime,),
+        workloads=(workload(arguments.workload),),
+        quick=True,
+        runs=1,
         timeouts_s=dict(TIMEOUTS_S),
         address_mode=address_mode,
     )
-    entry = catalogue.load().get(arguments.runtime)
+    planned = plan(options)[0]
+    exchanges = planned.workload.exchanges(planned.settings)
     lanes = []
     for number in range(arguments.lanes):
         root = arguments.root / str(number)
         root.mkdir(parents=True)
         try:
-            lanes.append(Lane(root, entry, options, ImageMaker(entry, options.board, root)))
+            lanes.append(Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root)))
         except ImageError as error:
             print(f"soak: {error}", file=sys.stderr)
             return 2
@@ -77,9 +80,8 @@ def main() -> int:
 
     for count, number in enumerate(range(first, end, step)):
         lane = lanes[count % len(lanes)]
-        cycle = plan_cycle(
-            arguments.seed, number, console=entry.family is not Family.NATIVE, messages=arguments.messages
-        )
+        console = planned.entry.family is not Family.NATIVE
+        cycle = plan_cycle(arguments.seed, number, console=console, exchanges=exchanges)
         tell(lane.run(cycle, others(lane)))
         if count % (_BENCH_CYCLES * len(lanes)) >= (_BENCH_CYCLES - 1) * len(lanes):
             tell(lane.end(others(lane)))

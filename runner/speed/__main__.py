@@ -32,14 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m portbench.runner.speed", description=__doc__)
     parser.add_argument("--board", default="W5500_EVB_PICO", help="board definition (default %(default)s)")
     parser.add_argument("--part", action="append", choices=list(PARTS), help="only this part (repeatable)")
-    parser.add_argument("--messages", type=int, default=1000, help="messages of each row (default %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="rows as short as they can be, without targets")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--check", action="store_true", help="fail where a target is missed")
     options = parser.parse_args(argv)
-    if options.messages < 1:
-        parser.error(f"--messages: {options.messages} has to be 1 or more")
     try:
-        session = Session(board_definition(options.board), ImageStore(catalogue.load()), options.messages, PROJECT)
+        session = Session(board_definition(options.board), ImageStore(catalogue.load()), options.quick, PROJECT)
     except (BoardError, ImageError) as error:
         print(error, file=sys.stderr)
         return 1

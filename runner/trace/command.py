@@ -15,23 +15,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from rich.console import Console
 
-from portbench.boards import BoardError, Deadline, board_definition
+from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Replay
 from portbench.boards.emulated.trace import MessageTrace
 from portbench.clients import DeploymentError
+from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.hash_lock import HashLockError
 from portbench.firmware.images import ImageError, ImageStore
 from portbench.firmware.native_config import NativeConfigError
 from portbench.firmware.uf2 import Uf2Error
 from portbench.results.atomic import replace_file
 from portbench.runner.client_result import RunFailed, check_result
-from portbench.runner.options import DEFAULT_BOARD, BenchOptions
-from portbench.runner.plan import PlannedRun, plan
+from portbench.runner.options import BenchOptions, OptionError, read_options, workload_options
+from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, StageClock
 from portbench.runner.timeouts import Stage
@@ -45,7 +45,8 @@ _FAULTS = (
     NativeConfigError,
     RunFailed,
     Uf2Error,
-    pytest.UsageError,
+    OptionError,
+    CatalogueError,
 )
 _FILE_COLUMNS = 160
 
@@ -57,60 +58,59 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not console.is_terminal:
         console = Console(highlight=False, width=_FILE_COLUMNS)
     try:
-        bench = BenchOptions(
-            board=board_definition(options.board),
-            runtimes=(options.runtime,),
-            profiles=(options.profile,) if options.profile else (),
-            where="emulated",
-            runs=1,
-            messages=options.messages,
-            turnaround_us=options.turnaround_us,
-            phy_link_delay_s=options.phy_link_delay_s,
-        )
-        run = plan(bench)[0]
-        number = options.message or max(2, options.messages // 2)
-        trace = trace_row(run, bench, number, pc_sample_cycles=options.pc, capture=options.pcap)
+        bench = replace(read_options(_given(options)), quick=True)
+        row = plan(bench)[0]
+        exchanges = row.workload.exchanges(row.settings)
+        number = options.exchange or max(2, exchanges // 2)
+        trace = trace_row(row, bench, number, pc_sample_cycles=options.pc, capture=options.pcap)
         if options.json is not None:
-            report = {"runtime": run.entry.id, "profile": run.profile.name} | trace.as_json()
-            replace_file(options.json, json.dumps(report, indent=1) + "\n")
+            report = {"runtime": row.entry.id, "profile": row.profile.name, "workload": row.workload.name}
+            replace_file(options.json, json.dumps(report | trace.as_json(), indent=1) + "\n")
     except _FAULTS as error:
         print(f"trace: {error}", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"trace: {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    show(trace, f"{run.label}, message {number} of {options.messages}", console)
+    show(trace, f"{row.label}, {row.workload.exchange} {number} of {exchanges}", console)
     return 0
 
 
 def trace_row(
-    run: PlannedRun, options: BenchOptions, number: int, *, pc_sample_cycles: int = 0, capture: Path | None = None
+    row: PlannedRow, options: BenchOptions, number: int, *, pc_sample_cycles: int = 0, capture: Path | None = None
 ) -> MessageTrace:
-    """Message `number` of the row. `capture`: a pcap file for all frames of the run. Raises BoardError and its like."""
-    config, flash = prepared_flash(run, options)
-    deadline = Deadline(options.timeouts_s[Stage.RUN], run.label)
-    figures = Replay(options.board, config, flash).run(deadline)
-    check_result(figures.result, options.messages)
-    traced = Replay(options.board, replace(config, capture=capture), flash)
+    """Exchange `number` of the row. `capture`: a pcap file for all frames. Raises BoardError and its like."""
+    config, flash = prepared_flash(row, options)
+    deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)
+    figures = Replay(row.board, config, flash, row.workload.name).run(deadline)
+    check_result(figures.result, row.workload, row.settings)
+    traced = Replay(row.board, replace(config, capture=capture), flash, row.workload.name)
     return traced.trace(figures, number, deadline, pc_sample_cycles=pc_sample_cycles)
 
 
-def prepared_flash(run: PlannedRun, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:
+def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:
     """A board's surroundings and flash after the row's image and client have been put on it."""
-    image = ImageStore([run.entry]).obtain(run.entry)
-    clock = StageClock(run.label, options.timeouts_s, lambda stage: None)
+    image = ImageStore([row.entry]).obtain(row.entry)
+    clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
     with (
         tempfile.TemporaryDirectory(prefix="portbench-trace-") as scratch,
         EmulatedBoard(
-            options.board, turnaround_us=options.turnaround_us, phy_link_delay_s=options.phy_link_delay_s
+            row.board, turnaround_us=options.turnaround_us, phy_link_delay_s=options.phy_link_delay_s
         ) as board,
     ):
         assert board.own_network is not None
         peer = Peer(board.own_network.server, board.own_network.port)
-        program = build_program(run, image, board, peer, options, Path(scratch))
+        program = build_program(row, image, board, peer, options, Path(scratch))
         PreparedBoard(board).prepare(program, clock)
         flash = board.control("flash", clock.stage(Stage.RUN))["flash"]
         return board.config, base64.b64decode(flash)
+
+
+def _given(options: argparse.Namespace) -> dict[str, object]:
+    """As `read_options` takes them; the trace is of one run on an emulated board."""
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    one = {name: [given[name]] for name in ("runtime", "profile", "workload") if name in given}
+    return given | one | {"where": "emulated", "runs": "1"}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -118,11 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--runtime", default="portbench-native", help="id of the catalogue or .uf2 file (default %(default)s)")
     add("--profile", help="such as tuned or as-published (default: the runtime's first)")
-    add("--board", default=DEFAULT_BOARD, help="board definition (default %(default)s)")
-    add("--messages", type=_positive, default=20, help="messages of the run (default %(default)s)")
-    add("--message", type=_positive, help="the message to trace, from 2 (default: the middle one)")
-    add("--turnaround-us", type=_positive, default=200, help="time the simulated PC takes (default %(default)s)")
-    add("--phy-link-delay-s", type=float, default=1.5, help="time until the link is up (default %(default)s)")
+    add("--workload", help="what runs (default: the one that is measured by default)")
+    add("--board", help="board definition (default: the runtime's)")
+    for option in workload_options():
+        add(option.flag, help=f"{option.help}; here the shortest")
+    add("--exchange", type=_positive, help="the exchange to trace, from 2 (default: the middle one)")
+    add("--turnaround-us", default="200", help="time the simulated PC takes (default %(default)s)")
+    add("--phy-link-delay-s", default="1.5", help="time until the link is up (default %(default)s)")
     add("--pc", type=_positive, default=0, metavar="CYCLES", help="sample the program counters each so many cycles")
     add("--json", type=Path, help="write the trace there, too")
     add("--pcap", type=Path, help="write all frames of the run there, for Wireshark")

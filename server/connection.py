@@ -1,0 +1,141 @@
+"""One connection of the real server, as asyncio drives it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from portbench.server.recording import Recording
+from portbench.server.records import Session
+from portbench.workloads import Conversation
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one client may use."""
+
+    max_bytes: int
+    idle_timeout_s: float
+    """Longest time without a whole exchange (or the whole report), however many bytes drip in."""
+
+
+class Connection(asyncio.Protocol):
+    """Runs on the server's event loop; calls `ended` exactly once, when the connection is gone.
+
+    `clock_us`: the server's own time.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        limits: Limits,
+        refusal: str | None,
+        conversation: Conversation,
+        clock_us: Callable[[], float],
+        ended: Callable[[Connection], None],
+    ) -> None:
+        self.number = number
+        self._limits = limits
+        self._refusal = refusal
+        self._clock_us = clock_us
+        self._ended = ended
+        self._recording = Recording(number, "unknown", clock_us(), conversation)
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._progress_s = time.monotonic()
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        if peer := transport.get_extra_info("peername"):
+            self._recording.peer = f"{peer[0]}:{peer[1]}"
+        if self._closing:  # aborted before the connection was handed over
+            self._transport.abort()
+            return
+        if self._refusal is not None:
+            self.abort(self._refusal)
+            return
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        received_us = self._clock_us()
+        if self._closing or self._transport is None:
+            return
+        recording = self._recording
+        before = recording.exchanges
+        answer = recording.receive(data, received_us)
+        if answer:
+            self._transport.write(answer)
+        recording.sent(self._clock_us())
+        if recording.error is not None:
+            self._end(recording.error)
+            return
+        if recording.exchanges > before or recording.reported:
+            self._progress_s = time.monotonic()
+        if recording.received_bytes > self._limits.max_bytes:
+            self._end(f"more than {self._limits.max_bytes} bytes came")
+
+    def pause_writing(self) -> None:
+        # A client that sends without reading would fill this process's memory with answers.
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def eof_received(self) -> bool:
+        if not self._closing:
+            self._recording.eof()
+            self._closing = True
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self._closing and not self._recording.reported:
+            self._recording.error = f"connection lost after {self._recording.exchanges} exchanges ({_reason(exc)})"
+        self._closing = True
+        self._recording.ended(self._clock_us())
+        self._ended(self)
+
+    def abort(self, error: str | None) -> None:
+        """Ends the connection at once. `error` None: nothing was wrong with it."""
+        if not self._closing:
+            self._recording.error = error
+            self._closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def session(self) -> Session:
+        """The record as of now; final once `ended` has been called."""
+        return self._recording.session()
+
+    def _end(self, error: str) -> None:
+        """Ends the connection once what is due has been sent; the timer still bounds that."""
+        self._recording.error = error
+        self._closing = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def _watch(self) -> None:
+        """Looks whether the client has been silent for too long; arms itself again otherwise."""
+        left_s = self._progress_s + self._limits.idle_timeout_s - time.monotonic()
+        if left_s > 0:
+            self._timer = asyncio.get_running_loop().call_later(left_s, self._watch)
+        elif self._recording.reported:
+            self.abort(None)
+        else:
+            limit = f"{self._limits.idle_timeout_s:g} s after {self._recording.exchanges} exchanges"
+            self.abort(f"no whole exchange for {limit}")
+
+
+def _reason(exc: Exception | None) -> str:
+    if isinstance(exc, OSError) and exc.strerror:
+        return exc.strerror
+    return type(exc).__name__ if exc is not None else "closed"

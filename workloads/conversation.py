@@ -1,0 +1,37 @@
+"""What the PC does on one TCP connection of a workload, as an object without I/O.
+
+The real server, the simulated LAN and Blinka's all drive the same object: bytes in, bytes out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+
+class ConversationError(Exception):
+    """The client sent something that the workload does not have: one line with what was expected and what came.
+
+    `answer` holds the bytes that were due for what came whole before the fault, in the same `receive`.
+    """
+
+    def __init__(self, text: str, answer: bytes = b"") -> None:
+        super().__init__(text)
+        self.answer = answer
+
+
+class Conversation(ABC):
+    """One connection, from its opening to its end. After a fault or the end every call raises."""
+
+    exchanges: int = 0
+    """Whole exchanges so far: something came, and its answer was given. Idle limits count from the last."""
+    report: dict[str, Any] | None = None
+    """What a client without a console told of itself at the end."""
+
+    @abstractmethod
+    def receive(self, data: bytes) -> bytes:
+        """Takes what came, however TCP cut it; returns what to send (maybe nothing). Raises ConversationError."""
+
+    @abstractmethod
+    def eof(self) -> None:
+        """The client has closed. Raises ConversationError where it had not finished what it began."""

@@ -1,0 +1,1 @@
+"""Ping-pong: how many small messages a second a port exchanges with a TCP server."""

@@ -1,0 +1,90 @@
+"""How many small messages a second a port exchanges with a TCP server, and how long each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.ping_pong.conversation import PingPong
+
+MAX_NATIVE_MESSAGES = 50_000
+"""The native client keeps every round trip in SRAM."""
+
+
+class Settings(WorkloadSettings):
+    messages: int = Field(1000, ge=1, le=1_000_000, description="messages of one run")
+
+
+class Result(BaseModel):
+    """Of a client: times in microseconds on its own clock."""
+
+    model_config = ConfigDict(strict=True)
+
+    messages: Annotated[int, Field(ge=1)]
+    total_us: Annotated[int, Field(ge=1)]
+    """From just before the first send to just after the last answer."""
+    round_trip_us: list[Annotated[int, Field(ge=0)]]
+    """One entry per message, in order."""
+
+
+class PingPongWorkload(Workload):
+    name = "ping_pong"
+    title = "Ping-pong"
+    readiness = Readiness.CONNECTED
+    headline = Metric("messages_per_s", "messages/s")
+    columns = (
+        Column("round trip us", "round_trip_us", "median"),
+        Column("p99 us", "round_trip_us", "p99"),
+    )
+    settings_type = Settings
+    by_default = True
+    drifting = "round_trip_us"
+    exchange = "message"
+
+    def quick(self) -> Settings:
+        return Settings(messages=20)
+
+    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+        said = read_result(Result, result)
+        if said.messages != settings.messages:
+            raise BadResult(f"the client measured {said.messages} messages, not {settings.messages}")
+        if len(said.round_trip_us) != said.messages:
+            raise BadResult(f"the client reports {len(said.round_trip_us)} round trips for {said.messages} messages")
+        if (summed := sum(said.round_trip_us)) > said.total_us:
+            raise BadResult(f"the client's round trips add up to {summed} us, more than its total {said.total_us} us")
+        figures = self.derive({"total_us": said.total_us}, settings)
+        return Measurement(figures, {"round_trip_us": list(said.round_trip_us)})
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        return {**figures, "messages_per_s": settings.messages * 1e6 / figures["total_us"]}
+
+    def exchanges(self, settings: Settings) -> int:
+        return settings.messages
+
+    def conversation(self, max_bytes: int) -> PingPong:
+        return PingPong(max_report_bytes=max_bytes)
+
+    def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
+        return ((b"%d" % number, b"%d" % (number + 1)) for number in range(1, 2 * exchanges, 2))
+
+    def native_count(self, settings: Settings) -> int:
+        if settings.messages > MAX_NATIVE_MESSAGES:
+            raise ValueError(
+                f"messages is {settings.messages}: the native client keeps at most {MAX_NATIVE_MESSAGES} round trips"
+            )
+        return settings.messages
+
+
+WORKLOAD = PingPongWorkload()

@@ -1,0 +1,72 @@
+"""Which workloads there are: the folders beside this file, and those of the folders that the user names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from portbench.workloads.workload import Workload
+
+WORKLOADS_VARIABLE: Final = "PORTBENCH_WORKLOADS"
+"""Folders, separated as in PATH, each of which holds workloads of the user's own, one folder each."""
+
+_HERE = Path(__file__).parent
+_SCRIPT = "workload.py"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class UnknownWorkload(Exception):
+    """A workload that is not there or cannot be used: one line that names it, its folder and the fix."""
+
+
+def workloads() -> dict[str, Workload]:
+    """All workloads by name, those that are measured by default first. Raises UnknownWorkload for a broken one."""
+    loaded = [_load(name, folder) for name, folder in _folders().items()]
+    return {each.name: each for each in sorted(loaded, key=lambda each: (not each.by_default, each.name))}
+
+
+def workload(name: str) -> Workload:
+    """The workload called `name`. Raises UnknownWorkload."""
+    known = _folders()
+    if name not in known:
+        raise UnknownWorkload(f"unknown workload {name!r}: there are {', '.join(known)}")
+    return _load(name, known[name])
+
+
+def _folders() -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    named = [Path(part) for part in os.environ.get(WORKLOADS_VARIABLE, "").split(os.pathsep) if part]
+    for root in (_HERE, *named):
+        if not root.is_dir():
+            raise UnknownWorkload(f"{WORKLOADS_VARIABLE}: {root} is no folder; name the folder that holds workloads")
+        for script in sorted(root.glob(f"*/{_SCRIPT}")):
+            name = script.parent.name
+            if not _NAME.fullmatch(name):
+                raise UnknownWorkload(f"{script.parent}: is no name of a workload; use letters a to z, digits and _")
+            if name in found:
+                raise UnknownWorkload(f"{script.parent}: {found[name]} has that name already; rename one of them")
+            found[name] = script.parent
+    return found
+
+
+@cache
+def _load(name: str, folder: Path) -> Workload:
+    package = f"{__package__}.{name}"
+    if folder.parent != _HERE and package not in sys.modules:
+        module = ModuleType(package)
+        module.__path__ = [str(folder)]
+        sys.modules[package] = module
+    try:
+        script = importlib.import_module(f"{package}.{_SCRIPT.removesuffix('.py')}")
+        made: Workload = script.WORKLOAD
+    except Exception as error:  # whatever the user's file does
+        raise UnknownWorkload(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {error})") from error
+    if not isinstance(made, Workload) or made.name != name:
+        raise UnknownWorkload(f"{folder / _SCRIPT}: WORKLOAD is no workload called {name!r}; name it as its folder")
+    return made

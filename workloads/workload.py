@@ -1,0 +1,154 @@
+"""The contract of a workload: what it asks, how it is set, and what its figures are.
+
+Models: TechEmpower's `toolset/test_types/`, MicroPython's `tests/perf_bench/benchrun.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from portbench.workloads.conversation import Conversation
+
+
+class BadResult(Exception):
+    """A client's result that holds no figures which can be kept. One line that says why."""
+
+
+class Readiness(StrEnum):
+    """How far a client brings its board before the workload's body runs; the name of its script in clients/."""
+
+    BOOTED = "booted"
+    """The runtime runs; no network is touched."""
+    CONNECTED = "connected"
+    """Link and address are there, and a TCP connection to the PC's server is open."""
+
+
+class WorkloadSettings(BaseModel):
+    """What a workload can be told, with defaults and ranges.
+
+    Every field is by itself an option of the same name, a key of the catalogue, and part of the deployed configuration.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The figure that ranks rows. `name` is a key of the row's figures."""
+
+    name: str
+    unit: str
+    better: Literal["higher", "lower"] = "higher"
+
+    def factor(self, value: float, other: float) -> float:
+        """How many times better `value` is than `other`."""
+        return value / other if self.better == "higher" else other / value
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the workload's table: the median of a figure over the runs, or a statistic of all runs' samples."""
+
+    title: str
+    of: str
+    """A key of the figures, or of the samples where `statistic` is given."""
+    statistic: Literal["median", "p99", "min", "max"] | None = None
+    scale: float = 1.0
+    """What the value is multiplied with to be in the unit of the title."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a run gave: `figures` are one number each, `samples` many, in the order in which they were taken.
+
+    Units are in the names.
+    """
+
+    figures: dict[str, float]
+    samples: dict[str, list[float]] = field(default_factory=dict)
+
+
+class Workload(ABC):
+    """One question that is asked of every port.
+
+    Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`: a
+    function that is named as the folder; its parameters are the open connection, where there is one, and settings by
+    name), `native.uf2` where there is one in C, a README and tests.
+    """
+
+    name: ClassVar[str]
+    """As the folder's."""
+    title: ClassVar[str]
+    readiness: ClassVar[Readiness]
+    headline: ClassVar[Metric]
+    columns: ClassVar[tuple[Column, ...]] = ()
+    settings_type: ClassVar[type[WorkloadSettings]]
+    by_default: ClassVar[bool] = False
+    """It is measured where no workload is named."""
+    drifting: ClassVar[str | None] = None
+    """The samples whose halves are compared to see whether a run drifts."""
+    exchange: ClassVar[str] = "exchange"
+    """What people call one exchange with the PC."""
+
+    @property
+    def folder(self) -> Path:
+        return Path(inspect.getfile(type(self))).parent
+
+    def body(self, language: str) -> Path | None:
+        """The file that the board runs, None where the workload has none in that language."""
+        path = self.folder / ("native.uf2" if language == "native" else f"{language}.py")
+        return path if path.is_file() else None
+
+    def quick(self) -> WorkloadSettings:
+        """Settings of the shortest run that still shows everything: for traces, soaks and tests."""
+        return self.settings_type()
+
+    @abstractmethod
+    def check(self, result: Mapping[str, Any], settings: Any) -> Measurement:
+        """The figures in a client's result. Raises BadResult for what cannot be."""
+
+    def derive(self, figures: Mapping[str, float], settings: Any) -> dict[str, float]:
+        """Figures that follow from others, the headline among them, as for figures that others published."""
+        return dict(figures)
+
+    def exchanges(self, settings: Any) -> int:
+        """How many exchanges with the PC a whole run has."""
+        return 0
+
+    def conversation(self, max_bytes: int) -> Conversation:
+        """The PC's side of one connection; at most `max_bytes` are kept of it."""
+        raise NotImplementedError(f"{self.name}: the PC has no part in it")
+
+    def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
+        """What a client without a fault sends, and what it gets for it: shows what this PC alone takes."""
+        return ()
+
+    def native_count(self, settings: Any) -> int:
+        """What the native client's configuration block has as count. Raises ValueError, one line."""
+        raise NotImplementedError(f"{self.name}: has no native client")
+
+
+R = TypeVar("R", bound=BaseModel)
+
+
+def read_result(model: type[R], result: Mapping[str, Any]) -> R:
+    """The part of a client's result that `model` describes. Raises BadResult with the first thing that is wrong."""
+    try:
+        return model.model_validate({key: result[key] for key in model.model_fields if key in result})
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        place = "".join(f"[{part}]" if isinstance(part, int) else str(part) for part in detail["loc"])
+        if detail["type"] == "missing":
+            raise BadResult(f"the client's {place} is missing") from None
+        value = repr(detail["input"])
+        value = value if len(value) <= 60 else value[:57] + "..."
+        wanted = detail["msg"].removeprefix("Input should be ")
+        raise BadResult(f"the client's {place} is {value}, not {wanted}") from None
