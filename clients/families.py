@@ -38,4 +38,4 @@ FAMILIES: Final = {
     "hosted": ClientFamily("micropython", "unix", "main.py"),
     "blinka": ClientFamily("circuitpython", "circuitpython", "code.py", frozenset({Readiness.CONNECTED})),
 }
-"""`blinka`: CircuitPython's driver and client on the PC's CPython, which is no port: without a network it is nothing."""
+"""`blinka`: CircuitPython's driver on the PC's CPython, which is no port: there is nothing to run without a network."""
