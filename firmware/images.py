@@ -16,7 +16,7 @@ from typing import Final
 import platformdirs
 
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import CATALOGUE_PATH, Family, FirmwareEntry
+from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.download import DownloadError, Progress, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
 from portbench.firmware.network import Reachability
@@ -90,7 +90,6 @@ class ImageStore:
         offline: bool | None = None,
         progress: Progress | None = None,
         reachability: Reachability | None = None,
-        bundle: Path = CATALOGUE_PATH.parent,
     ) -> None:
         if folder is None and os.environ.get(FOLDER_VARIABLE):
             folder = Path(os.environ[FOLDER_VARIABLE])
@@ -103,7 +102,6 @@ class ImageStore:
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
         self._offline = offline
         self._progress = progress
-        self._bundle = bundle
         self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
 
     def obtain(self, entry: FirmwareEntry) -> Image:
@@ -117,10 +115,10 @@ class ImageStore:
         if entry.path is not None:
             return self._unlocked(entry, entry.path, Source.FILE)
         if entry.bundled is not None:
-            path = self._bundle / entry.bundled
-            if not path.is_file():
-                raise ImageUnavailable(entry.id, f"{path} is not built", entry.provide or f"build {path}")
-            return self._unlocked(entry, path, Source.BUNDLED)
+            if not entry.bundled.is_file():
+                fix = entry.provide or f"build {entry.bundled}"
+                raise ImageUnavailable(entry.id, f"{entry.bundled} is not built", fix)
+            return self._unlocked(entry, entry.bundled, Source.BUNDLED)
         if self.folder is not None and (self.folder / _file(entry)).exists():
             return self._checked(entry, self.folder / _file(entry), Source.FOLDER)
         if (self.cache / _file(entry)).exists():
