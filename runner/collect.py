@@ -98,7 +98,9 @@ def spi_hz_asked(run: PlannedRun, board: BoardDefinition) -> int | None:
     """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
     if run.profile.spi_hz is not None:
         return run.profile.spi_hz
-    return board.spi.default_hz if run.entry.family in (Family.MICROPYTHON, Family.WIZNET) else None
+    if board.network is None or run.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
+        return None
+    return board.network.default_hz
 
 
 def one_line(text: str) -> str:

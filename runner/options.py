@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import pytest
 
-from portbench.boards import BoardDefinition, UnknownBoard, board_definition
+from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
 from portbench.clients import AddressMode, StaticAddress
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.timeouts import DEFAULT_S, Stage
@@ -74,7 +74,7 @@ def add_options(parser: pytest.Parser) -> None:
         default="1",
         metavar="N",
     )
-    add("--messages", "messages of one run (default: the board's, 1000)")
+    add("--messages", "messages of one run (default 1000)")
     add("--runs", f"runs of every runtime and profile (default {DEFAULT_RUNS})", default=str(DEFAULT_RUNS))
     add(
         "--timeout-s",
@@ -105,7 +105,7 @@ def read_options(config: pytest.Config) -> BenchOptions:
 
     try:
         board = board_definition(given("board"))
-    except UnknownBoard as error:
+    except (BadDefinition, UnknownBoard) as error:
         raise pytest.UsageError(f"--board: {error}") from None
     static = _static(given("static_address"))
     address_mode = cast(AddressMode, _choice("--address-mode", given("address_mode"), ("dhcp", "static")))
@@ -121,7 +121,7 @@ def read_options(config: pytest.Config) -> BenchOptions:
         where=cast(WhereChoice, _choice("--where", given("where"), ("auto", "silicon", "emulated", "hosted"))),
         devices=devices,
         parallel=_number("--parallel", given("parallel"), int, 1, 64),
-        messages=board.messages if messages is None else _number("--messages", messages, int, 1, 1_000_000),
+        messages=1000 if messages is None else _number("--messages", messages, int, 1, 1_000_000),
         runs=_number("--runs", given("runs"), int, 1, 1000),
         timeouts_s=DEFAULT_S | _timeouts(given("timeout_s") or []),
         deployer=cast(Deployer, _choice("--deploy", given("deploy"), ("mpremote", "rshell"))),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from portbench.boards import BoardError, builtin_definitions
+from portbench.boards import BoardError, known_boards
 from portbench.firmware import catalogue
 from portbench.firmware.images import ImageError, ImageStore
 from portbench.results.model import Status
@@ -62,7 +62,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     for entry in catalogue.load():
         profiles = ", ".join(row.name for row in entry.rows)
         print(f"{entry.id:<22} {entry.family:<14} {entry.board:<16} {profiles}")
-    print(f"boards: {', '.join(builtin_definitions())}")
+    print(f"boards: {', '.join(known_boards())}")
     return 0
 
 

@@ -1,7 +1,8 @@
 """`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated W5500.
 
-SETTINGS is JSON: `board` (a board definition's id), `port` (of the simulated PC's ping-pong server) and `network` (the
-engine's network settings). RECORD gets JSON once the script has ended: the server's `sessions`, the chip's `counters`.
+SETTINGS is JSON: `ethernet` (the chip and its wires, as in a board's file), `port` (of the simulated PC's ping-pong
+server) and `network` (the engine's network settings). RECORD gets JSON once the script has ended: the server's
+`sessions`, the chip's `counters`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 from portbench._engine import W5500Lan
-from portbench.boards.definition import board_definition
+from portbench.boards.definition import Ethernet
 from portbench.boards.emulated.lan_server import LanServer
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
 from portbench.boards.hosted.blinka.wires import HostClock, Wires
@@ -23,7 +24,7 @@ def main(script: str, settings_json: str, record: str) -> None:
     lan = W5500Lan(settings["network"])
     server = LanServer()
     lan.listen(settings["port"], server)
-    wires = Wires(lan, board_definition(settings["board"]).spi, HostClock())
+    wires = Wires(lan, Ethernet(**settings["ethernet"]), HostClock())
     sys.modules.update(circuitpython_modules(wires))
     try:
         runpy.run_path(script, run_name="__main__")
