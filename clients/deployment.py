@@ -8,8 +8,9 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Literal
 
-from portbench.boards import Deployment
+from portbench.boards import BoardDefinition, Deployment
 from portbench.clients.errors import DeploymentError
+from portbench.clients.folding import fold
 from portbench.clients.libraries import library_files
 
 CONFIG_NAME = "portbench_config.json"
@@ -85,15 +86,18 @@ class ClientConfig:
         ).encode()
 
 
-def build_deployment(family: str, version: str, config: ClientConfig, timeout_s: float = 60.0) -> Deployment:
-    """The client of `family` with its config and, for CircuitPython `version`, its libraries.
+def build_deployment(
+    family: str, version: str, board: BoardDefinition, config: ClientConfig, timeout_s: float = 60.0
+) -> Deployment:
+    """The client of `family` for `board`, with its config and, for CircuitPython `version`, its libraries.
 
     `timeout_s` bounds the download of a library that is not in the cache yet. Raises DeploymentError.
     """
     if family not in _SCRIPTS:
         raise DeploymentError(f"no client for family {family!r}: there are {', '.join(_SCRIPTS)}")
     script, name = _SCRIPTS[family]
-    files = {name: (_HERE / script).read_bytes(), CONFIG_NAME: config.to_json()}
+    source = fold((_HERE / script).read_text(encoding="utf-8"), board)
+    files = {name: source.encode(), CONFIG_NAME: config.to_json()}
     if family == "circuitpython":
         major = version.split(".")[0]
         if not major.isdigit():

@@ -48,7 +48,9 @@ def build_program(
         intn=run.profile.intn is not False,
         ready_timeout_s=options.timeouts_s[Stage.READY],
     )
-    deployment = build_deployment(_client(run), image.version, config, options.timeouts_s[Stage.DEPLOY])
+    deployment = build_deployment(
+        _client(run), image.version, board.definition, config, options.timeouts_s[Stage.DEPLOY]
+    )
     if image.path is None:
         return Program(None, None, None, deployment, has_console=True)
     return Program(image.path, image.sha256, identify(uf2.read(image.path)), deployment, has_console=True)
