@@ -15,6 +15,7 @@ from portbench.boards.errors import (
     WrongRuntime,
 )
 from portbench.boards.timing import Deadline
+from portbench.boards.wiring import require_wiring
 
 __all__ = [
     "ASK_FOR_RESULT",
@@ -41,4 +42,5 @@ __all__ = [
     "known_boards",
     "load_board",
     "parse_result",
+    "require_wiring",
 ]

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import pytest
 
-from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
+from portbench.boards import BoardDefinition, UnknownBoard, board_definition
 from portbench.clients import AddressMode, StaticAddress
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.timeouts import DEFAULT_S, Stage
@@ -105,7 +105,7 @@ def read_options(config: pytest.Config) -> BenchOptions:
 
     try:
         board = board_definition(given("board"))
-    except (BadDefinition, UnknownBoard) as error:
+    except UnknownBoard as error:
         raise pytest.UsageError(f"--board: {error}") from None
     static = _static(given("static_address"))
     address_mode = cast(AddressMode, _choice("--address-mode", given("address_mode"), ("dhcp", "static")))

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from portbench.boards import BoardError, known_boards
+from portbench.boards import BadDefinition, BoardError, known_boards
 from portbench.firmware import catalogue
+from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError, ImageStore
 from portbench.results.model import Status
 from portbench.results.storage import RunWriter, StorageError
@@ -52,6 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    try:
+        boards, known = known_boards(), catalogue.load()
+    except (BadDefinition, CatalogueError) as error:
+        raise pytest.UsageError(str(error)) from None
     if config.getoption("portbench_list_boards"):
         return _list_boards()
     if not config.getoption("portbench_list_runtimes"):
@@ -59,10 +64,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         if options.parallel > 1 and not is_worker(config):
             ask_for_workers(config, options)
         return None
-    for entry in catalogue.load():
+    for entry in known:
         profiles = ", ".join(row.name for row in entry.rows)
         print(f"{entry.id:<22} {entry.family:<14} {entry.board:<16} {profiles}")
-    print(f"boards: {', '.join(known_boards())}")
+    print(f"boards: {', '.join(boards)}")
     return 0
 
 

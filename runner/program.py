@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from portbench.boards import Board, Deployment
+from portbench.boards import Board, Deployment, board_definition, require_wiring
 from portbench.clients import ClientConfig, StaticAddress, build_deployment
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import Family
@@ -33,10 +33,11 @@ def build_program(
 ) -> Program:
     """The program of `run`; an image with a configuration of its own is written to `scratch`.
 
-    Raises DeploymentError, NativeConfigError or RunFailed.
+    Raises BoardUnavailable, DeploymentError, NativeConfigError or RunFailed.
     """
     static = _static(board, options)
     if run.entry.family is Family.NATIVE:
+        require_wiring(options.board, board_definition(run.entry.board), run.entry.id)
         return _native(run, image, peer, static, options, scratch)
     config = ClientConfig(
         server=peer.address,
@@ -48,9 +49,7 @@ def build_program(
         intn=run.profile.intn is not False,
         ready_timeout_s=options.timeouts_s[Stage.READY],
     )
-    deployment = build_deployment(
-        _client(run), image.version, board.definition, config, options.timeouts_s[Stage.DEPLOY]
-    )
+    deployment = build_deployment(_client(run), image.version, options.board, config, options.timeouts_s[Stage.DEPLOY])
     if image.path is None:
         return Program(None, None, None, deployment, has_console=True)
     return Program(image.path, image.sha256, identify(uf2.read(image.path)), deployment, has_console=True)
