@@ -2,7 +2,7 @@
    the received bytes, Sn_TX_WR, Sn_CR. Everything else (freeing the receive buffer, clearing Sn_IR, writing the next
    message behind the last one in the transmit buffer) is done while the message is on its way. The next message can be
    written early because the one correct answer is known; it is sent only after that answer has come. */
-#include "ping_pong.h"
+#include "body.h"
 
 #include "decimal.h"
 #include "gpio.h"
@@ -81,7 +81,7 @@ static const char *free_received(const struct tcp *tcp) {
     return w5500_command(TCP_SOCKET, Sn_CR_RECV) ? 0 : "the W5500 does not accept RECV";
 }
 
-const char *ping_pong(const struct config *config, struct tcp *tcp, struct ping_pong *result) {
+const char *body_run(const struct config *config, struct tcp *tcp, struct figures *result) {
     const bool poll = config->flags & CONFIG_FLAG_POLL;
     const char *error = 0;
     uint32_t first_us = 0;
@@ -94,7 +94,7 @@ const char *ping_pong(const struct config *config, struct tcp *tcp, struct ping_
     w5500_write8(BLOCK_COMMON, SIMR, BIT(TCP_SOCKET));
     uint32_t length = stage_message(tcp, number);
 
-    for (uint32_t message = 0; message < config->messages; message++) {
+    for (uint32_t message = 0; message < config->count; message++) {
         const uint32_t sent_us = time_us();
         tcp->tx_wr += length;
         w5500_write16(REGISTERS, Sn_TX_WR, tcp->tx_wr);
@@ -114,7 +114,7 @@ const char *ping_pong(const struct config *config, struct tcp *tcp, struct ping_
         char expected[DECIMAL_MAX];
         const uint32_t expected_length = decimal_format(number + 1, expected);
         number += 2;
-        if (message + 1 < config->messages) {
+        if (message + 1 < config->count) {
             length = stage_message(tcp, number);
         }
         watchdog_feed();
