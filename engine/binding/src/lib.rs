@@ -13,7 +13,12 @@ mod wiring;
 
 use pyo3::prelude::*;
 
-pyo3::create_exception!(_engine, EngineError, pyo3::exceptions::PyRuntimeError, "The emulated board cannot go on; one line says why.");
+pyo3::create_exception!(
+    _engine,
+    EngineError,
+    pyo3::exceptions::PyRuntimeError,
+    "The emulated board cannot go on; one line says why."
+);
 
 /// The native engine of the emulated board.
 #[pymodule]

@@ -13,7 +13,9 @@ use crate::config::{BoardConfig, W5500Pins};
 const PS_PER_US: u64 = 1_000_000;
 
 fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
-    value.parse().map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
+    value
+        .parse()
+        .map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
 }
 
 /// Settings of the LAN and of the W5500's PHY, which boards and the stand-alone W5500 share.
@@ -149,7 +151,9 @@ impl BoardConfig {
         }
         if !config.flash_size.is_power_of_two() || !(1 << 16..=16 << 20).contains(&config.flash_size) {
             let size = config.flash_size;
-            return Err(PyValueError::new_err(format!("flash_bytes = {size}: use a power of two from 65536 to 16777216")));
+            return Err(PyValueError::new_err(format!(
+                "flash_bytes = {size}: use a power of two from 65536 to 16777216"
+            )));
         }
         if config.bootrom.len() != rp2040::memory::ROM_SIZE {
             let len = config.bootrom.len();

@@ -3,9 +3,10 @@
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
-    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm, psm::Psm, pwm::Pwm, resets, resets::Resets,
-    rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman, timer::Timer,
-    uart::Uart, usb::Usb, vreg_and_chip_reset, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl, xosc::Xosc,
+    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm, psm::Psm, pwm::Pwm, resets,
+    resets::Resets, rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman,
+    timer::Timer, uart::Uart, usb::Usb, vreg_and_chip_reset, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog,
+    xip_ctrl::XipCtrl, xosc::Xosc,
 };
 use crate::sys::{EventId, Sys};
 use crate::trace::{Record, kind};
@@ -247,7 +248,14 @@ impl Bus {
     }
 
     /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
-    pub fn write(&mut self, mem: &mut Memory, master: Master, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+    pub fn write(
+        &mut self,
+        mem: &mut Memory,
+        master: Master,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault> {
         self.waits = 0;
         match address >> 28 {
             // ROM ignores writes: TinyUSB stores through the null endpoint control pointer of EP0 and is none the wiser.
@@ -380,7 +388,9 @@ impl Bus {
             0x11..=0x13 if self.xip_ctrl.bad_write_faults() => return Err(BusFault),
             0x11..=0x13 => {}
             0x14 => self.xip_ctrl.write(&mut self.sys, mem, address & 0xffc, write),
-            0x15 if address & 0x00ff_c000 == 0 && mem.xip.is_sram() => self.xip_ctrl.sram_write(address & 0x3fff, value, size),
+            0x15 if address & 0x00ff_c000 == 0 && mem.xip.is_sram() => {
+                self.xip_ctrl.sram_write(address & 0x3fff, value, size)
+            }
             0x18 => self.ssi.write(&mut self.sys, mem, address & 0xffc, write),
             _ => return Err(BusFault),
         }

@@ -38,8 +38,8 @@ impl EventId {
     pub const ALL: [EventId; Self::COUNT] = {
         use EventId::*;
         [
-            Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1, Dma, Usb, SysTick0,
-            SysTick1, World0, World1,
+            Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1,
+            Dma, Usb, SysTick0, SysTick1, World0, World1,
         ]
     };
 }

@@ -54,7 +54,8 @@ impl Ticks {
 
     /// Cycles of the undivided clock since the last tick.
     pub fn cycles_into_tick(&self, now: Ps) -> u64 {
-        ((self.elapsed(now).1 + u128::from(self.hz)) / u128::from(PS_PER_SECOND)).min(u128::from(self.divisor - 1)) as u64
+        ((self.elapsed(now).1 + u128::from(self.hz)) / u128::from(PS_PER_SECOND)).min(u128::from(self.divisor - 1))
+            as u64
     }
 
     /// Time of the tick that makes [`Self::count`] equal `count`, which must not lie before the last rate change;

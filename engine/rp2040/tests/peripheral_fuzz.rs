@@ -165,13 +165,17 @@ fn value(r: &mut Random) -> u32 {
 fn start_up(base: u32) -> &'static [(u32, u32)] {
     match base {
         0x4003_4000 | 0x4003_8000 => &[(0x24, 2), (0x2c, 0x70), (0x30, 0x301), (0x38, 0x7ff), (0x48, 3), (0x00, 0x55)],
-        0x4004_4000 | 0x4004_8000 => &[(0x6c, 0), (0x00, 0x365), (0x04, 0x50), (0x1c, 20), (0x20, 20), (0x6c, 1), (0x10, 0x100)],
+        0x4004_4000 | 0x4004_8000 => {
+            &[(0x6c, 0), (0x00, 0x365), (0x04, 0x50), (0x1c, 20), (0x20, 20), (0x6c, 1), (0x10, 0x100)]
+        }
         0x4004_c000 => &[(0x00, 0x1f_000b), (0x08, 0x0100_000f), (0x18, 1)],
         0x4005_0000 => &[(0x10, 99), (0x0c, 50), (0x00, 1), (0xa0, 0xff), (0xa4, 0xff), (0xa8, 0xff)],
         0x4005_4000 => &[(0x30, 0), (0x38, 15)],
         0x4005_8000 => &[(0x04, 100), (0x00, 0x4000_0000)],
         0x4005_c000 => &[(0x00, 0), (0x0c, 1), (0x24, 1), (0x10, 0x1000_0000)],
-        0x5020_0000 | 0x5030_0000 => &[(0x0c8, 0x0001_0000), (0x0e0, 0x0001_8000), (0x000, 0xfff), (0x12c, 0xfff), (0x014, 7)],
+        0x5020_0000 | 0x5030_0000 => {
+            &[(0x0c8, 0x0001_0000), (0x0e0, 0x0001_8000), (0x000, 0xfff), (0x12c, 0xfff), (0x014, 7)]
+        }
         _ => &[],
     }
 }
@@ -278,7 +282,11 @@ fn random_clock_settings_keep_time_going() {
             let base = [0x4000_8000, 0x4002_4000, 0x4002_8000, 0x4002_c000, 0x4006_0000][r.below(5) as usize];
             let last = if base == 0x4000_8000 { 0xc4 } else { 0x20 };
             let (offset, value) = (r.below(last / 4 + 1) * 4, value(&mut r));
-            if r.below(3) == 0 { b.read(base + offset) } else { b.write(base + offset, value) }
+            if r.below(3) == 0 {
+                b.read(base + offset)
+            } else {
+                b.write(base + offset, value)
+            }
             b.write(0x4003_4000, value);
             b.bus.sys.cycle += 1;
             let before = b.bus.sys.now();

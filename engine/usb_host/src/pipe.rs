@@ -81,24 +81,11 @@ impl Pipe {
     }
 
     pub fn input(&self) -> Transaction {
-        Transaction {
-            address: self.address,
-            endpoint: self.number,
-            token: Token::In {
-                max_packet: self.max_packet,
-            },
-        }
+        Transaction { address: self.address, endpoint: self.number, token: Token::In { max_packet: self.max_packet } }
     }
 
     pub fn output(&self, data: Vec<u8>) -> Transaction {
-        Transaction {
-            address: self.address,
-            endpoint: self.number,
-            token: Token::Out {
-                data1: self.data1,
-                data,
-            },
-        }
+        Transaction { address: self.address, endpoint: self.number, token: Token::Out { data1: self.data1, data } }
     }
 
     pub fn finish(&mut self, end: Ps, outcome: Outcome) -> Progress {
@@ -127,12 +114,7 @@ impl Pipe {
             Outcome::Nak => {
                 self.errors = 0;
                 if let Pace::Bulk { busy, idle, idle_after } = self.pace {
-                    self.ready_at = end
-                        + if end - self.last_progress < idle_after {
-                            busy
-                        } else {
-                            idle
-                        };
+                    self.ready_at = end + if end - self.last_progress < idle_after { busy } else { idle };
                 }
                 Progress::Pending
             }

@@ -26,11 +26,7 @@ impl W5500 {
         }
         self.sockets[n].resolved = None;
         let deadline = self.now.saturating_add(retry_period(self.common.rtr()));
-        self.sockets[n].arp = Some(ArpWait {
-            ip,
-            deadline,
-            retries: 0,
-        });
+        self.sockets[n].arp = Some(ArpWait { ip, deadline, retries: 0 });
         self.arp_request(ip);
         false
     }
@@ -44,22 +40,13 @@ impl W5500 {
             target_mac: [0; 6],
             target_ip,
         };
-        self.emit(ethernet(
-            BROADCAST_MAC,
-            mac,
-            ETHERTYPE_ARP,
-            &[&request.build()],
-        ));
+        self.emit(ethernet(BROADCAST_MAC, mac, ETHERTYPE_ARP, &[&request.build()]));
     }
 
     /// Repeats a request that has waited for RTR, RCR times; then the timeout.
     pub(crate) fn arp_timer(&mut self, n: usize) {
         let (period, limit) = (retry_period(self.common.rtr()), self.common.rcr());
-        let Some(wait) = self.sockets[n]
-            .arp
-            .as_mut()
-            .filter(|wait| wait.deadline <= self.now)
-        else {
+        let Some(wait) = self.sockets[n].arp.as_mut().filter(|wait| wait.deadline <= self.now) else {
             return;
         };
         if wait.retries < limit {
@@ -98,22 +85,12 @@ impl W5500 {
                     target_mac: arp.sender_mac,
                     target_ip: arp.sender_ip,
                 };
-                self.emit(ethernet(
-                    arp.sender_mac,
-                    own_mac,
-                    ETHERTYPE_ARP,
-                    &[&reply.build()],
-                ));
+                self.emit(ethernet(arp.sender_mac, own_mac, ETHERTYPE_ARP, &[&reply.build()]));
                 true
             }
             ARP_REPLY => {
                 let waiting: Vec<usize> = (0..8)
-                    .filter(|&n| {
-                        self.sockets[n]
-                            .arp
-                            .as_ref()
-                            .is_some_and(|wait| wait.ip == arp.sender_ip)
-                    })
+                    .filter(|&n| self.sockets[n].arp.as_ref().is_some_and(|wait| wait.ip == arp.sender_ip))
                     .collect();
                 for &n in &waiting {
                     self.arp_resolved(n, arp.sender_ip, arp.sender_mac);

@@ -43,8 +43,7 @@ impl W5500 {
             return false;
         }
         self.common.set(UIPR, &original[16..20]);
-        self.common
-            .set(UPORTR, &original[header_length + 2..header_length + 4]);
+        self.common.set(UPORTR, &original[header_length + 2..header_length + 4]);
         self.common.raise(IR_UNREACH);
         true
     }

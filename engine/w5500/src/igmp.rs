@@ -34,11 +34,7 @@ impl W5500 {
     }
 
     fn igmp_report(&mut self, n: usize, group: Ip) {
-        let kind = if self.igmp_version_1(n) {
-            REPORT_V1
-        } else {
-            REPORT_V2
-        };
+        let kind = if self.igmp_version_1(n) { REPORT_V1 } else { REPORT_V2 };
         self.send_igmp(group, kind, group);
     }
 
@@ -46,18 +42,8 @@ impl W5500 {
         let mut message = [kind, 0, 0, 0, group[0], group[1], group[2], group[3]];
         let sum = checksum(&[&message]);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
-        let fields = IpFields {
-            ttl: 1,
-            ..IpFields::default()
-        };
-        self.send_ip_with_options(
-            multicast_mac(dst),
-            dst,
-            PROTO_IGMP,
-            fields,
-            &ROUTER_ALERT,
-            &message,
-        );
+        let fields = IpFields { ttl: 1, ..IpFields::default() };
+        self.send_ip_with_options(multicast_mac(dst), dst, PROTO_IGMP, fields, &ROUTER_ALERT, &message);
     }
 
     /// A query for one group or, with group 0, for all. The random delay of RFC 2236 is left out.

@@ -53,9 +53,7 @@ impl W5500 {
             PROTO_TCP => unicast && self.tcp_arrived(source, &packet),
             PROTO_UDP => self.udp_arrived(source, &packet, unicast),
             PROTO_IGMP => self.ipraw_arrived(&packet) || self.igmp_arrived(&packet),
-            PROTO_ICMP => {
-                self.ipraw_arrived(&packet) || (unicast && self.icmp_arrived(source, &packet))
-            }
+            PROTO_ICMP => self.ipraw_arrived(&packet) || (unicast && self.icmp_arrived(source, &packet)),
             _ => self.ipraw_arrived(&packet),
         }
     }
@@ -66,11 +64,7 @@ impl W5500 {
     }
 
     fn payload_limit(&self, limit: u16) -> u16 {
-        if self.common.mr() & MR_PPPOE != 0 {
-            limit - PPPOE_HEADER
-        } else {
-            limit
-        }
+        if self.common.mr() & MR_PPPOE != 0 { limit - PPPOE_HEADER } else { limit }
     }
 
     pub(crate) fn tcp_mss_limit(&self) -> u16 {
@@ -83,14 +77,7 @@ impl W5500 {
         self.payload_limit(IPRAW_MTU)
     }
 
-    pub(crate) fn send_ip(
-        &mut self,
-        to: Mac,
-        dst: Ip,
-        protocol: u8,
-        fields: IpFields,
-        payload: &[u8],
-    ) {
+    pub(crate) fn send_ip(&mut self, to: Mac, dst: Ip, protocol: u8, fields: IpFields, payload: &[u8]) {
         self.send_ip_with_options(to, dst, protocol, fields, &[], payload);
     }
 
@@ -104,24 +91,11 @@ impl W5500 {
         payload: &[u8],
     ) {
         self.ip_id = self.ip_id.wrapping_add(1);
-        let header = ipv4_header(
-            fields,
-            self.ip_id,
-            protocol,
-            self.common.sipr(),
-            dst,
-            options,
-            payload.len(),
-        );
+        let header = ipv4_header(fields, self.ip_id, protocol, self.common.sipr(), dst, options, payload.len());
         if self.common.mr() & MR_PPPOE != 0 {
             self.pppoe_send_ip(&header, payload);
         } else {
-            self.emit(ethernet(
-                to,
-                self.common.shar(),
-                ETHERTYPE_IPV4,
-                &[&header, payload],
-            ));
+            self.emit(ethernet(to, self.common.shar(), ETHERTYPE_IPV4, &[&header, payload]));
         }
     }
 }

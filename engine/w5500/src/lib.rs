@@ -58,12 +58,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            phy_link_delay: 1_500 * time::MS,
-            cable_plugged: true,
-            pmode: 7,
-            time_wait: 0,
-        }
+        Self { phy_link_delay: 1_500 * time::MS, cable_plugged: true, pmode: 7, time_wait: 0 }
     }
 }
 
@@ -175,9 +170,7 @@ impl W5500 {
     /// A complete frame has arrived: Ethernet without FCS. Lost when the link is down or the length is illegal.
     pub fn receive_frame(&mut self, now: Ps, frame: &[u8]) {
         self.advance(now);
-        if !self.link_up(self.now)
-            || !(wire::ETHERNET_HEADER..=wire::MAX_FRAME).contains(&frame.len())
-        {
+        if !self.link_up(self.now) || !(wire::ETHERNET_HEADER..=wire::MAX_FRAME).contains(&frame.len()) {
             return;
         }
         self.stats.frames_in += 1;
@@ -212,10 +205,7 @@ impl W5500 {
 
     /// The SPI frames that ended since the last call; empty while the log is off.
     pub fn take_spi_log(&mut self) -> Vec<SpiFrame> {
-        self.spi_log
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        self.spi_log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Runs every timer that is due at `self.now`.
@@ -231,17 +221,12 @@ impl W5500 {
     /// After anything that may have changed a timer or an interrupt: brings INTn and `due` up to date.
     fn refresh(&mut self) {
         let pending = self.interrupt_pending();
-        self.int_pin
-            .update(self.now, pending, self.common.intlevel());
+        self.int_pin.update(self.now, pending, self.common.intlevel());
         self.due = self
             .sockets
             .iter()
             .flat_map(|s| [s.arp.as_ref().map(|wait| wait.deadline), s.tcp.next_event()])
-            .chain([
-                self.reset.next_event(),
-                self.int_pin.next_event(pending),
-                self.lcp.next_event(),
-            ])
+            .chain([self.reset.next_event(), self.int_pin.next_event(pending), self.lcp.next_event()])
             .flatten()
             .min();
     }
@@ -254,9 +239,7 @@ impl W5500 {
     /// SIR: the sockets with an interrupt that Sn_IMR lets through. Sn_IMR does not keep a bit out of Sn_IR itself:
     /// MicroPython's MACRAW driver unmasks RECV alone and still waits for SEND_OK in Sn_IR.
     fn sir(&self) -> u8 {
-        (0..8)
-            .filter(|&n| self.sockets[n].ir & self.sockets[n].imr() != 0)
-            .fold(0, |sir, n| sir | 1 << n)
+        (0..8).filter(|&n| self.sockets[n].ir & self.sockets[n].imr() != 0).fold(0, |sir, n| sir | 1 << n)
     }
 
     /// The MAC hands a frame to the PHY, which loses it when there is no link.

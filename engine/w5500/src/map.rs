@@ -8,11 +8,7 @@ pub struct Register {
 }
 
 const fn register(name: &'static str, address: u16, width: u16) -> Register {
-    Register {
-        name,
-        address,
-        width,
-    }
+    Register { name, address, width }
 }
 
 /// Offsets in the common register block.
@@ -144,9 +140,7 @@ impl Block {
 }
 
 fn find(registers: &[Register], address: u16) -> Option<(&'static str, u16)> {
-    let found = registers
-        .iter()
-        .find(|r| (r.address..r.address + r.width).contains(&address))?;
+    let found = registers.iter().find(|r| (r.address..r.address + r.width).contains(&address))?;
     Some((found.name, address - found.address))
 }
 
@@ -188,11 +182,7 @@ mod tests {
     fn registers_are_in_order_and_do_not_overlap() {
         for table in [COMMON_REGISTERS, SOCKET_REGISTERS] {
             for pair in table.windows(2) {
-                assert!(
-                    pair[0].address + pair[0].width <= pair[1].address,
-                    "{}",
-                    pair[1].name
-                );
+                assert!(pair[0].address + pair[0].width <= pair[1].address, "{}", pair[1].name);
             }
         }
     }

@@ -12,10 +12,7 @@ pub struct Memory {
 impl Memory {
     /// `kilobytes`: the sockets' Sn_TXBUF_SIZE or Sn_RXBUF_SIZE.
     pub fn new(kilobytes: [u8; 8]) -> Self {
-        let mut memory = Self {
-            bytes: vec![0; MEMORY_BYTES],
-            parts: [(0, 0); 8],
-        };
+        let mut memory = Self { bytes: vec![0; MEMORY_BYTES], parts: [(0, 0); 8] };
         memory.divide(kilobytes);
         memory
     }
@@ -59,9 +56,7 @@ impl Memory {
     /// `length` bytes from `pointer` on, wrapping.
     pub fn copy_out(&self, n: usize, pointer: u16, length: usize) -> Vec<u8> {
         // The pointer is 16 bits wide on the chip and wraps with it.
-        (0..length)
-            .map(|i| self.read(n, pointer.wrapping_add(i as u16)))
-            .collect()
+        (0..length).map(|i| self.read(n, pointer.wrapping_add(i as u16))).collect()
     }
 
     pub fn copy_in(&mut self, n: usize, pointer: u16, data: &[u8]) {

@@ -32,15 +32,8 @@ pub struct Phy {
 impl Phy {
     pub fn new(link_delay: Ps, pmode: u8, plugged: bool) -> Self {
         let pmode = pmode & 7;
-        let mut phy = Self {
-            link_delay,
-            pmode,
-            plugged,
-            config: RST | OPMDC,
-            mode: pmode,
-            chip_in_reset: false,
-            link_at: None,
-        };
+        let mut phy =
+            Self { link_delay, pmode, plugged, config: RST | OPMDC, mode: pmode, chip_in_reset: false, link_at: None };
         phy.relink(0);
         phy
     }
@@ -81,11 +74,7 @@ impl Phy {
         let resets = self.config & RST != 0 && value & RST == 0;
         self.config = value & (RST | OPMD | OPMDC);
         if released {
-            self.mode = if value & OPMD != 0 {
-                (value & OPMDC) >> 3
-            } else {
-                self.pmode
-            };
+            self.mode = if value & OPMD != 0 { (value & OPMDC) >> 3 } else { self.pmode };
         }
         if released || resets {
             self.relink(now);

@@ -42,8 +42,7 @@ impl W5500 {
     }
 
     fn next_echo(&self) -> Option<Ps> {
-        self.now
-            .checked_add(Ps::from(self.common.ptimer().max(1)) * PTIMER_UNIT)
+        self.now.checked_add(Ps::from(self.common.ptimer().max(1)) * PTIMER_UNIT)
     }
 
     pub(crate) fn lcp_timer(&mut self) {
@@ -78,12 +77,7 @@ impl W5500 {
         header.extend_from_slice(&protocol.to_be_bytes());
         let mut payload = vec![&header[..]];
         payload.extend_from_slice(parts);
-        self.emit(ethernet(
-            self.common.phar(),
-            self.common.shar(),
-            ETHERTYPE_PPPOE_SESSION,
-            &payload,
-        ));
+        self.emit(ethernet(self.common.phar(), self.common.shar(), ETHERTYPE_PPPOE_SESSION, &payload));
     }
 
     /// True if the frame belongs to the session, so that the chip has dealt with it.

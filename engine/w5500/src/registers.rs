@@ -92,9 +92,7 @@ impl W5500 {
                 Status::MacRaw => self.macraw_send(n),
                 _ => {}
             },
-            CR_SEND_MAC if matches!(status, Status::Udp | Status::IpRaw) => {
-                self.datagram_send(n, true)
-            }
+            CR_SEND_MAC if matches!(status, Status::Udp | Status::IpRaw) => self.datagram_send(n, true),
             CR_SEND_KEEP => self.tcp_send_keep(n),
             CR_RECV => {
                 self.sockets[n].commit_rx();

@@ -18,11 +18,7 @@ pub struct ResetLine {
 
 impl ResetLine {
     pub fn power_up() -> Self {
-        Self {
-            low_since: None,
-            in_reset: false,
-            stable_at: PLL_LOCK,
-        }
+        Self { low_since: None, in_reset: false, stable_at: PLL_LOCK }
     }
 
     pub fn next_event(&self) -> Option<Ps> {
@@ -73,8 +69,7 @@ impl W5500 {
     /// Lays the TX and RX memories out as the size registers say.
     pub(crate) fn divide_memory(&mut self) {
         let sizes = |of: fn(&Socket) -> u8| std::array::from_fn(|n| of(&self.sockets[n]));
-        let (tx, rx): ([u8; 8], [u8; 8]) =
-            (sizes(Socket::tx_kilobytes), sizes(Socket::rx_kilobytes));
+        let (tx, rx): ([u8; 8], [u8; 8]) = (sizes(Socket::tx_kilobytes), sizes(Socket::rx_kilobytes));
         Memory::divide(&mut self.tx, tx);
         Memory::divide(&mut self.rx, rx);
     }

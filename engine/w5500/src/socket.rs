@@ -153,11 +153,7 @@ impl Socket {
             CR => 0,
             IR => self.ir,
             SR => self.status as u8,
-            MSSR..PROTO => half(
-                self.negotiated_mss
-                    .unwrap_or(u16::from_be_bytes(self.array(MSSR))),
-                MSSR,
-            ),
+            MSSR..PROTO => half(self.negotiated_mss.unwrap_or(u16::from_be_bytes(self.array(MSSR))), MSSR),
             TX_FSR..TX_RD => half(self.tx_free(tx_size), TX_FSR),
             TX_RD..TX_WR => half(self.tx_rd, TX_RD),
             // Until SEND takes the written value over, the old one is read: Arduino's Ethernet and Ethernet2 build one
@@ -187,9 +183,7 @@ impl Socket {
                 // What ARP had learned is gone.
                 self.resolved = None;
             }
-            MR | PORT..=TTL | RXBUF_SIZE | TXBUF_SIZE | IMR..BLOCK_END => {
-                self.bytes[usize::from(address)] = value
-            }
+            MR | PORT..=TTL | RXBUF_SIZE | TXBUF_SIZE | IMR..BLOCK_END => self.bytes[usize::from(address)] = value,
             _ => {}
         }
     }
@@ -237,11 +231,7 @@ impl Socket {
 
     /// Sn_TOS, Sn_TTL and Sn_FRAG.
     pub fn ip_fields(&self) -> IpFields {
-        IpFields {
-            tos: self.byte(TOS),
-            ttl: self.byte(TTL),
-            frag: u16::from_be_bytes(self.array(FRAG)),
-        }
+        IpFields { tos: self.byte(TOS), ttl: self.byte(TTL), frag: u16::from_be_bytes(self.array(FRAG)) }
     }
 
     /// The written Sn_MSSR where it lies in 1..=`max`, else `max` (datasheet 4.2 "Sn_MSSR").
@@ -263,11 +253,7 @@ impl Socket {
 
     /// Sn_TX_FSR: in TCP mode what the peer has not acknowledged is not free (datasheet 4.2 "Sn_TX_FSR").
     fn tx_free(&self, tx_size: u16) -> u16 {
-        let oldest = if self.status.connected() {
-            self.tcp.tx_acknowledged
-        } else {
-            self.tx_rd
-        };
+        let oldest = if self.status.connected() { self.tcp.tx_acknowledged } else { self.tx_rd };
         tx_size.saturating_sub(self.tx_wr.wrapping_sub(oldest))
     }
 

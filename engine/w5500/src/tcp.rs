@@ -50,15 +50,10 @@ pub struct Tcp {
 
 impl Tcp {
     pub fn next_event(&self) -> Option<Ps> {
-        [
-            self.retry.as_ref().map(|retry| retry.deadline),
-            self.ack_at,
-            self.keep_alive_at,
-            self.time_wait_until,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        [self.retry.as_ref().map(|retry| retry.deadline), self.ack_at, self.keep_alive_at, self.time_wait_until]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn in_flight(&self) -> u32 {
@@ -80,9 +75,7 @@ impl W5500 {
     /// A new initial sequence number: the 4 us clock of RFC 793, different for each socket.
     fn initial_sequence(&self, n: usize) -> u32 {
         // Only the low 32 bits count.
-        ((self.now / 4_000_000) as u32)
-            .wrapping_add(0x5500_0000)
-            .wrapping_add(n as u32 * 0x0100_3001)
+        ((self.now / 4_000_000) as u32).wrapping_add(0x5500_0000).wrapping_add(n as u32 * 0x0100_3001)
     }
 
     fn begin_connection(&mut self, n: usize, remote: (Ip, u16)) {
@@ -119,11 +112,7 @@ impl W5500 {
     }
 
     fn send_syn(&mut self, n: usize) {
-        let flags = if self.sockets[n].status == Status::SynRecv {
-            SYN | ACK
-        } else {
-            SYN
-        };
+        let flags = if self.sockets[n].status == Status::SynRecv { SYN | ACK } else { SYN };
         let t = &mut self.sockets[n].tcp;
         let iss = t.snd_una;
         t.snd_nxt = iss.wrapping_add(1);
@@ -149,16 +138,7 @@ impl W5500 {
             window = t.peer_view().min(0xFFFF) as u16;
         }
         let (remote, local_port) = (t.remote, t.local_port);
-        let segment = Segment {
-            src_port: local_port,
-            dst_port: remote.1,
-            seq,
-            ack,
-            flags,
-            window,
-            mss,
-            data,
-        };
+        let segment = Segment { src_port: local_port, dst_port: remote.1, seq, ack, flags, window, mss, data };
         let bytes = segment.build(self.common.sipr(), remote.0);
         let (mac, fields) = (s.dhar(), s.ip_fields());
         self.send_ip(mac, remote.0, PROTO_TCP, fields, &bytes);
@@ -171,9 +151,7 @@ impl W5500 {
     }
 
     fn arm_retry(&mut self, n: usize, count: u8) {
-        let deadline = self
-            .now
-            .saturating_add(tcp_retry_period(self.common.rtr(), count));
+        let deadline = self.now.saturating_add(tcp_retry_period(self.common.rtr(), count));
         self.sockets[n].tcp.retry = Some(Retry { deadline, count });
     }
 
@@ -294,11 +272,7 @@ impl W5500 {
         let s = &mut self.sockets[n];
         let on = s.status == Status::Established && s.kpalvtr() > 0 && s.tcp.exchanged;
         let period = Ps::from(s.kpalvtr()) * KEEP_ALIVE_UNIT;
-        s.tcp.keep_alive_at = if on {
-            self.now.checked_add(period)
-        } else {
-            None
-        };
+        s.tcp.keep_alive_at = if on { self.now.checked_add(period) } else { None };
     }
 
     /// RECV has freed space: a peer that may be waiting for it gets a window update at once.
@@ -321,12 +295,7 @@ impl W5500 {
         if due(self.sockets[n].tcp.time_wait_until) {
             self.sockets[n].release();
         }
-        if due(self.sockets[n]
-            .tcp
-            .retry
-            .as_ref()
-            .map(|retry| retry.deadline))
-        {
+        if due(self.sockets[n].tcp.retry.as_ref().map(|retry| retry.deadline)) {
             self.tcp_retry(n);
         }
         if due(self.sockets[n].tcp.ack_at) {
@@ -389,9 +358,7 @@ impl W5500 {
             s.status == Status::Listen && s.port() == segment.dst_port
         });
         match listener {
-            Some(n) if segment.flags & (SYN | ACK | RST) == SYN => {
-                self.accept(n, source, packet.src, &segment)
-            }
+            Some(n) if segment.flags & (SYN | ACK | RST) == SYN => self.accept(n, source, packet.src, &segment),
             _ if self.macraw_open() => return false,
             _ => self.refuse(source, packet.src, &segment),
         }
@@ -406,11 +373,7 @@ impl W5500 {
         let (seq, ack, flags) = if segment.has(ACK) {
             (segment.ack, 0, RST)
         } else {
-            (
-                0,
-                segment.seq.wrapping_add(segment.sequence_length()),
-                RST | ACK,
-            )
+            (0, segment.seq.wrapping_add(segment.sequence_length()), RST | ACK)
         };
         let reset = Segment {
             src_port: segment.dst_port,
@@ -526,10 +489,8 @@ impl W5500 {
         if in_order && segment.has(FIN) {
             self.fin_arrived(n);
         }
-        if matches!(
-            self.sockets[n].status,
-            Status::Established | Status::CloseWait | Status::FinWait | Status::LastAck
-        ) {
+        if matches!(self.sockets[n].status, Status::Established | Status::CloseWait | Status::FinWait | Status::LastAck)
+        {
             self.tcp_output(n);
         }
     }
@@ -584,9 +545,7 @@ impl W5500 {
         if before(t.snd_una, segment.ack) {
             let advance = segment.ack.wrapping_sub(t.snd_una);
             // Less than 64 KB of data; one more may be the FIN.
-            t.tx_acknowledged = t
-                .tx_acknowledged
-                .wrapping_add(advance.min(data_length) as u16);
+            t.tx_acknowledged = t.tx_acknowledged.wrapping_add(advance.min(data_length) as u16);
             t.snd_una = segment.ack;
             if before(t.snd_nxt, t.snd_una) {
                 t.snd_nxt = t.snd_una;
@@ -594,8 +553,7 @@ impl W5500 {
             t.retry = None;
         }
         if !before(segment.ack, t.snd_una)
-            && (before(t.snd_wl.0, segment.seq)
-                || (t.snd_wl.0 == segment.seq && !before(segment.ack, t.snd_wl.1)))
+            && (before(t.snd_wl.0, segment.seq) || (t.snd_wl.0 == segment.seq && !before(segment.ack, t.snd_wl.1)))
         {
             if t.snd_wnd == 0 {
                 // Only a probe was on its way, and a closed window did not let it in.
@@ -634,10 +592,7 @@ impl W5500 {
 
     /// Stores what is new and fits. False if the segment is not the next in order, so that its FIN does not count yet.
     fn receive_data(&mut self, n: usize, segment: &Segment) -> bool {
-        if !matches!(
-            self.sockets[n].status,
-            Status::Established | Status::FinWait
-        ) {
+        if !matches!(self.sockets[n].status, Status::Established | Status::FinWait) {
             return matches!(self.sockets[n].status, Status::TimeWait | Status::Closing);
         }
         let rcv_nxt = self.sockets[n].tcp.rcv_nxt;

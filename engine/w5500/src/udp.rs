@@ -15,11 +15,7 @@ impl W5500 {
         }
         let (destination, dhar, multi) = {
             let s = &self.sockets[n];
-            (
-                s.dipr(),
-                s.dhar(),
-                s.status == Status::Udp && s.mr() & MR_MULTI != 0,
-            )
+            (s.dipr(), s.dhar(), s.status == Status::Udp && s.mr() & MR_MULTI != 0)
         };
         let mac = if with_mac {
             dhar
@@ -39,14 +35,8 @@ impl W5500 {
     pub(crate) fn datagram_transmit(&mut self, n: usize, mac: Mac) {
         let s = &self.sockets[n];
         let is_udp = s.status == Status::Udp;
-        let limit = if is_udp {
-            s.segment_limit(self.udp_limit())
-        } else {
-            self.ipraw_limit()
-        };
-        let pending = self
-            .tx
-            .copy_out(n, s.tx_rd, usize::from(s.tx_wr.wrapping_sub(s.tx_rd)));
+        let limit = if is_udp { s.segment_limit(self.udp_limit()) } else { self.ipraw_limit() };
+        let pending = self.tx.copy_out(n, s.tx_rd, usize::from(s.tx_wr.wrapping_sub(s.tx_rd)));
         let (destination, dport, port, fields) = (s.dipr(), s.dport(), s.port(), s.ip_fields());
         let protocol = if is_udp { PROTO_UDP } else { s.proto() };
         let mut rest = &pending[..];

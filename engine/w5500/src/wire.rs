@@ -136,13 +136,7 @@ impl<'a> Ipv4<'a> {
         if checksum(&[header]) != 0 || be16(header, 6) & 0x3FFF != 0 {
             return None;
         }
-        Some(Self {
-            src: array(header, 12),
-            dst: array(header, 16),
-            protocol: header[9],
-            header,
-            payload,
-        })
+        Some(Self { src: array(header, 12), dst: array(header, 16), protocol: header[9], header, payload })
     }
 
     fn transport_checksum_is_right(&self) -> bool {
@@ -165,11 +159,7 @@ impl<'a> Ipv4<'a> {
                 return None;
             }
         }
-        Some(Udp {
-            src_port: be16(bytes, 0),
-            dst_port: be16(bytes, 2),
-            data: &bytes[8..length],
-        })
+        Some(Udp { src_port: be16(bytes, 0), dst_port: be16(bytes, 2), data: &bytes[8..length] })
     }
 
     pub fn tcp(&self) -> Option<Segment<'a>> {
@@ -284,11 +274,7 @@ pub struct IpFields {
 impl Default for IpFields {
     /// What a socket's registers hold after reset.
     fn default() -> Self {
-        Self {
-            tos: 0,
-            ttl: 0x80,
-            frag: 0x4000,
-        }
+        Self { tos: 0, ttl: 0x80, frag: 0x4000 }
     }
 }
 

@@ -223,7 +223,13 @@ impl Core {
 
     /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
     #[inline(always)]
-    pub(super) fn store<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32) -> Result<(), ()> {
+    pub(super) fn store<const SIZE: u32>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus,
+        address: u32,
+        value: u32,
+    ) -> Result<(), ()> {
         if mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
             return Ok(());
@@ -232,7 +238,14 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn store_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32, size: u32) -> Result<(), ()> {
+    pub(super) fn store_slow(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), ()> {
         if address & (size - 1) != 0 {
             return Err(());
         }
@@ -283,7 +296,8 @@ impl Core {
 
     /// Whether an exception is pending that would be taken if PRIMASK were clear (ARMv6-M ARM B1.5.19).
     fn interrupt_could_preempt(&self) -> bool {
-        self.ppb.anything_pending() && self.ppb.most_urgent().is_some_and(|(_, priority)| priority < self.ppb.active_priority())
+        self.ppb.anything_pending()
+            && self.ppb.most_urgent().is_some_and(|(_, priority)| priority < self.ppb.active_priority())
     }
 
     /// Takes the most urgent exception, if one may be taken now.

@@ -76,7 +76,15 @@ impl Core {
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8>(&mut self, mem: &mut Memory, bus: &mut Bus, limit: u64, start: u32, size: u32, base: usize) -> Exit {
+    fn run_region<const REGION: u8>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus,
+        limit: u64,
+        start: u32,
+        size: u32,
+        base: usize,
+    ) -> Exit {
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut executed: u64 = 0;

@@ -263,7 +263,9 @@ mod tests {
     fn reset_values() {
         let mut sys = Sys::new(125_000_000);
         let mut adc = Adc::default();
-        for (offset, value) in [(0x0, 0), (0x4, 0), (0x8, fcs::EMPTY), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)] {
+        for (offset, value) in
+            [(0x0, 0), (0x4, 0), (0x8, fcs::EMPTY), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)]
+        {
             assert_eq!(adc.read(&mut sys, offset), value);
         }
     }

@@ -280,7 +280,8 @@ impl Dma {
         }
         bus.sys.take_dreq(c.treq());
         // Software has to keep addresses aligned (2.5.1.1); one that is not is a bus error here.
-        let read = if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
+        let read =
+            if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
         let read_waits = u64::from(bus.waits);
         let Some(value) = read else { return Self::fail(bus, index, ctrl::READ_ERROR) };
         let value = if c.ctrl & ctrl::BSWAP != 0 { swap(value, size) } else { value };
@@ -476,7 +477,8 @@ fn swap(value: u32, size: u32) -> u32 {
 }
 
 fn crc32(crc: u32, byte: u8) -> u32 {
-    (0..8).fold(crc ^ (u32::from(byte) << 24), |crc, _| if crc >> 31 != 0 { (crc << 1) ^ 0x04c1_1db7 } else { crc << 1 })
+    (0..8)
+        .fold(crc ^ (u32::from(byte) << 24), |crc, _| if crc >> 31 != 0 { (crc << 1) ^ 0x04c1_1db7 } else { crc << 1 })
 }
 
 fn crc16(crc: u32, byte: u8) -> u32 {

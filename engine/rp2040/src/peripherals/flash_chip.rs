@@ -679,7 +679,9 @@ mod tests {
 
     #[test]
     fn erases_cover_their_unit_and_take_the_typical_time() {
-        for (opcode, len, ms) in [(0x20u8, 4usize << 10, 45), (0x52, 32 << 10, 120), (0xd8, 64 << 10, 150), (0xc7, SIZE, 5000)] {
+        for (opcode, len, ms) in
+            [(0x20u8, 4usize << 10, 45), (0x52, 32 << 10, 120), (0xd8, 64 << 10, 150), (0xc7, SIZE, 5000)]
+        {
             let mut b = Bench::new();
             b.mem.flash_write(0, &vec![0u8; SIZE]);
             if opcode == 0xc7 {

@@ -91,7 +91,9 @@ enum Phase {
     Address(u32),
     Byte(u32),
     /// Holding SCL low between two bytes, for want of a command or of room for a byte.
-    Holding { read: bool },
+    Holding {
+        read: bool,
+    },
     Stop,
 }
 
@@ -569,9 +571,29 @@ mod tests {
         let mut sys = Sys::new(125_000_000);
         let mut i2c = I2c::new(1);
         for (offset, value) in [
-            (0x00, 0x65), (0x04, 0x55), (0x08, 0x55), (0x14, 0x28), (0x18, 0x2f), (0x1c, 6), (0x20, 0xd), (0x2c, 0), (0x30, 0x8ff),
-            (0x34, 0), (0x38, 0), (0x3c, 0), (0x6c, 0), (0x70, 6), (0x7c, 1), (0x80, 0), (0x94, 0x64), (0x98, 1), (0x9c, 0),
-            (0xa0, 7), (0xf4, 0), (0xf8, 0x3230_312a), (0xfc, 0x4457_0140),
+            (0x00, 0x65),
+            (0x04, 0x55),
+            (0x08, 0x55),
+            (0x14, 0x28),
+            (0x18, 0x2f),
+            (0x1c, 6),
+            (0x20, 0xd),
+            (0x2c, 0),
+            (0x30, 0x8ff),
+            (0x34, 0),
+            (0x38, 0),
+            (0x3c, 0),
+            (0x6c, 0),
+            (0x70, 6),
+            (0x7c, 1),
+            (0x80, 0),
+            (0x94, 0x64),
+            (0x98, 1),
+            (0x9c, 0),
+            (0xa0, 7),
+            (0xf4, 0),
+            (0xf8, 0x3230_312a),
+            (0xfc, 0x4457_0140),
         ] {
             assert_eq!(i2c.read(&mut sys, offset), value, "0x{offset:02x}");
         }

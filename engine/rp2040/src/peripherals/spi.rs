@@ -343,10 +343,8 @@ impl Spi {
     }
 
     fn refresh(&mut self, sys: &mut Sys) {
-        let (tx_dreq, rx_dreq, line) = [
-            (dreq::SPI0_TX, dreq::SPI0_RX, irq::SPI0),
-            (dreq::SPI1_TX, dreq::SPI1_RX, irq::SPI1),
-        ][self.index];
+        let (tx_dreq, rx_dreq, line) =
+            [(dreq::SPI0_TX, dreq::SPI0_RX, irq::SPI0), (dreq::SPI1_TX, dreq::SPI1_RX, irq::SPI1)][self.index];
         sys.set_irq(line, self.raw_interrupts(sys) & self.imsc != 0);
         sys.set_dreq(tx_dreq, self.dmacr & dmacr::TXDMAE != 0 && self.tx.len() < FIFO_DEPTH);
         sys.set_dreq(rx_dreq, self.dmacr & dmacr::RXDMAE != 0 && !self.rx.is_empty());

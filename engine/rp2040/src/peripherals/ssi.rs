@@ -457,7 +457,11 @@ impl Ssi {
                 }
             }
             Frame::Receive => {
-                let read = if lanes == 1 { self.shift_out(mem, now, 1, 0, bits) } else { self.shift_in(mem, now, lanes, bits) };
+                let read = if lanes == 1 {
+                    self.shift_out(mem, now, 1, 0, bits)
+                } else {
+                    self.shift_in(mem, now, lanes, bits)
+                };
                 self.receive(read as u32);
             }
             Frame::Send { data } => {

@@ -240,7 +240,8 @@ impl Uart {
 
     /// Starts what can start, and recomputes lines, pins and the next event.
     fn update(&mut self, sys: &mut Sys) {
-        let may_send = self.cr & (cr::UARTEN | cr::TXE) == cr::UARTEN | cr::TXE && (self.cr & cr::CTSEN == 0 || self.cts);
+        let may_send =
+            self.cr & (cr::UARTEN | cr::TXE) == cr::UARTEN | cr::TXE && (self.cr & cr::CTSEN == 0 || self.cts);
         if self.shifting.is_none() && may_send && self.line.lcr_h & lcr::BRK == 0 {
             let duration = self.bits_ps(sys, self.character_bits());
             if duration != NEVER
@@ -260,7 +261,8 @@ impl Uart {
         let line = if self.index == 0 { irq::UART0 } else { irq::UART1 };
         let mis = self.ris & self.imsc;
         sys.set_irq(line, mis != 0);
-        let (tx, rx) = if self.index == 0 { (dreq::UART0_TX, dreq::UART0_RX) } else { (dreq::UART1_TX, dreq::UART1_RX) };
+        let (tx, rx) =
+            if self.index == 0 { (dreq::UART0_TX, dreq::UART0_RX) } else { (dreq::UART1_TX, dreq::UART1_RX) };
         let enabled = self.cr & cr::UARTEN != 0;
         sys.set_dreq(tx, enabled && self.dmacr & 2 != 0 && self.tx.len() < self.depth());
         let held = self.dmacr & 4 != 0 && self.ris & int::ERRORS != 0;
@@ -418,8 +420,22 @@ mod tests {
         let mut uart = Uart::new(1);
         uart.reset(&mut sys);
         for (offset, value) in [
-            (0x00, 0), (0x04, 0), (0x18, 0x91), (0x20, 0), (0x24, 0), (0x28, 0), (0x2c, 0), (0x30, 0x300), (0x34, 0x12),
-            (0x38, 0), (0x3c, 0), (0x40, 0), (0x48, 0), (0xfe0, 0x11), (0xfe8, 0x34), (0xffc, 0xb1),
+            (0x00, 0),
+            (0x04, 0),
+            (0x18, 0x91),
+            (0x20, 0),
+            (0x24, 0),
+            (0x28, 0),
+            (0x2c, 0),
+            (0x30, 0x300),
+            (0x34, 0x12),
+            (0x38, 0),
+            (0x3c, 0),
+            (0x40, 0),
+            (0x48, 0),
+            (0xfe0, 0x11),
+            (0xfe8, 0x34),
+            (0xffc, 0xb1),
         ] {
             assert_eq!(uart.read(&mut sys, offset), value, "0x{offset:03x}");
         }

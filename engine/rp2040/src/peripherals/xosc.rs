@@ -85,7 +85,9 @@ impl Peripheral for Xosc {
         match offset {
             0x00 => self.ctrl,
             0x04 => {
-                (u32::from(self.stable) << 31) | (u32::from(self.bad_write) << 24) | (u32::from(self.enabled_at.is_some()) << 12)
+                (u32::from(self.stable) << 31)
+                    | (u32::from(self.bad_write) << 24)
+                    | (u32::from(self.enabled_at.is_some()) << 12)
             }
             0x08 => WAKE,
             0x0c => self.startup,

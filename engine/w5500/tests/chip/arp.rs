@@ -13,13 +13,7 @@ fn udp_send(board: &mut Board, destination: [u8; 4]) {
 #[test]
 fn answers_for_its_own_address() {
     let mut board = Board::up();
-    board.arrive(&arp_frame(
-        ArpOperation::Request,
-        PEER_MAC,
-        PEER,
-        [0; 6],
-        IP,
-    ));
+    board.arrive(&arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], IP));
     let frame = board.frame();
     assert_eq!(frame[..6], PEER_MAC);
     assert_eq!(
@@ -32,13 +26,7 @@ fn answers_for_its_own_address() {
             target_protocol_addr: PEER.into(),
         }
     );
-    board.arrive(&arp_frame(
-        ArpOperation::Request,
-        PEER_MAC,
-        PEER,
-        [0; 6],
-        [192, 168, 1, 51],
-    ));
+    board.arrive(&arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], [192, 168, 1, 51]));
     board.no_frame();
 }
 
@@ -46,13 +34,7 @@ fn answers_for_its_own_address() {
 fn without_an_address_it_answers_nothing() {
     let mut board = Board::up();
     board.write(COMMON, 0x0F, &[0; 4]);
-    board.arrive(&arp_frame(
-        ArpOperation::Request,
-        PEER_MAC,
-        PEER,
-        [0; 6],
-        [0; 4],
-    ));
+    board.arrive(&arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], [0; 4]));
     board.no_frame();
 }
 
@@ -74,11 +56,7 @@ fn gives_up_after_rcr_plus_1_requests_of_rtr_each() {
     assert_eq!(board.now - start, 1800 * MS, "(8 + 1) x 2000 x 100 us");
     assert_eq!(board.ir(0), IR_TIMEOUT);
     assert_eq!(board.status(0), UDP);
-    assert_eq!(
-        board.get16(socket(0), TX_FSR),
-        0x0800,
-        "the datagram is dropped"
-    );
+    assert_eq!(board.get16(socket(0), TX_FSR), 0x0800, "the datagram is dropped");
 }
 
 #[test]
@@ -118,10 +96,7 @@ fn connect_times_out_into_closed() {
 fn late_link_makes_connect_slow_or_fail() {
     use w5500::Config;
     for (link_ms, connects) in [(1500, true), (1900, true), (1901, false), (2500, false)] {
-        let mut board = Board::new(Config {
-            phy_link_delay: link_ms * MS,
-            ..Config::default()
-        });
+        let mut board = Board::new(Config { phy_link_delay: link_ms * MS, ..Config::default() });
         board.now = 300 * MS;
         board.write(COMMON, 0x05, &MASK);
         board.write(COMMON, 0x09, &MAC);
@@ -137,11 +112,7 @@ fn late_link_makes_connect_slow_or_fail() {
                 break;
             }
         }
-        assert_eq!(
-            board.frames().len(),
-            usize::from(connects),
-            "SYN with a link after {link_ms} ms"
-        );
+        assert_eq!(board.frames().len(), usize::from(connects), "SYN with a link after {link_ms} ms");
         assert_eq!(board.ir(0), if connects { 0 } else { IR_TIMEOUT });
     }
 }
@@ -188,13 +159,7 @@ fn answers_of_others_do_not_count() {
     let mut board = Board::up();
     udp_send(&mut board, PEER);
     board.frame();
-    board.arrive(&arp_frame(
-        ArpOperation::Reply,
-        PEER_MAC,
-        [192, 168, 1, 99],
-        MAC,
-        IP,
-    ));
+    board.arrive(&arp_frame(ArpOperation::Reply, PEER_MAC, [192, 168, 1, 99], MAC, IP));
     board.no_frame();
     let mut foreign = arp_frame(ArpOperation::Reply, PEER_MAC, PEER, MAC, IP);
     foreign[0] = 0x04;

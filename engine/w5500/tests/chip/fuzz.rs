@@ -55,28 +55,9 @@ fn template(kind: usize) -> Vec<u8> {
         1 => arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], IP),
         2 => udp_frame(9, 40_000, b"hello"),
         3 => ip_frame(MAC, PEER, IP, 1, &[8, 0, 0xF7, 0xFE, 0, 1, 0, 0]),
-        4 => ethernet(
-            MAC,
-            PEER_MAC,
-            0x8864,
-            &[0x11, 0, 0, 1, 0, 10, 0xC0, 0x21, 9, 1, 0, 8, 1, 2, 3, 4],
-        ),
-        5 => PeerEnd {
-            port: PEER_PORT,
-            board_port: BOARD_PORT,
-            seq: 1,
-            ack: 0,
-            window: 9,
-        }
-        .segment(SYN, &[])
-        .frame(),
-        _ => ip_frame(
-            [1, 0, 0x5E, 0, 0, 1],
-            PEER,
-            [224, 0, 0, 1],
-            2,
-            &[0x11, 0, 0xEE, 0xFF, 0, 0, 0, 0],
-        ),
+        4 => ethernet(MAC, PEER_MAC, 0x8864, &[0x11, 0, 0, 1, 0, 10, 0xC0, 0x21, 9, 1, 0, 8, 1, 2, 3, 4]),
+        5 => PeerEnd { port: PEER_PORT, board_port: BOARD_PORT, seq: 1, ack: 0, window: 9 }.segment(SYN, &[]).frame(),
+        _ => ip_frame([1, 0, 0x5E, 0, 0, 1], PEER, [224, 0, 0, 1], 2, &[0x11, 0, 0xEE, 0xFF, 0, 0, 0, 0]),
     }
 }
 
@@ -91,9 +72,7 @@ struct Seen {
 
 fn play(actions: &[Action]) -> Seen {
     let mut board = Board::up();
-    let peers: Vec<PeerEnd> = (0..3)
-        .map(|n| connected(&mut board, n, 0x01 | n << 5 & 0x20, 3000, None))
-        .collect();
+    let peers: Vec<PeerEnd> = (0..3).map(|n| connected(&mut board, n, 0x01 | n << 5 & 0x20, 3000, None)).collect();
     board.open(3, 0x02, 40_000);
     board.open(4, 0x01, BOARD_PORT + 4);
     board.command(4, LISTEN);

@@ -29,13 +29,7 @@ fn ping_block_and_damaged_pings() {
     let mut damaged = echo(8, b"abc");
     damaged[9] ^= 1;
     board.arrive(&ip_frame(MAC, PEER, IP, 1, &damaged));
-    board.arrive(&ip_frame(
-        [0xFF; 6],
-        PEER,
-        [192, 168, 1, 255],
-        1,
-        &echo(8, b"abc"),
-    ));
+    board.arrive(&ip_frame([0xFF; 6], PEER, [192, 168, 1, 255], 1, &echo(8, b"abc")));
     board.no_frame();
     board.write(COMMON, 0, &[0x10]);
     board.arrive(&ip_frame(MAC, PEER, IP, 1, &echo(8, b"abc")));
@@ -85,11 +79,7 @@ fn igmp_of(frame: &[u8]) -> (Vec<u8>, [u8; 4]) {
     let ip = ip_of(frame);
     assert_eq!((ip.next_header(), ip.hop_limit()), (IpProtocol::Igmp, 1));
     assert_eq!(frame[34..38], [0x94, 4, 0, 0], "router alert");
-    let mut sum: u32 = ip
-        .payload()
-        .chunks(2)
-        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
-        .sum();
+    let mut sum: u32 = ip.payload().chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
     sum = (sum & 0xFFFF) + (sum >> 16);
     assert_eq!(sum, 0xFFFF);
     (ip.payload().to_vec(), ip.dst_addr().octets())
@@ -114,18 +104,12 @@ fn multicast_sockets_join_answer_queries_and_leave() {
             let frame = board.frame();
             assert_eq!(frame[..6], [1, 0, 0x5E, 1, 2, 3]);
             let (message, dst) = igmp_of(&frame);
-            assert_eq!(
-                (message[0], &message[4..8], dst),
-                (report, &GROUP[..], GROUP)
-            );
+            assert_eq!((message[0], &message[4..8], dst), (report, &GROUP[..], GROUP));
         }
         board.command(0, CLOSE);
         if report == 0x16 {
             let (message, dst) = igmp_of(&board.frame());
-            assert_eq!(
-                (message[0], &message[4..8], dst),
-                (0x17, &GROUP[..], [224, 0, 0, 2])
-            );
+            assert_eq!((message[0], &message[4..8], dst), (0x17, &GROUP[..], [224, 0, 0, 2]));
         }
         board.no_frame();
     }

@@ -70,13 +70,7 @@ fn sn_ir_bits_clear_one_by_one() {
 fn common_interrupts_have_their_own_mask() {
     let mut board = Board::up();
     use smoltcp::wire::ArpOperation;
-    board.arrive(&arp_frame(
-        ArpOperation::Request,
-        PEER_MAC,
-        IP,
-        [0; 6],
-        PEER,
-    ));
+    board.arrive(&arp_frame(ArpOperation::Request, PEER_MAC, IP, [0; 6], PEER));
     assert_eq!(board.get(COMMON, IR_COMMON), 0x80, "CONFLICT");
     assert!(!board.chip.intn_low());
     board.write(COMMON, IMR_COMMON, &[0x80]);
@@ -108,10 +102,7 @@ fn intlevel_holds_the_next_assertion_back() {
     assert!(board.chip.intn_low(), "the first comes at once");
     board.arrive(&udp_frame(9, 2, b"x"));
     board.clear_ir(0);
-    assert!(
-        !board.chip.intn_low(),
-        "datasheet INTLEVEL, figure: de-asserted though socket 1 still pends"
-    );
+    assert!(!board.chip.intn_low(), "datasheet INTLEVEL, figure: de-asserted though socket 1 still pends");
     assert_eq!(board.get(COMMON, SIR), 2);
     assert_eq!(board.chip.next_event(), Some(board.now + wait));
     board.run(wait - 1);

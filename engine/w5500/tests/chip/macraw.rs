@@ -71,11 +71,7 @@ fn filters() {
             ("multicast", frame_to(MULTICAST, 0x1234, 60), multicast),
             ("IPv6", frame_to(MAC, 0x86DD, 60), ipv6),
         ] {
-            assert_eq!(
-                accepts(&mut board, &frame),
-                accepted,
-                "{what} in mode {mode:#04x}"
-            );
+            assert_eq!(accepts(&mut board, &frame), accepted, "{what} in mode {mode:#04x}");
         }
     }
 }
@@ -133,14 +129,7 @@ fn micropython_buffers_of_16_kb_take_ten_full_frames() {
 #[test]
 fn without_an_own_address_everything_goes_to_the_host() {
     let mut board = board(0x84);
-    let mut syn = PeerEnd {
-        port: 1,
-        board_port: 2,
-        seq: 0,
-        ack: 0,
-        window: 0,
-    }
-    .segment(SYN, &[]);
+    let mut syn = PeerEnd { port: 1, board_port: 2, seq: 0, ack: 0, window: 0 }.segment(SYN, &[]);
     syn.mss = Some(1460);
     for frame in [
         arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], IP),
@@ -162,20 +151,10 @@ fn beside_hardware_sockets_only_the_rest_goes_to_the_host() {
     assert_eq!(board.recv(1, 100)[8..], *b"hardware");
     assert!(accepts(&mut board, &udp_frame(1, 8, b"host")));
     board.no_frame();
-    assert!(!accepts(
-        &mut board,
-        &arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], IP)
-    ));
+    assert!(!accepts(&mut board, &arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], IP)));
     assert_eq!(board.frames().len(), 1, "ARP answered by the chip");
     // A connection request that no socket listens for is the host's (no RST).
-    let syn = PeerEnd {
-        port: 1,
-        board_port: 2,
-        seq: 0,
-        ack: 0,
-        window: 0,
-    }
-    .segment(SYN, &[]);
+    let syn = PeerEnd { port: 1, board_port: 2, seq: 0, ack: 0, window: 0 }.segment(SYN, &[]);
     assert!(accepts(&mut board, &syn.frame()));
     board.no_frame();
     // With the ping block on, the host may answer.

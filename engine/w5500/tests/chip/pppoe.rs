@@ -29,15 +29,9 @@ fn ip_packets_travel_in_the_session() {
     board.put16(socket(0), DPORT, 9);
     board.send(0, b"out");
     let frame = board.frame();
-    assert_eq!(
-        (&frame[..6], &frame[12..14]),
-        (&SERVER[..], &[0x88, 0x64][..])
-    );
+    assert_eq!((&frame[..6], &frame[12..14]), (&SERVER[..], &[0x88, 0x64][..]));
     assert_eq!(frame[14..18], [0x11, 0, 0x12, 0x34]);
-    assert_eq!(
-        usize::from(u16::from_be_bytes([frame[18], frame[19]])),
-        frame.len() - 20
-    );
+    assert_eq!(usize::from(u16::from_be_bytes([frame[18], frame[19]])), frame.len() - 20);
     assert_eq!(frame[20..22], [0, 0x21]);
     assert_eq!(frame[frame.len() - 3..], *b"out");
     let ip = &udp_frame(1, 7, b"in")[14..];
@@ -56,17 +50,11 @@ fn lcp_echo_every_ptimer() {
     assert_eq!(board.chip.next_event(), Some(board.now + 40 * 25 * MS));
     board.run(SECOND);
     let frame = board.frame();
-    assert_eq!(
-        frame[20..],
-        [0xC0, 0x21, 9, 1, 0, 8, 0x5A, 0x5A, 0x5A, 0x5A]
-    );
+    assert_eq!(frame[20..], [0xC0, 0x21, 9, 1, 0, 8, 0x5A, 0x5A, 0x5A, 0x5A]);
     board.run(SECOND);
     assert_eq!(board.frame()[23], 2);
     board.arrive(&session(0xC021, &[9, 77, 0, 8, 1, 2, 3, 4]));
-    assert_eq!(
-        board.frame()[20..],
-        [0xC0, 0x21, 10, 77, 0, 8, 0x5A, 0x5A, 0x5A, 0x5A]
-    );
+    assert_eq!(board.frame()[20..], [0xC0, 0x21, 10, 77, 0, 8, 0x5A, 0x5A, 0x5A, 0x5A]);
     board.write(COMMON, 0x00, &[0]);
     assert_eq!(board.chip.next_event(), None);
 }
@@ -78,12 +66,7 @@ fn the_end_of_the_session_is_an_interrupt() {
     assert_eq!(terminated.frame()[22..24], [6, 3]);
     assert_eq!(terminated.get(COMMON, 0x15), 0x20);
     let mut discovered = board();
-    discovered.arrive(&ethernet(
-        MAC,
-        SERVER,
-        0x8863,
-        &[0x11, 0xA7, 0x12, 0x34, 0, 0],
-    ));
+    discovered.arrive(&ethernet(MAC, SERVER, 0x8863, &[0x11, 0xA7, 0x12, 0x34, 0, 0]));
     assert_eq!(discovered.get(COMMON, 0x15), 0x20);
 }
 
@@ -94,10 +77,6 @@ fn segment_sizes_shrink() {
     board.open(0, 0x02, 7);
     board.write(socket(0), DIPR, &[255; 4]);
     board.send(0, &[1; 2000]);
-    let lengths: Vec<usize> = board
-        .frames()
-        .iter()
-        .map(|(_, frame)| frame.len())
-        .collect();
+    let lengths: Vec<usize> = board.frames().iter().map(|(_, frame)| frame.len()).collect();
     assert_eq!(lengths, [14 + 8 + 28 + 1464, 14 + 8 + 28 + 536]);
 }

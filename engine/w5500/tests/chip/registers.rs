@@ -19,18 +19,8 @@ const RO1: &[u8] = &[0];
 const RO2: &[u8] = &[0; 2];
 const RO4: &[u8] = &[0; 4];
 
-const fn row(
-    name: &'static str,
-    address: u16,
-    reset: &'static [u8],
-    writable: &'static [u8],
-) -> Row {
-    Row {
-        name,
-        address,
-        reset,
-        writable,
-    }
+const fn row(name: &'static str, address: u16, reset: &'static [u8], writable: &'static [u8]) -> Row {
+    Row { name, address, reset, writable }
 }
 
 const COMMON_TABLE: &[Row] = &[
@@ -88,40 +78,23 @@ const SOCKET_TABLE: &[Row] = &[
 ];
 
 fn board() -> Board {
-    Board::new(Config {
-        cable_plugged: false,
-        ..Config::default()
-    })
+    Board::new(Config { cable_plugged: false, ..Config::default() })
 }
 
 fn check_access(block: u8, prefix: &str, row: &Row) {
     let what = format!("{prefix}{} of block {block}", row.name);
     for pattern in [0x00, 0xFF, 0x55, 0xAA] {
         let mut board = board();
-        assert_eq!(
-            board.read(block, row.address, row.reset.len()),
-            row.reset,
-            "reset value of {what}"
-        );
+        assert_eq!(board.read(block, row.address, row.reset.len()), row.reset, "reset value of {what}");
         // No pattern is a command, for which Sn_CR has tests of its own; MR's reset bit stays out.
-        let value = if row.name == "MR" && block == COMMON {
-            pattern & 0x7F
-        } else {
-            pattern
-        };
+        let value = if row.name == "MR" && block == COMMON { pattern & 0x7F } else { pattern };
         board.write(block, row.address, &vec![value; row.reset.len()]);
-        let expected: Vec<u8> = row
-            .reset
-            .iter()
-            .zip(row.writable)
-            .map(|(reset, bits)| reset & !bits | value & bits)
-            .collect();
+        let expected: Vec<u8> =
+            row.reset.iter().zip(row.writable).map(|(reset, bits)| reset & !bits | value & bits).collect();
         let mut read = board.read(block, row.address, row.reset.len());
         assert_eq!(read, expected, "{what} after writing {value:#04x}");
         // Byte by byte it is the same, and no neighbour has changed.
-        read = (0..row.reset.len())
-            .map(|i| board.get(block, row.address + i as u16))
-            .collect();
+        read = (0..row.reset.len()).map(|i| board.get(block, row.address + i as u16)).collect();
         assert_eq!(read, expected, "{what} read byte by byte");
     }
 }
@@ -139,10 +112,7 @@ fn socket_blocks() {
     for n in 0..8 {
         for row in SOCKET_TABLE {
             check_access(socket(n), "Sn_", row);
-            assert_eq!(
-                register_name(socket(n), row.address),
-                format!("S{n}_{}", row.name)
-            );
+            assert_eq!(register_name(socket(n), row.address), format!("S{n}_{}", row.name));
         }
     }
 }
@@ -158,15 +128,10 @@ fn writing_one_register_changes_no_other() {
             board.write(block, row.address, &vec![0x11; length]);
             let after = dump(&mut board, block);
             for (address, (old, new)) in before.iter().zip(&after).enumerate() {
-                let inside = (usize::from(row.address)..usize::from(row.address) + length)
-                    .contains(&address);
+                let inside = (usize::from(row.address)..usize::from(row.address) + length).contains(&address);
                 // Sn_TX_FSR follows Sn_TXBUF_SIZE.
                 let derived = row.name == "TXBUF_SIZE" && (0x20..0x22).contains(&address);
-                assert!(
-                    inside || derived || old == new,
-                    "{} changed byte {address:#x}",
-                    row.name
-                );
+                assert!(inside || derived || old == new, "{} changed byte {address:#x}", row.name);
             }
         }
     }
@@ -176,22 +141,13 @@ fn writing_one_register_changes_no_other() {
 fn reserved_addresses_and_blocks_read_zero() {
     let mut board = board();
     let defined = |table: &[Row], address: u16| {
-        table
-            .iter()
-            .any(|r| (r.address..r.address + r.reset.len() as u16).contains(&address))
+        table.iter().any(|r| (r.address..r.address + r.reset.len() as u16).contains(&address))
     };
     // Sn_PROTO (0x14) is undocumented and has its own test.
     for (block, table) in [(COMMON, COMMON_TABLE), (socket(0), SOCKET_TABLE)] {
-        for address in (0..0x200)
-            .chain(0xFFF0..=0xFFFF)
-            .filter(|&a| a != 0x14 && !defined(table, a))
-        {
+        for address in (0..0x200).chain(0xFFF0..=0xFFFF).filter(|&a| a != 0x14 && !defined(table, a)) {
             board.write(block, address, &[0xFF]);
-            assert_eq!(
-                board.get(block, address),
-                0,
-                "block {block} address {address:#06x}"
-            );
+            assert_eq!(board.get(block, address), 0, "block {block} address {address:#06x}");
         }
     }
     for block in [4, 8, 12, 16, 20, 24, 28] {
@@ -212,25 +168,14 @@ fn software_reset_restores_every_register() {
     used.write(COMMON, 0, &[0x80]);
     assert_eq!(used.get(COMMON, 0), 0, "RST clears itself");
     for block in [COMMON, socket(0), socket(7)] {
-        assert_eq!(
-            used.read(block, 0, 0x40),
-            fresh.read(block, 0, 0x40),
-            "block {block}"
-        );
+        assert_eq!(used.read(block, 0, 0x40), fresh.read(block, 0, 0x40), "block {block}");
     }
 }
 
 #[test]
 fn buffer_sizes_set_the_free_size() {
     let mut board = board();
-    for (kb, free) in [
-        (0, 0),
-        (1, 0x0400),
-        (2, 0x0800),
-        (4, 0x1000),
-        (8, 0x2000),
-        (16, 0x4000),
-    ] {
+    for (kb, free) in [(0, 0), (1, 0x0400), (2, 0x0800), (4, 0x1000), (8, 0x2000), (16, 0x4000)] {
         board.write(socket(0), TXBUF_SIZE, &[kb]);
         assert_eq!(board.get16(socket(0), TX_FSR), free);
     }

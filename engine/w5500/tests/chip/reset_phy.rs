@@ -102,10 +102,7 @@ fn software_reset_leaves_the_link_alone() {
 
 #[test]
 fn phycfgr_reset_as_iolibrary_does_it() {
-    let mut board = Board::new(Config {
-        phy_link_delay: 2 * SECOND,
-        ..Config::default()
-    });
+    let mut board = Board::new(Config { phy_link_delay: 2 * SECOND, ..Config::default() });
     board.now = 3 * SECOND;
     assert!(board.chip.link_up(board.now));
     board.write(COMMON, 0x2E, &[0x3F]);
@@ -122,24 +119,13 @@ fn phycfgr_reset_as_iolibrary_does_it() {
 #[test]
 fn operation_modes_take_effect_at_the_phy_reset() {
     // OPMDC, and the status bits DPX, SPD, LNK that follow.
-    for (opmdc, status) in [
-        (0u8, 0b001),
-        (1, 0b101),
-        (2, 0b011),
-        (3, 0b111),
-        (4, 0b011),
-        (5, 0b000),
-        (6, 0b000),
-        (7, 0b111),
-    ] {
+    for (opmdc, status) in
+        [(0u8, 0b001), (1, 0b101), (2, 0b011), (3, 0b111), (4, 0b011), (5, 0b000), (6, 0b000), (7, 0b111)]
+    {
         let mut board = Board::up();
         let config = 0xC0 | opmdc << 3;
         board.write(COMMON, 0x2E, &[config]);
-        assert_eq!(
-            board.get(COMMON, 0x2E),
-            config | 7,
-            "no effect before the reset"
-        );
+        assert_eq!(board.get(COMMON, 0x2E), config | 7, "no effect before the reset");
         board.write(COMMON, 0x2E, &[config & 0x7F]);
         board.write(COMMON, 0x2E, &[config]);
         assert_eq!(board.get(COMMON, 0x2E), config | status, "OPMDC {opmdc}");
@@ -153,19 +139,13 @@ fn operation_modes_take_effect_at_the_phy_reset() {
 
 #[test]
 fn the_pmode_pins_choose_the_mode_after_reset() {
-    let mut board = Board::up_with(Config {
-        pmode: 1,
-        ..Config::default()
-    });
+    let mut board = Board::up_with(Config { pmode: 1, ..Config::default() });
     assert_eq!(board.get(COMMON, 0x2E), 0xBD, "10 Mb/s full duplex");
 }
 
 #[test]
 fn cable() {
-    let mut chip = W5500::new(Config {
-        cable_plugged: false,
-        ..Config::default()
-    });
+    let mut chip = W5500::new(Config { cable_plugged: false, ..Config::default() });
     assert!(!chip.link_up(100 * SECOND));
     assert_eq!(chip.link_up_at(), None);
     chip.set_cable(2 * SECOND, true);

@@ -68,30 +68,15 @@ impl Bench {
         let mut wire = Wire::default();
         let config = IfaceConfig::new(EthernetAddress(PEER_MAC).into());
         let mut interface = Interface::new(config, &mut wire, Instant::ZERO);
-        interface.update_ip_addrs(|addrs| {
-            addrs
-                .push(IpCidr::new(IpAddress::Ipv4(PEER.into()), 24))
-                .unwrap()
-        });
+        interface.update_ip_addrs(|addrs| addrs.push(IpCidr::new(IpAddress::Ipv4(PEER.into()), 24)).unwrap());
         let buffer = || tcp::SocketBuffer::new(vec![0; 16384]);
         let mut sockets = SocketSet::new(vec![]);
         let handle = sockets.add(tcp::Socket::new(buffer(), buffer()));
-        Self {
-            board: Board::up(),
-            wire,
-            interface,
-            sockets,
-            handle,
-            loss,
-            random: 12345,
-        }
+        Self { board: Board::up(), wire, interface, sockets, handle, loss, random: 12345 }
     }
 
     fn lose(&mut self) -> bool {
-        self.random = self
-            .random
-            .wrapping_mul(1_664_525)
-            .wrapping_add(1_013_904_223);
+        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.loss != 0 && (self.random >> 8).is_multiple_of(self.loss)
     }
 
@@ -110,12 +95,7 @@ impl Bench {
         }
         let now = Instant::from_micros((self.board.now / US) as i64);
         self.interface.poll(now, &mut self.wire, &mut self.sockets);
-        while self
-            .wire
-            .to_board
-            .front()
-            .is_some_and(|(at, _)| *at <= self.board.now)
-        {
+        while self.wire.to_board.front().is_some_and(|(at, _)| *at <= self.board.now) {
             let (_, frame) = self.wire.to_board.pop_front().unwrap();
             if !self.lose() {
                 self.board.arrive(&frame);
@@ -152,9 +132,7 @@ fn exchange(mode: u8, loss: u32, total: usize) {
             sending = false;
         }
         if !sending && sent_up < total {
-            let length = (total - sent_up)
-                .min(usize::from(b.board.get16(socket(0), TX_FSR)))
-                .min(1700);
+            let length = (total - sent_up).min(usize::from(b.board.get16(socket(0), TX_FSR))).min(1700);
             let data: Vec<u8> = (sent_up..sent_up + length).map(|i| pattern(i, 1)).collect();
             b.board.send(0, &data);
             sent_up += length;
@@ -163,27 +141,16 @@ fn exchange(mode: u8, loss: u32, total: usize) {
         down.extend(b.board.recv(0, 1000));
         let peer = b.peer();
         while sent_down < total && peer.can_send() {
-            let data: Vec<u8> = (sent_down..total.min(sent_down + 500))
-                .map(|i| pattern(i, 2))
-                .collect();
+            let data: Vec<u8> = (sent_down..total.min(sent_down + 500)).map(|i| pattern(i, 2)).collect();
             sent_down += peer.send_slice(&data).unwrap();
         }
         while peer.can_recv() {
-            peer.recv(|data| (data.len(), up.extend_from_slice(data)))
-                .unwrap();
+            peer.recv(|data| (data.len(), up.extend_from_slice(data))).unwrap();
         }
         up.len() == total && down.len() == total && !sending
     });
-    assert!(
-        up.iter()
-            .enumerate()
-            .all(|(i, &byte)| byte == pattern(i, 1))
-    );
-    assert!(
-        down.iter()
-            .enumerate()
-            .all(|(i, &byte)| byte == pattern(i, 2))
-    );
+    assert!(up.iter().enumerate().all(|(i, &byte)| byte == pattern(i, 1)));
+    assert!(down.iter().enumerate().all(|(i, &byte)| byte == pattern(i, 2)));
     bench.board.command(0, DISCON);
     bench.run_until("FIN at the peer", 60, |b| !b.peer().may_recv());
     bench.peer().close();
@@ -217,11 +184,7 @@ fn smoltcp_connects_to_a_listening_socket_and_closes() {
     bench
         .sockets
         .get_mut::<tcp::Socket>(handle)
-        .connect(
-            bench.interface.context(),
-            (IpAddress::Ipv4(IP.into()), 80),
-            50_000,
-        )
+        .connect(bench.interface.context(), (IpAddress::Ipv4(IP.into()), 80), 50_000)
         .unwrap();
     bench.run_until("accepted", 5, |b| b.board.status(0) == ESTABLISHED);
     bench.peer().send_slice(b"hello").unwrap();

@@ -41,10 +41,7 @@ fn fixed_length_frames_follow_one_another_while_scsn_stays_low() {
     // 1, 2 and 4 bytes written to GAR, then read back.
     raw(&mut board, &[0x00, 0x01, 0x05, 0x11]);
     raw(&mut board, &[0x00, 0x02, 0x06, 0x22, 0x33]);
-    assert_eq!(
-        raw(&mut board, &[0x00, 0x01, 0x03, 0, 0, 0, 0]),
-        [1, 2, 3, 0x11, 0x22, 0x33, GATEWAY[3]]
-    );
+    assert_eq!(raw(&mut board, &[0x00, 0x01, 0x03, 0, 0, 0, 0]), [1, 2, 3, 0x11, 0x22, 0x33, GATEWAY[3]]);
     raw(&mut board, &[0x00, 0x01, 0x07, 9, 8, 7, 6]);
     assert_eq!(raw(&mut board, &[0x00, 0x04, 0x01, 0]), [1, 2, 3, 6]);
     assert_eq!(raw(&mut board, &[0x00, 0x02, 0x02, 0, 0]), [1, 2, 3, 8, 7]);
@@ -117,10 +114,7 @@ fn the_log_has_decoded_frames() {
     board.now += 5;
     board.read(tx(2), 0x0100, 40);
     board.select(true);
-    raw(
-        &mut board,
-        &[0x00, 0x01, 0x01, 0, 0x00, 0x02, 0x01, 0, 0x00],
-    );
+    raw(&mut board, &[0x00, 0x01, 0x01, 0, 0x00, 0x02, 0x01, 0, 0x00]);
     board.select(false);
     let log = board.chip.take_spi_log();
     assert_eq!(
@@ -136,15 +130,9 @@ fn the_log_has_decoded_frames() {
             data: vec![0x12, 0x34],
         }
     );
-    assert_eq!(
-        (log[1].name.as_str(), log[1].len, log[1].write, log[1].start),
-        ("S2 TX buffer", 40, false, start + 55)
-    );
+    assert_eq!((log[1].name.as_str(), log[1].len, log[1].write, log[1].start), ("S2 TX buffer", 40, false, start + 55));
     assert_eq!(log[1].data.len(), 16);
-    assert_eq!(
-        (log[2].name.as_str(), &log[2].data[..]),
-        ("GAR", &GATEWAY[..1])
-    );
+    assert_eq!((log[2].name.as_str(), &log[2].data[..]), ("GAR", &GATEWAY[..1]));
     assert_eq!((log[3].name.as_str(), log[3].start), ("GAR+1", log[2].end));
     assert_eq!(log.len(), 4);
     board.chip.set_spi_log(false);

@@ -84,11 +84,7 @@ pub struct Board {
 
 impl Board {
     pub fn new(config: Config) -> Self {
-        Self {
-            chip: W5500::new(config),
-            now: 2 * MS,
-            byte_time: 0,
-        }
+        Self { chip: W5500::new(config), now: 2 * MS, byte_time: 0 }
     }
 
     /// Link up, addresses set.
@@ -97,10 +93,7 @@ impl Board {
     }
 
     pub fn up_with(config: Config) -> Self {
-        let mut board = Self::new(Config {
-            phy_link_delay: 0,
-            ..config
-        });
+        let mut board = Self::new(Config { phy_link_delay: 0, ..config });
         board.write(COMMON, 0x01, &GATEWAY);
         board.write(COMMON, 0x05, &MASK);
         board.write(COMMON, 0x09, &MAC);
@@ -229,23 +222,13 @@ impl Board {
 
     /// All TCP segments that are waiting.
     pub fn segments(&mut self) -> Vec<Segment> {
-        self.frames()
-            .iter()
-            .map(|(_, frame)| Segment::parse(frame))
-            .collect()
+        self.frames().iter().map(|(_, frame)| Segment::parse(frame)).collect()
     }
 
     /// Answers the ARP request that must be waiting.
     pub fn answer_arp(&mut self, ip: [u8; 4]) {
         let request = arp_of(&self.frame());
-        let ArpRepr::EthernetIpv4 {
-            operation,
-            target_protocol_addr,
-            ..
-        } = request
-        else {
-            panic!("no ARP")
-        };
+        let ArpRepr::EthernetIpv4 { operation, target_protocol_addr, .. } = request else { panic!("no ARP") };
         assert_eq!(operation, ArpOperation::Request);
         assert_eq!(target_protocol_addr.octets(), ip);
         self.arrive(&arp_frame(ArpOperation::Reply, PEER_MAC, ip, MAC, IP));
@@ -276,11 +259,7 @@ pub fn arp_frame(
     };
     let mut bytes = vec![0; repr.buffer_len()];
     repr.emit(&mut ArpPacket::new_unchecked(&mut bytes));
-    let to = if operation == ArpOperation::Request {
-        [0xFF; 6]
-    } else {
-        dst_mac
-    };
+    let to = if operation == ArpOperation::Request { [0xFF; 6] } else { dst_mac };
     ethernet(to, src_mac, 0x0806, &bytes)
 }
 
@@ -299,10 +278,7 @@ pub fn ip_frame(to: [u8; 6], src: [u8; 4], dst: [u8; 4], protocol: u8, payload: 
         hop_limit: 64,
     };
     let mut bytes = vec![0; 20];
-    repr.emit(
-        &mut Ipv4Packet::new_unchecked(&mut bytes),
-        &ChecksumCapabilities::default(),
-    );
+    repr.emit(&mut Ipv4Packet::new_unchecked(&mut bytes), &ChecksumCapabilities::default());
     bytes.extend_from_slice(payload);
     ethernet(to, PEER_MAC, 0x0800, &bytes)
 }
@@ -317,22 +293,14 @@ pub fn ip_of(frame: &[u8]) -> Ipv4Packet<&[u8]> {
     packet
 }
 
-pub fn udp_frame_from(
-    src: ([u8; 4], u16),
-    to: [u8; 6],
-    dst: ([u8; 4], u16),
-    data: &[u8],
-) -> Vec<u8> {
+pub fn udp_frame_from(src: ([u8; 4], u16), to: [u8; 6], dst: ([u8; 4], u16), data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 8 + data.len()];
     let mut packet = UdpPacket::new_unchecked(&mut bytes);
     packet.set_src_port(src.1);
     packet.set_dst_port(dst.1);
     packet.set_len(8 + data.len() as u16);
     packet.payload_mut().copy_from_slice(data);
-    packet.fill_checksum(
-        &Ipv4Address::from(src.0).into(),
-        &Ipv4Address::from(dst.0).into(),
-    );
+    packet.fill_checksum(&Ipv4Address::from(src.0).into(), &Ipv4Address::from(dst.0).into());
     ip_frame(to, src.0, dst.0, 17, &bytes)
 }
 
@@ -429,10 +397,7 @@ impl Segment {
             TcpOption::MaxSegmentSize(mss).emit(packet.options_mut());
         }
         packet.payload_mut().copy_from_slice(&self.data);
-        packet.fill_checksum(
-            &Ipv4Address::from(PEER).into(),
-            &Ipv4Address::from(IP).into(),
-        );
+        packet.fill_checksum(&Ipv4Address::from(PEER).into(), &Ipv4Address::from(IP).into());
         ip_frame(MAC, PEER, IP, 6, &bytes)
     }
 }
@@ -472,9 +437,8 @@ impl PeerEnd {
 
     /// Acknowledges everything of `segment`.
     pub fn confirm(&mut self, board: &mut Board, segment: &Segment) {
-        let taken = segment.data.len() as u32
-            + u32::from(segment.flags & SYN != 0)
-            + u32::from(segment.flags & FIN != 0);
+        let taken =
+            segment.data.len() as u32 + u32::from(segment.flags & SYN != 0) + u32::from(segment.flags & FIN != 0);
         self.ack = segment.seq.wrapping_add(taken);
         self.say(board, ACK, &[]);
     }

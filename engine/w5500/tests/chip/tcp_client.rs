@@ -16,37 +16,21 @@ fn connect(board: &mut Board) -> Segment {
 }
 
 fn peer_of(syn: &Segment) -> PeerEnd {
-    PeerEnd {
-        port: PEER_PORT,
-        board_port: BOARD_PORT,
-        seq: 100,
-        ack: syn.seq.wrapping_add(1),
-        window: 8192,
-    }
+    PeerEnd { port: PEER_PORT, board_port: BOARD_PORT, seq: 100, ack: syn.seq.wrapping_add(1), window: 8192 }
 }
 
 #[test]
 fn handshake() {
     let mut board = Board::up();
     let syn = connect(&mut board);
-    assert_eq!(
-        (syn.flags, syn.src_port, syn.dst_port),
-        (SYN, BOARD_PORT, PEER_PORT)
-    );
+    assert_eq!((syn.flags, syn.src_port, syn.dst_port), (SYN, BOARD_PORT, PEER_PORT));
     assert_eq!((syn.window, syn.mss), (2048, Some(1460)));
     peer_of(&syn).say(&mut board, SYN | ACK, &[]);
     assert_eq!(board.status(0), ESTABLISHED);
     assert_eq!(board.ir(0), IR_CON);
     let ack = board.segment();
-    assert_eq!(
-        (ack.flags, ack.seq, ack.ack),
-        (ACK, syn.seq.wrapping_add(1), 101)
-    );
-    assert_eq!(
-        board.chip.next_event(),
-        None,
-        "no timer runs in an idle connection"
-    );
+    assert_eq!((ack.flags, ack.seq, ack.ack), (ACK, syn.seq.wrapping_add(1), 101));
+    assert_eq!(board.chip.next_event(), None, "no timer runs in an idle connection");
 }
 
 #[test]
@@ -62,12 +46,8 @@ fn the_tx_pointers_follow_the_sequence_number() {
 
 #[test]
 fn mss_is_the_smaller_of_both() {
-    for (own, theirs, used) in [
-        (0u16, Some(1460), 1460),
-        (0, None, 536),
-        (1000, Some(1460), 1000),
-        (0, Some(100), 100),
-    ] {
+    for (own, theirs, used) in [(0u16, Some(1460), 1460), (0, None, 536), (1000, Some(1460), 1000), (0, Some(100), 100)]
+    {
         let mut board = Board::up();
         board.put16(socket(0), MSSR, own);
         let syn = connect(&mut board);
@@ -80,11 +60,7 @@ fn mss_is_the_smaller_of_both() {
         board.send(0, &[1; 1500]);
         assert_eq!(board.segments()[0].data.len(), usize::from(used));
         board.command(0, CLOSE);
-        assert_eq!(
-            board.get16(socket(0), MSSR),
-            own,
-            "the written value is back"
-        );
+        assert_eq!(board.get16(socket(0), MSSR), own, "the written value is back");
     }
 }
 
@@ -117,23 +93,13 @@ fn tcp_timeout_follows_the_formula_to_the_microsecond() {
         board.write(COMMON, 0x1B, &[rcr]);
         connect(&mut board);
         // M: the smallest value for which RTR x 2^(M+1) > 65535, at most RCR.
-        let m = (0..=u32::from(rcr))
-            .find(|m| u64::from(rtr) << (m + 1) > 65_535)
-            .unwrap_or(u32::from(rcr));
+        let m = (0..=u32::from(rcr)).find(|m| u64::from(rtr) << (m + 1) > 65_535).unwrap_or(u32::from(rcr));
         let sum: u64 = (0..=m).map(|n| u64::from(rtr) << n).sum();
         let units = sum + u64::from(u32::from(rcr) - m) * (u64::from(rtr) << m);
         board.run(units * 100 * US - US);
-        assert_eq!(
-            (board.status(0), board.ir(0)),
-            (SYNSENT, 0),
-            "RTR {rtr} RCR {rcr}"
-        );
+        assert_eq!((board.status(0), board.ir(0)), (SYNSENT, 0), "RTR {rtr} RCR {rcr}");
         board.run(US);
-        assert_eq!(
-            (board.status(0), board.ir(0)),
-            (CLOSED, IR_TIMEOUT),
-            "RTR {rtr} RCR {rcr}"
-        );
+        assert_eq!((board.status(0), board.ir(0)), (CLOSED, IR_TIMEOUT), "RTR {rtr} RCR {rcr}");
     }
 }
 
@@ -144,11 +110,7 @@ fn a_refused_connection_is_closed_without_timeout() {
     let mut peer = peer_of(&syn);
     peer.ack = peer.ack.wrapping_add(5);
     peer.say(&mut board, RST | ACK, &[]);
-    assert_eq!(
-        board.status(0),
-        SYNSENT,
-        "RST that acknowledges something else"
-    );
+    assert_eq!(board.status(0), SYNSENT, "RST that acknowledges something else");
     board.frames();
     peer.ack = peer.ack.wrapping_sub(5);
     peer.say(&mut board, RST | ACK, &[]);
@@ -176,10 +138,7 @@ fn both_sides_open_at_once() {
     peer.say(&mut board, SYN, &[]);
     assert_eq!(board.status(0), SYNRECV);
     let answer = board.segment();
-    assert_eq!(
-        (answer.flags, answer.seq, answer.ack),
-        (SYN | ACK, syn.seq, 101)
-    );
+    assert_eq!((answer.flags, answer.seq, answer.ack), (SYN | ACK, syn.seq, 101));
     peer.say(&mut board, ACK, &[]);
     assert_eq!(board.status(0), ESTABLISHED);
 }
@@ -187,9 +146,7 @@ fn both_sides_open_at_once() {
 #[test]
 fn commands_in_the_wrong_state_are_ignored() {
     let mut board = Board::up();
-    for command in [
-        LISTEN, CONNECT, SEND, SEND_MAC, SEND_KEEP, DISCON, RECV, 0x03, 0xFF,
-    ] {
+    for command in [LISTEN, CONNECT, SEND, SEND_MAC, SEND_KEEP, DISCON, RECV, 0x03, 0xFF] {
         board.command(0, command);
         assert_eq!((board.status(0), board.ir(0)), (CLOSED, 0));
     }
@@ -216,10 +173,7 @@ fn active_close() {
     peer.say(&mut board, ACK | PSH, b"late");
     assert_eq!(board.recv(0, 10), b"late");
     peer.say(&mut board, FIN | ACK, &[]);
-    assert_eq!(
-        (board.status(0), board.ir(0)),
-        (CLOSED, IR_DISCON | IR_RECV)
-    );
+    assert_eq!((board.status(0), board.ir(0)), (CLOSED, IR_DISCON | IR_RECV));
     let ack = board.segment();
     assert_eq!((ack.flags, ack.ack), (ACK, peer.seq));
 }
@@ -238,10 +192,7 @@ fn fin_and_its_acknowledgement_together() {
 
 #[test]
 fn time_wait_answers_a_repeated_fin() {
-    let mut board = Board::up_with(Config {
-        time_wait: 50 * MS,
-        ..Config::default()
-    });
+    let mut board = Board::up_with(Config { time_wait: 50 * MS, ..Config::default() });
     let mut peer = connected(&mut board, 0, 0x01, 1000, None);
     board.command(0, DISCON);
     let fin = board.segment();
@@ -261,10 +212,7 @@ fn time_wait_answers_a_repeated_fin() {
 #[test]
 fn both_sides_close_at_once() {
     for time_wait in [0, MS] {
-        let mut board = Board::up_with(Config {
-            time_wait,
-            ..Config::default()
-        });
+        let mut board = Board::up_with(Config { time_wait, ..Config::default() });
         let mut peer = connected(&mut board, 0, 0x01, 1000, None);
         board.command(0, DISCON);
         let fin = board.segment();
@@ -272,10 +220,7 @@ fn both_sides_close_at_once() {
         assert_eq!(board.status(0), CLOSING);
         assert_eq!(board.segment().ack, peer.seq);
         peer.confirm(&mut board, &fin);
-        assert_eq!(
-            board.status(0),
-            if time_wait == 0 { CLOSED } else { TIME_WAIT }
-        );
+        assert_eq!(board.status(0), if time_wait == 0 { CLOSED } else { TIME_WAIT });
         board.run(MS);
         assert_eq!(board.status(0), CLOSED);
     }
@@ -317,10 +262,7 @@ fn fin_behind_data_counts_when_the_data_is_there() {
     board.arrive(&second.frame());
     assert_eq!(board.status(0), CLOSE_WAIT);
     assert_eq!(board.recv(0, 100), b"abcdef");
-    assert_eq!(
-        board.segments().last().unwrap().ack,
-        second.seq.wrapping_add(4)
-    );
+    assert_eq!(board.segments().last().unwrap().ack, second.seq.wrapping_add(4));
 }
 
 #[test]
@@ -330,14 +272,7 @@ fn fin_is_repeated_and_times_out() {
     board.command(0, DISCON);
     board.run(31_800 * MS - 1);
     assert_eq!(board.status(0), FIN_WAIT);
-    assert_eq!(
-        board
-            .segments()
-            .iter()
-            .filter(|s| s.flags == FIN | ACK)
-            .count(),
-        9
-    );
+    assert_eq!(board.segments().iter().filter(|s| s.flags == FIN | ACK).count(), 9);
     board.run(1);
     assert_eq!((board.status(0), board.ir(0)), (CLOSED, IR_TIMEOUT));
 }
@@ -389,9 +324,7 @@ fn received_data_stays_readable_after_the_end() {
 #[test]
 fn eight_connections_at_once() {
     let mut board = Board::up();
-    let mut peers: Vec<PeerEnd> = (0..8)
-        .map(|n| connected(&mut board, n, 0x21, 1000, None))
-        .collect();
+    let mut peers: Vec<PeerEnd> = (0..8).map(|n| connected(&mut board, n, 0x21, 1000, None)).collect();
     for (n, peer) in peers.iter_mut().enumerate() {
         peer.say(&mut board, ACK | PSH, format!("for {n}").as_bytes());
         board.frames();
@@ -400,9 +333,6 @@ fn eight_connections_at_once() {
         assert_eq!(board.recv(n, 100), format!("for {n}").as_bytes());
         board.send(n, format!("from {n}").as_bytes());
         let segment = board.segment();
-        assert_eq!(
-            (segment.src_port, &segment.data[..]),
-            (BOARD_PORT + u16::from(n), format!("from {n}").as_bytes())
-        );
+        assert_eq!((segment.src_port, &segment.data[..]), (BOARD_PORT + u16::from(n), format!("from {n}").as_bytes()));
     }
 }

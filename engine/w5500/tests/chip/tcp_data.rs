@@ -8,27 +8,13 @@ fn send_ok_when_everything_is_acknowledged() {
     let mut peer = connected(&mut board, 0, 0x01, 8192, Some(100));
     board.send(0, &[1; 250]);
     let segments = board.segments();
-    assert_eq!(
-        segments.iter().map(|s| s.data.len()).collect::<Vec<_>>(),
-        [100, 100, 50]
-    );
-    assert_eq!(
-        segments.iter().map(|s| s.flags).collect::<Vec<_>>(),
-        [ACK, ACK, ACK | PSH]
-    );
+    assert_eq!(segments.iter().map(|s| s.data.len()).collect::<Vec<_>>(), [100, 100, 50]);
+    assert_eq!(segments.iter().map(|s| s.flags).collect::<Vec<_>>(), [ACK, ACK, ACK | PSH]);
     assert_eq!(board.get16(socket(0), TX_FSR), 2048 - 250);
-    assert_eq!(
-        board.get16(socket(0), TX_RD),
-        board.get16(socket(0), TX_WR),
-        "all transmitted"
-    );
+    assert_eq!(board.get16(socket(0), TX_RD), board.get16(socket(0), TX_WR), "all transmitted");
     peer.confirm(&mut board, &segments[0]);
     assert_eq!(board.ir(0), 0);
-    assert_eq!(
-        board.get16(socket(0), TX_FSR),
-        2048 - 150,
-        "free is what the peer has acknowledged"
-    );
+    assert_eq!(board.get16(socket(0), TX_FSR), 2048 - 150, "free is what the peer has acknowledged");
     peer.confirm(&mut board, &segments[2]);
     assert_eq!(board.ir(0), IR_SEND_OK);
     assert_eq!(board.get16(socket(0), TX_FSR), 2048);
@@ -50,16 +36,10 @@ fn the_peers_window_limits_what_is_sent() {
     let mut peer = connected(&mut board, 0, 0x01, 150, Some(100));
     board.send(0, &(0..=255).collect::<Vec<u8>>());
     let segments = board.segments();
-    assert_eq!(
-        segments.iter().map(|s| s.data.len()).collect::<Vec<_>>(),
-        [100, 50]
-    );
+    assert_eq!(segments.iter().map(|s| s.data.len()).collect::<Vec<_>>(), [100, 50]);
     peer.confirm(&mut board, &segments[1]);
     let rest = board.segments();
-    assert_eq!(
-        rest.iter().map(|s| s.data.len()).collect::<Vec<_>>(),
-        [100, 6]
-    );
+    assert_eq!(rest.iter().map(|s| s.data.len()).collect::<Vec<_>>(), [100, 6]);
     assert_eq!(rest[1].data, [250, 251, 252, 253, 254, 255]);
     peer.confirm(&mut board, &rest[1]);
     assert_eq!(board.ir(0), IR_SEND_OK);
@@ -144,13 +124,7 @@ fn tx_buffer_wraps() {
         let data: Vec<u8> = (0..1500u32).map(|i| (i * 7 + round) as u8).collect();
         board.send(1, &data);
         let segments = board.segments();
-        assert_eq!(
-            segments
-                .iter()
-                .flat_map(|s| s.data.clone())
-                .collect::<Vec<_>>(),
-            data
-        );
+        assert_eq!(segments.iter().flat_map(|s| s.data.clone()).collect::<Vec<_>>(), data);
         peer.confirm(&mut board, segments.last().unwrap());
         assert_eq!(board.ir(1), IR_SEND_OK);
         board.clear_ir(1);
@@ -213,16 +187,10 @@ fn a_full_rx_buffer_closes_the_window_and_recv_opens_it() {
     assert_eq!(board.get16(socket(0), RX_RSR), 2048);
     assert_eq!(board.recv(0, 500), [1; 500]);
     let update = board.segment();
-    assert_eq!(
-        (update.flags, update.ack, update.window),
-        (ACK, peer.seq, 500)
-    );
+    assert_eq!((update.flags, update.ack, update.window), (ACK, peer.seq, 500));
     peer.say(&mut board, ACK, &[3; 500]);
     board.frames();
-    assert_eq!(
-        board.recv(0, 4096),
-        [vec![1; 960], vec![2; 588], vec![3; 500]].concat()
-    );
+    assert_eq!(board.recv(0, 4096), [vec![1; 960], vec![2; 588], vec![3; 500]].concat());
 }
 
 #[test]
@@ -257,10 +225,7 @@ fn overlapping_and_repeated_segments_are_trimmed() {
     let first = peer.segment(ACK, b"abcd");
     board.arrive(&first.frame());
     board.arrive(&first.frame());
-    assert_eq!(
-        board.segments().iter().map(|s| s.ack).collect::<Vec<_>>(),
-        [first.seq.wrapping_add(4); 2]
-    );
+    assert_eq!(board.segments().iter().map(|s| s.ack).collect::<Vec<_>>(), [first.seq.wrapping_add(4); 2]);
     board.arrive(&peer.segment(ACK, b"abcdef").frame());
     assert_eq!(board.segment().ack, first.seq.wrapping_add(6));
     assert_eq!(board.recv(0, 100), b"abcdef");
@@ -297,10 +262,7 @@ fn disconnect_sends_the_rest_first() {
     assert_eq!(first.data, b"abcd");
     peer.confirm(&mut board, &first);
     let rest = board.segments();
-    assert_eq!(
-        (rest[0].data.as_slice(), rest[1].flags),
-        (&b"efgh"[..], FIN | ACK)
-    );
+    assert_eq!((rest[0].data.as_slice(), rest[1].flags), (&b"efgh"[..], FIN | ACK));
     peer.confirm(&mut board, &rest[1]);
     assert_eq!((board.status(0), board.ir(0)), (FIN_WAIT, IR_SEND_OK));
 }
@@ -310,21 +272,14 @@ fn automatic_keep_alive() {
     let mut board = Board::up();
     let mut peer = connected(&mut board, 0, 0x21, 8192, None);
     board.write(socket(0), KPALVTR, &[2]);
-    assert_eq!(
-        board.chip.next_event(),
-        None,
-        "only after data was exchanged"
-    );
+    assert_eq!(board.chip.next_event(), None, "only after data was exchanged");
     peer.say(&mut board, ACK | PSH, b"x");
     board.frame();
     board.run(10 * SECOND - 1);
     board.no_frame();
     board.run(1);
     let probe = board.segment();
-    assert_eq!(
-        (probe.flags, probe.seq, probe.data.len()),
-        (ACK, peer.ack.wrapping_sub(1), 1)
-    );
+    assert_eq!((probe.flags, probe.seq, probe.data.len()), (ACK, peer.ack.wrapping_sub(1), 1));
     peer.say(&mut board, ACK, &[]);
     board.no_frame();
     board.command(0, SEND_KEEP);
@@ -335,10 +290,7 @@ fn automatic_keep_alive() {
     board.run(31_800 * MS - 1);
     assert_eq!((board.status(0), board.segments().len()), (ESTABLISHED, 8));
     board.run(1);
-    assert_eq!(
-        (board.status(0), board.ir(0)),
-        (CLOSED, IR_RECV | IR_TIMEOUT)
-    );
+    assert_eq!((board.status(0), board.ir(0)), (CLOSED, IR_RECV | IR_TIMEOUT));
 }
 
 #[test]

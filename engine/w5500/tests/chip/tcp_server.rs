@@ -9,13 +9,7 @@ fn listening(board: &mut Board, n: u8, port: u16) {
 }
 
 fn client(port: u16) -> PeerEnd {
-    PeerEnd {
-        port,
-        board_port: 80,
-        seq: 1000,
-        ack: 0,
-        window: 4096,
-    }
+    PeerEnd { port, board_port: 80, seq: 1000, ack: 0, window: 4096 }
 }
 
 #[test]
@@ -26,10 +20,7 @@ fn accepts_a_connection() {
     peer.say(&mut board, SYN, &[]);
     assert_eq!((board.status(3), board.ir(3)), (SYNRECV, 0));
     let answer = board.segment();
-    assert_eq!(
-        (answer.flags, answer.ack, answer.mss),
-        (SYN | ACK, 1001, Some(1460))
-    );
+    assert_eq!((answer.flags, answer.ack, answer.mss), (SYN | ACK, 1001, Some(1460)));
     assert_eq!(board.read(socket(3), DIPR, 4), PEER);
     assert_eq!(board.read(socket(3), DHAR, 6), PEER_MAC);
     assert_eq!(board.get16(socket(3), DPORT), 0xC001);
@@ -51,10 +42,7 @@ fn data_with_the_last_handshake_segment_counts() {
     peer.say(&mut board, SYN, &[]);
     peer.ack = board.segment().seq.wrapping_add(1);
     peer.say(&mut board, ACK | PSH, b"early");
-    assert_eq!(
-        (board.status(0), board.ir(0)),
-        (ESTABLISHED, IR_CON | IR_RECV)
-    );
+    assert_eq!((board.status(0), board.ir(0)), (ESTABLISHED, IR_CON | IR_RECV));
     assert_eq!(board.recv(0, 100), b"early");
 }
 
@@ -66,10 +54,7 @@ fn two_sockets_listen_on_one_port() {
     client(1).say(&mut board, SYN, &[]);
     client(2).say(&mut board, SYN, &[]);
     assert_eq!((board.status(2), board.status(5)), (SYNRECV, SYNRECV));
-    assert_eq!(
-        (board.get16(socket(2), DPORT), board.get16(socket(5), DPORT)),
-        (1, 2)
-    );
+    assert_eq!((board.get16(socket(2), DPORT), board.get16(socket(5), DPORT)), (1, 2));
     board.frames();
     client(3).say(&mut board, SYN, &[]);
     assert_eq!(board.segment().flags, RST | ACK, "none is left");
@@ -83,11 +68,7 @@ fn syn_ack_is_repeated_and_times_out() {
     board.run(31_800 * MS - 1);
     let answers = board.segments();
     assert_eq!(answers.len(), 9);
-    assert!(
-        answers
-            .iter()
-            .all(|answer| answer.flags == SYN | ACK && answer.seq == answers[0].seq)
-    );
+    assert!(answers.iter().all(|answer| answer.flags == SYN | ACK && answer.seq == answers[0].seq));
     assert_eq!(board.status(0), SYNRECV);
     board.run(1);
     assert_eq!((board.status(0), board.ir(0)), (CLOSED, IR_TIMEOUT));

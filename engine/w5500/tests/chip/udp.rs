@@ -82,11 +82,7 @@ fn pointers_wrap_at_the_buffer_and_at_64_kb() {
         board.arrive(&udp_frame(1, 7, &data));
         assert_eq!(board.recv(1, 4096)[8..], data, "datagram {i} in");
         board.send(1, &data);
-        assert_eq!(
-            Datagram::parse(&board.frame()).data,
-            data,
-            "datagram {i} out"
-        );
+        assert_eq!(Datagram::parse(&board.frame()).data, data, "datagram {i} out");
         assert_eq!(board.get16(socket(1), TX_FSR), 2048);
         board.clear_ir(1);
     }
@@ -131,12 +127,7 @@ fn dhcp_without_an_address_works_by_broadcast() {
     board.write(socket(0), DIPR, &[255; 4]);
     board.send(0, b"discover");
     assert_eq!(Datagram::parse(&board.frame()).to, [0xFF; 6]);
-    board.arrive(&udp_frame_from(
-        (PEER, 67),
-        [0xFF; 6],
-        ([255; 4], 68),
-        b"offer",
-    ));
+    board.arrive(&udp_frame_from((PEER, 67), [0xFF; 6], ([255; 4], 68), b"offer"));
     assert_eq!(board.recv(0, 100)[8..], *b"offer");
     // adafruit_wiznet5k leaves the broadcast flag clear, so the offer goes to the offered address.
     board.arrive(&udp_frame(67, 68, b"direct"));
@@ -171,11 +162,7 @@ fn more_than_the_mtu_is_divided() {
     board.write(socket(0), DIPR, &[255; 4]);
     board.put16(socket(0), DPORT, 9);
     let sizes = |board: &mut Board| -> Vec<usize> {
-        board
-            .frames()
-            .iter()
-            .map(|(_, frame)| Datagram::parse(frame).data.len())
-            .collect()
+        board.frames().iter().map(|(_, frame)| Datagram::parse(frame).data.len()).collect()
     };
     board.send(0, &[7; 3000]);
     assert_eq!(sizes(&mut board), [1472, 1472, 56]);
@@ -193,10 +180,7 @@ fn ip_header_fields_come_from_the_socket() {
     board.send(0, b"x");
     let frame = board.frame();
     let packet = ip_of(&frame);
-    assert_eq!(
-        (frame[15], packet.hop_limit(), packet.dont_frag()),
-        (0x10, 5, true)
-    );
+    assert_eq!((frame[15], packet.hop_limit(), packet.dont_frag()), (0x10, 5, true));
     let first = packet.ident();
     board.put16(socket(0), 0x2D, 0);
     board.send(0, b"x");
@@ -225,31 +209,14 @@ fn broadcast_and_unicast_blocking() {
         open(&mut board, 0, mode, 7);
         for (frame, accepted) in [
             (udp_frame(1, 7, b"u"), unicast),
-            (
-                udp_frame_from((PEER, 1), [0xFF; 6], ([255; 4], 7), b"b"),
-                broadcast,
-            ),
-            (
-                udp_frame_from((PEER, 1), [0xFF; 6], ([192, 168, 1, 255], 7), b"b"),
-                broadcast,
-            ),
-            (
-                udp_frame_from((PEER, 1), group_mac, (GROUP, 7), b"m"),
-                multicast,
-            ),
-            (
-                udp_frame_from((PEER, 1), [1, 0, 0x5E, 1, 2, 4], ([239, 1, 2, 4], 7), b"m"),
-                false,
-            ),
+            (udp_frame_from((PEER, 1), [0xFF; 6], ([255; 4], 7), b"b"), broadcast),
+            (udp_frame_from((PEER, 1), [0xFF; 6], ([192, 168, 1, 255], 7), b"b"), broadcast),
+            (udp_frame_from((PEER, 1), group_mac, (GROUP, 7), b"m"), multicast),
+            (udp_frame_from((PEER, 1), [1, 0, 0x5E, 1, 2, 4], ([239, 1, 2, 4], 7), b"m"), false),
         ] {
             board.arrive(&frame);
             let received = board.recv(0, 100);
-            assert_eq!(
-                !received.is_empty(),
-                accepted,
-                "mode {mode:#04x}, frame {:02x?}",
-                &frame[..6]
-            );
+            assert_eq!(!received.is_empty(), accepted, "mode {mode:#04x}, frame {:02x?}", &frame[..6]);
         }
     }
 }
@@ -262,10 +229,7 @@ fn multicast_goes_out_to_the_groups_mac() {
     open(&mut board, 0, 0x82, 7);
     board.frames();
     board.send(0, b"to all");
-    assert_eq!(
-        Datagram::parse(&board.frame()).to,
-        [0x01, 0x00, 0x5E, 1, 2, 3]
-    );
+    assert_eq!(Datagram::parse(&board.frame()).to, [0x01, 0x00, 0x5E, 1, 2, 3]);
 }
 
 #[test]
@@ -278,17 +242,9 @@ fn a_closed_port_is_unreachable() {
     use smoltcp::wire::*;
     let message = Icmpv4Packet::new_checked(ip.payload()).unwrap();
     assert!(message.verify_checksum());
-    assert_eq!(
-        (message.msg_type(), message.msg_code()),
-        (Icmpv4Message::DstUnreachable, 3)
-    );
+    assert_eq!((message.msg_type(), message.msg_code()), (Icmpv4Message::DstUnreachable, 3));
     assert_eq!(message.data(), &frame[14..14 + 28]);
-    board.arrive(&udp_frame_from(
-        (PEER, 1),
-        [0xFF; 6],
-        ([255; 4], 9999),
-        b"anyone?",
-    ));
+    board.arrive(&udp_frame_from((PEER, 1), [0xFF; 6], ([255; 4], 9999), b"anyone?"));
     board.no_frame();
 }
 
@@ -312,12 +268,7 @@ fn magic_packet_over_udp() {
     board.arrive(&udp_frame_from((PEER, 1), [0xFF; 6], ([255; 4], 9), &magic));
     assert_eq!(board.get(COMMON, 0x15), 0, "WOL is off");
     board.write(COMMON, 0x00, &[0x20]);
-    board.arrive(&udp_frame_from(
-        (PEER, 1),
-        [0xFF; 6],
-        ([255; 4], 9),
-        &magic[..101],
-    ));
+    board.arrive(&udp_frame_from((PEER, 1), [0xFF; 6], ([255; 4], 9), &magic[..101]));
     assert_eq!(board.get(COMMON, 0x15), 0);
     board.arrive(&udp_frame_from((PEER, 1), [0xFF; 6], ([255; 4], 9), &magic));
     assert_eq!(board.get(COMMON, 0x15), 0x10, "MP");

@@ -205,7 +205,8 @@ impl Machine {
         };
         let cycle = self.fdebug_cleared + 1;
         // A forced instruction does not wait for the divider.
-        let retried = if self.state.forced.is_some() { cycle } else { self.divider.cycle(self.divider.first_at(cycle)) };
+        let retried =
+            if self.state.forced.is_some() { cycle } else { self.divider.cycle(self.divider.first_at(cycle)) };
         self.state.stall() == Some(stall) && holds && retried <= now
     }
 }

@@ -391,7 +391,8 @@ impl State {
         match outcome {
             Outcome::Stall(stall) => {
                 // A level that is still in the synchronisers may end this.
-                let put_off = (stall == Stall::Input).then(|| view.shared.inputs.next_visible(view.clock, cycle)).flatten();
+                let put_off =
+                    (stall == Stall::Input).then(|| view.shared.inputs.next_visible(view.clock, cycle)).flatten();
                 if let Some(next) = put_off {
                     self.put_off(divider, next);
                     return;
@@ -486,7 +487,14 @@ impl State {
         if level == polarity { Outcome::Next } else { Outcome::Stall(stall) }
     }
 
-    fn shift_in(&mut self, instruction: u16, view: &View, cycle: u64, fifos: &mut Fifos, effects: &mut Effects) -> Outcome {
+    fn shift_in(
+        &mut self,
+        instruction: u16,
+        view: &View,
+        cycle: u64,
+        fifos: &mut Fifos,
+        effects: &mut Effects,
+    ) -> Outcome {
         let bits = bit_count(u32::from(instruction));
         let count = (self.isr_count + bits).min(32);
         let pushes = view.config.autopush() && count >= view.config.push_threshold();

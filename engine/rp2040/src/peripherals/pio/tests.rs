@@ -755,7 +755,12 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
         write(&mut bus, &mut mem, offset::INSTR_MEM0 + 4 * address as u32, u32::from(i));
     }
     write(&mut bus, &mut mem, register(0, offset::SM_EXECCTRL), 1 << 12);
-    write(&mut bus, &mut mem, register(0, offset::SM_PINCTRL), (1 << 29) | (2 << 26) | (1 << 20) | (4 << 15) | (2 << 10) | (2 << 5) | 3);
+    write(
+        &mut bus,
+        &mut mem,
+        register(0, offset::SM_PINCTRL),
+        (1 << 29) | (2 << 26) | (1 << 20) | (4 << 15) | (2 << 10) | (2 << 5) | 3,
+    );
     write(&mut bus, &mut mem, register(0, offset::SM_SHIFTCTRL), (8 << 25) | (8 << 20) | (3 << 16));
     write(&mut bus, &mut mem, offset::INPUT_SYNC_BYPASS, 1 << 4);
     write(&mut bus, &mut mem, register(0, offset::SM_INSTR), u32::from(set(4, 3)));
@@ -845,7 +850,8 @@ fn random_programs_run_as_on_the_reference() {
             let value = random.next();
             match if cycle <= 2 { 0 } else { random.below(48) } {
                 0 => {
-                    let bits = if random.below(2) == 0 { 0xf } else { value & 0xf } | if random.below(4) == 0 { value & 0xff0 } else { 0 };
+                    let bits = if random.below(2) == 0 { 0xf } else { value & 0xf }
+                        | if random.below(4) == 0 { value & 0xff0 } else { 0 };
                     b.w(offset::CTRL, bits);
                     reference.ctrl(bits);
                 }
@@ -920,7 +926,11 @@ fn random_programs_run_as_on_the_reference() {
             assert_eq!(b.r(offset::IRQ), u32::from(reference.irq), "{at}");
             let sm = &reference.sm[n];
             assert_eq!(b.state(n), (sm.pc, (sm.rx.len() << 4 | sm.tx.len()) as u32), "{at}");
-            assert_eq!(b.r(register(m, offset::SM_EXECCTRL)), sm.execctrl | u32::from(sm.forced.is_some()) << 31, "{at}");
+            assert_eq!(
+                b.r(register(m, offset::SM_EXECCTRL)),
+                sm.execctrl | u32::from(sm.forced.is_some()) << 31,
+                "{at}"
+            );
             assert_eq!(b.r(offset::FDEBUG), reference.fdebug, "{at}");
             assert_eq!(b.edges.last().map_or((0, 0), |&(_, out, oe)| (out, oe)), (reference.out, reference.oe), "{at}");
         }
@@ -942,8 +952,12 @@ fn hostile_programs_cannot_hang() {
             let cycle = b.sys.cycle + u64::from(random.below(200));
             b.run(cycle);
             let register = if random.below(3) == 0 { 0 } else { random.below(0x160) & !3 };
-            let alias = [super::super::Alias::Normal, super::super::Alias::Xor, super::super::Alias::Set, super::super::Alias::Clear]
-                [random.below(4) as usize];
+            let alias = [
+                super::super::Alias::Normal,
+                super::super::Alias::Xor,
+                super::super::Alias::Set,
+                super::super::Alias::Clear,
+            ][random.below(4) as usize];
             let bits = random.next();
             b.pio.write(&mut b.sys, register, Write { bits, alias });
             b.settle();
