@@ -7,6 +7,7 @@ mod py_app;
 mod py_config;
 mod py_cpu;
 mod py_machine;
+mod py_time;
 mod py_trace;
 mod py_w5500;
 mod wiring;
@@ -27,6 +28,5 @@ fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;
     m.add_class::<py_w5500::PyW5500Lan>()?;
-    m.add_function(wrap_pyfunction!(py_w5500::register_name, m)?)?;
     Ok(())
 }

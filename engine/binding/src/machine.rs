@@ -2,15 +2,15 @@
 
 use std::io;
 
-use lan::{Lan, LanError, TcpApp};
-use rp2040::{Chip, ChipConfig, Ps, RunEnd};
+use lan::{Lan, LanError};
+use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::{EthernetChip, PS_PER_MS, Ps, TcpApp};
 use usb_host::{BlockDevice, Event, UsbHost, Volume, VolumeError};
 use w5500::W5500;
 
 use crate::config::{BoardConfig, W5500Pins};
 use crate::wiring::Wiring;
 
-const PS_PER_MS: Ps = 1_000_000_000;
 /// Steps in which the board runs while the PC waits for a block of its drive.
 const DISK_STEP: Ps = PS_PER_MS / 4;
 /// Longest simulated time that one block request may take.

@@ -6,11 +6,10 @@ use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sim::PS_PER_US;
 use usb_host::{HostConfig, ReadPolicy};
 
 use crate::config::{BoardConfig, W5500Pins};
-
-const PS_PER_US: u64 = 1_000_000;
 
 fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value

@@ -8,14 +8,15 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
+use sim::{EthernetChip, SpiDevice};
+
 use crate::EngineError;
 use crate::config::BoardConfig;
 use crate::machine::{Machine, Stop};
 use crate::py_app::PyApp;
 use crate::py_config::faults;
-use crate::py_trace::{self, KINDS};
-
-const PS_PER_US: f64 = 1e6;
+use crate::py_time::{ps, us};
+use crate::py_trace::{self, KINDS, PyFrame};
 
 /// An emulated board on simulated time.
 ///
@@ -52,7 +53,7 @@ impl PyMachine {
     /// Simulated time in microseconds.
     #[getter]
     fn time_us(&self) -> f64 {
-        self.lock().now() as f64 / PS_PER_US
+        us(self.lock().now())
     }
 
     /// Simulated time in picoseconds.
@@ -64,7 +65,7 @@ impl PyMachine {
     /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb` or `reset: CAUSE`.
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
-        let until = (until_us * PS_PER_US) as u64;
+        let until = ps(until_us);
         let stop = py.detach(|| self.lock().run(until));
         match stop {
             Ok(Stop::Time) => Ok("time".into()),
@@ -221,7 +222,7 @@ impl PyMachine {
                     Event::StorageReady { blocks, .. } => ("storage ready", format!("{blocks} blocks")),
                     Event::MediumGone => ("medium gone", String::new()),
                 };
-                (at as f64 / PS_PER_US, name.to_string(), detail)
+                (us(at), name.to_string(), detail)
             })
             .collect()
     }
@@ -276,7 +277,7 @@ impl PyMachine {
         let lan = machine.lan().stats();
         let chip = machine.chip();
         let d = PyDict::new(py);
-        d.set_item("spi_bytes", w5500.spi_bytes)?;
+        d.set_item("spi_bytes", w5500.bus_bytes)?;
         d.set_item("chip_selects", w5500.chip_selects)?;
         d.set_item("frames_from_board", w5500.frames_out)?;
         d.set_item("frames_to_board", w5500.frames_in)?;
@@ -367,21 +368,15 @@ impl PyMachine {
         Ok((list, dropped))
     }
 
-    /// Log decoded SPI frames of the W5500 from now on (or stop).
+    /// Log decoded SPI frames of the devices from now on (or stop).
     fn spi_log(&self, on: bool) {
-        self.lock().w5500().set_spi_log(on);
+        self.lock().w5500().set_log(on);
     }
 
-    /// Take the decoded SPI frames: `[(start_us, end_us, name, address, write, length, first bytes)]`.
-    #[allow(clippy::type_complexity)]
-    fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<(f64, f64, String, u16, bool, usize, Bound<'py, PyBytes>)> {
-        let frames = self.lock().w5500().take_spi_log();
-        frames
-            .into_iter()
-            .map(|f| {
-                let data = PyBytes::new(py, &f.data);
-                (f.start as f64 / PS_PER_US, f.end as f64 / PS_PER_US, f.name, f.address, f.write, f.len, data)
-            })
-            .collect()
+    /// Take the decoded SPI frames by their ends: `[(start_us, end_us, device, name, address, write, length,
+    /// first bytes, meaning, wire_bytes)]`.
+    fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<PyFrame<'py>> {
+        let frames = self.lock().w5500().take_log();
+        frames.into_iter().map(|frame| py_trace::frame(py, "W5500", frame)).collect()
     }
 }

@@ -8,17 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use w5500::W5500;
 
+use sim::{Device, EthernetChip, PS_PER_S, SpiDevice};
+
 use crate::py_app::PyApp;
 use crate::py_config::NetworkConfig;
-
-const PS_PER_US: f64 = 1e6;
-const PS_PER_SECOND: u64 = 1_000_000_000_000;
-
-/// Name of a W5500 register or buffer: `bsb` is the block select of the control phase.
-#[pyfunction]
-pub fn register_name(bsb: u8, address: u16) -> String {
-    w5500::register_name(bsb, address)
-}
+use crate::py_time::{ps, us};
 
 struct Inner {
     w5500: W5500,
@@ -94,14 +88,14 @@ impl PyW5500Lan {
 
     #[getter]
     fn time_us(&self) -> f64 {
-        self.lock().now as f64 / PS_PER_US
+        us(self.lock().now)
     }
 
     /// Let `us` microseconds pass.
     fn advance(&self, py: Python<'_>, us: f64) {
         py.detach(|| {
             let mut inner = self.lock();
-            let until = inner.now.saturating_add((us.max(0.0) * PS_PER_US) as u64);
+            let until = inner.now.saturating_add(ps(us.max(0.0)));
             inner.advance(until);
         });
     }
@@ -111,7 +105,7 @@ impl PyW5500Lan {
         py.detach(|| {
             let mut inner = self.lock();
             let now = inner.now;
-            inner.w5500.set_scsn(now, low);
+            inner.w5500.select(now, low);
             inner.advance(now);
         });
     }
@@ -121,7 +115,7 @@ impl PyW5500Lan {
         py.detach(|| {
             let mut inner = self.lock();
             let now = inner.now;
-            inner.w5500.set_rstn(now, low);
+            inner.w5500.set_reset(now, low);
             inner.advance(now);
         });
     }
@@ -133,7 +127,7 @@ impl PyW5500Lan {
         }
         let miso = py.detach(|| {
             let mut inner = self.lock();
-            let byte_ps = 8 * PS_PER_SECOND / spi_hz;
+            let byte_ps = 8 * PS_PER_S / spi_hz;
             mosi.iter()
                 .map(|&byte| {
                     let at = inner.now.saturating_add(byte_ps);
@@ -150,7 +144,7 @@ impl PyW5500Lan {
     /// Whether INTn is low.
     #[getter]
     fn intn_low(&self) -> bool {
-        self.lock().w5500.intn_low()
+        self.lock().w5500.interrupt_low()
     }
 
     fn set_cable(&self, plugged: bool) {
@@ -208,7 +202,7 @@ impl PyW5500Lan {
         replies
             .into_iter()
             .map(|r| {
-                let round_trip_us = (r.received - r.sent) as f64 / PS_PER_US;
+                let round_trip_us = us(r.received - r.sent);
                 (r.from.to_string(), r.sequence, PyBytes::new(py, &r.data), round_trip_us)
             })
             .collect()
@@ -218,7 +212,7 @@ impl PyW5500Lan {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.lock().w5500.stats();
         let d = PyDict::new(py);
-        d.set_item("spi_bytes", stats.spi_bytes)?;
+        d.set_item("spi_bytes", stats.bus_bytes)?;
         d.set_item("chip_selects", stats.chip_selects)?;
         d.set_item("frames_from_board", stats.frames_out)?;
         d.set_item("frames_to_board", stats.frames_in)?;

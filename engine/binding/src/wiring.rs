@@ -3,13 +3,14 @@
 use std::any::Any;
 
 use lan::{Lan, LanError};
-use rp2040::peripherals::usb::{self, Usb};
+use rp2040::UsbPort;
+use rp2040::peripherals::usb::Usb;
 use rp2040::pins::function;
 use rp2040::sys::{EventId, Sys};
-use rp2040::time::{NEVER, Ps};
 use rp2040::trace::{Record, kind};
 use rp2040::world::World;
-use usb_host::{Handshake, InResult, UsbBus, UsbHost};
+use sim::{Device, EthernetChip, NEVER, Ps, SpiDevice};
+use usb_host::UsbHost;
 use w5500::W5500;
 
 use crate::bit_spi::{BitSpi, Edge};
@@ -58,11 +59,11 @@ impl Wiring {
 
     fn sample_pins(&mut self, sys: &mut Sys) {
         let now = sys.now();
-        self.w5500.set_rstn(now, !self.wire(sys, self.pins.rstn));
+        self.w5500.set_reset(now, !self.wire(sys, self.pins.rstn));
         let selected = !self.wire(sys, self.pins.csn);
         if selected != self.selected {
             self.selected = selected;
-            self.w5500.set_scsn(now, selected);
+            self.w5500.select(now, selected);
             self.bit_spi.select();
         }
         self.network(sys);
@@ -81,7 +82,7 @@ impl Wiring {
             self.trace_frame(sys, at, true, frame.len());
             self.lan.from_board(at, &frame);
         }
-        sys.pins.drive(self.pins.intn, Some(!self.w5500.intn_low()));
+        sys.pins.drive(self.pins.intn, Some(!self.w5500.interrupt_low()));
         let next = [self.w5500.next_event(), self.lan.next_event(), self.lan.next_cable_change(now)];
         let due = next.into_iter().flatten().min().unwrap_or(NEVER).max(now);
         if sys.due(EventId::World0) != due {
@@ -157,58 +158,12 @@ impl World for Wiring {
             self.network_event(sys);
         } else {
             let now = sys.now();
-            self.usb.advance(now, &mut Port { sys, usb });
+            self.usb.advance(now, &mut UsbPort { sys, usb });
             self.schedule_usb(sys);
         }
     }
 
     fn as_any(&mut self) -> &mut dyn Any {
         self
-    }
-}
-
-/// The device controller as the PC's port sees it.
-struct Port<'a> {
-    sys: &'a mut Sys,
-    usb: &'a mut Usb,
-}
-
-fn handshake(answer: usb::Handshake) -> Handshake {
-    match answer {
-        usb::Handshake::Ack => Handshake::Ack,
-        usb::Handshake::Nak => Handshake::Nak,
-        usb::Handshake::Stall => Handshake::Stall,
-        usb::Handshake::Timeout => Handshake::Timeout,
-    }
-}
-
-impl UsbBus for Port<'_> {
-    fn pulled_up(&self) -> bool {
-        self.usb.pulled_up()
-    }
-
-    fn reset(&mut self) {
-        self.usb.host_reset(self.sys);
-    }
-
-    fn sof(&mut self, frame: u16) {
-        self.usb.host_sof(self.sys, frame);
-    }
-
-    fn setup(&mut self, addr: u8, packet: [u8; 8]) -> Handshake {
-        handshake(self.usb.host_setup(self.sys, addr, packet))
-    }
-
-    fn out(&mut self, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
-        handshake(self.usb.host_out(self.sys, addr, ep, data1, data))
-    }
-
-    fn input(&mut self, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
-        match self.usb.host_in(self.sys, addr, ep, buf) {
-            usb::InResult::Data { data1 } => InResult::Data { data1 },
-            usb::InResult::Nak => InResult::Nak,
-            usb::InResult::Stall => InResult::Stall,
-            usb::InResult::Timeout => InResult::Timeout,
-        }
     }
 }

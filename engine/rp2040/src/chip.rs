@@ -4,9 +4,9 @@ use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::sys::{ResetRequest, Sys, Unmodelled};
-use crate::time::Ps;
 use crate::trace::{Record, kind};
 use crate::world::World;
+use sim::Ps;
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;

@@ -2,8 +2,8 @@
 
 use crate::pins::Pins;
 use crate::ticks::Ticks;
-use crate::time::{NEVER, Ps, SysClock};
 use crate::trace::Trace;
+use sim::{Clock, NEVER, Ps};
 
 /// Who has something to do at a simulated time. One pending time each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub struct Sys {
     /// Cycle of clk_sys at which the current bus access or event happens.
     pub cycle: u64,
     event_now: Option<Ps>,
-    pub clock: SysClock,
+    pub clock: Clock,
     pub freq: Frequencies,
     /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
     pub clock_sources_dirty: bool,
@@ -190,7 +190,7 @@ impl Sys {
         Self {
             cycle: 0,
             event_now: None,
-            clock: SysClock::new(hz),
+            clock: Clock::new(hz),
             freq: Frequencies::default(),
             clock_sources_dirty: true,
             clocks_changed: false,

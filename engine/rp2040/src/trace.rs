@@ -1,6 +1,6 @@
 //! The event trace: off by default, and without any effect on simulated time when on.
 
-use crate::time::Ps;
+use sim::Ps;
 
 /// What can be traced; a bit of [`Trace::mask`] each.
 pub mod kind {

@@ -2,9 +2,9 @@
 //! block of the chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
 use rp2040::cpu::core::{Core, State};
-use rp2040::time::{PS_PER_MS, PS_PER_US};
 use rp2040::world::Nothing;
 use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::{PS_PER_MS, PS_PER_US};
 use std::time::{Duration, Instant};
 
 /// Host time that one guest may take.

@@ -6,8 +6,8 @@ use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
 use rp2040::peripherals::{i2c::I2cDevice, usb::Usb};
-use rp2040::time::{PS_PER_MS, PS_PER_US, Ps};
 use rp2040::world::World;
+use sim::{PS_PER_MS, PS_PER_US, Ps};
 use std::any::Any;
 
 const SET: u32 = 0x2000;

@@ -4,8 +4,8 @@
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
-use rp2040::time::PS_PER_US;
 use rp2040::world::Nothing;
+use sim::PS_PER_US;
 
 struct Random(u64);
 

@@ -6,7 +6,7 @@ mod common;
 use common::{CODE, DATA, NVIC_ISER, Rig, SIO, STACK, SYST_CSR, asm};
 use rp2040::RunEnd;
 use rp2040::cpu::core::State;
-use rp2040::time::{PS_PER_MS, PS_PER_US};
+use sim::{PS_PER_MS, PS_PER_US};
 
 const CODE1: u32 = CODE + 0x400;
 const STACK1: u32 = STACK + 0x800;

@@ -3,7 +3,8 @@
 //! CBW, data, CSW; a stalled data endpoint is cleared and the CSW read (figure 2); a stalled CSW is read once more; anything
 //! invalid ends in reset recovery (section 5.3.4): Bulk-Only Mass Storage Reset, clear halt IN, clear halt OUT.
 
-use crate::bus::{PS_PER_US, Ps};
+use sim::{PS_PER_US, Ps};
+
 use crate::config::PollConfig;
 use crate::control::Request;
 use crate::descriptors::MassStorage;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::bus::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps};
+
 use crate::config::{ConsoleConfig, PollConfig, ReadPolicy};
 use crate::control::Request;
 use crate::descriptors::CdcAcm;

@@ -1,6 +1,7 @@
 //! The default control pipe: SETUP, data and status stages (USB 2.0 section 8.5.3).
 
-use crate::bus::Ps;
+use sim::Ps;
+
 use crate::pipe::{MAX_DUPLICATES, TRIES};
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 

@@ -1,6 +1,7 @@
 //! The enumeration sequence after a bus reset (USB 2.0 section 9.1.2).
 
-use crate::bus::Ps;
+use sim::Ps;
+
 use crate::control::{CONFIGURATION_DESCRIPTOR, DEVICE_DESCRIPTOR, Request, STRING_DESCRIPTOR};
 use crate::descriptors::{self, Configuration, DeviceDescriptor};
 use crate::transaction::TransferError;

@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use crate::bus::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
+use sim::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
+
 use crate::cdc::{self, Channel, Console, LineCoding};
 use crate::config::HostConfig;
 use crate::control::{ControlPipe, Finished, Owner};

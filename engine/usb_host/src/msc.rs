@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use sim::{PS_PER_MS, PS_PER_US, Ps};
+
 use crate::bot::{Bot, BotError, BotResult, Data};
-use crate::bus::{PS_PER_MS, PS_PER_US, Ps};
 use crate::config::{PollConfig, StorageConfig};
 use crate::control::Request;
 use crate::descriptors::MassStorage;

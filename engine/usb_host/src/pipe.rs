@@ -1,6 +1,7 @@
 //! A bulk or interrupt endpoint as the host keeps it: data toggle, retries, and when to try again.
 
-use crate::bus::Ps;
+use sim::Ps;
+
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
 /// A transaction without an answer is tried this often (USB 2.0 section 10.2.6).

@@ -13,7 +13,7 @@
 //! A 64-byte bulk transaction is 35 + 4 + 547 + 4 + 19 + 4 = 613 bits or 51.1 us, so that 19 fit into a frame, which is the
 //! maximum that table 5-9 gives.
 
-use crate::bus::Ps;
+use sim::Ps;
 
 const TOKEN_BITS: u64 = 35;
 const DATA_OVERHEAD_BITS: u64 = 35;
@@ -72,7 +72,7 @@ pub const fn in_timeout() -> Ps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::PS_PER_MS;
+    use sim::PS_PER_MS;
 
     #[test]
     fn nineteen_full_bulk_packets_fit_into_a_frame() {

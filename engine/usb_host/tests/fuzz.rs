@@ -3,7 +3,8 @@
 mod fake;
 
 use fake::{Device, MS};
-use usb_host::{Handshake, HostConfig, InResult, LineCoding, Port, UsbBus, UsbHost};
+use sim::{Handshake, InResult, UsbBus};
+use usb_host::{HostConfig, LineCoding, Port, UsbHost};
 
 struct Random(u64);
 

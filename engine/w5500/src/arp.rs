@@ -1,11 +1,13 @@
 //! ARP: answers for SIPR, conflict detection, and the requests that CONNECT and SEND need (datasheet 4.1 "RCR",
 //! 4.2 "Sn_CR").
 
+use sim::Ps;
+
 use crate::W5500;
 use crate::common::{IR_CONFLICT, MR_FARP};
 use crate::map::socket::DHAR;
 use crate::socket::{IR_TIMEOUT, Status};
-use crate::time::{Ps, retry_period};
+use crate::time::retry_period;
 use crate::wire::*;
 
 /// A request that waits for its answer.

@@ -1,6 +1,8 @@
 //! The INTn pin: level of the pending interrupts, and INTLEVEL's wait (datasheet 4.1 "INTLEVEL").
 
-use crate::time::{Ps, interrupt_assert_wait};
+use sim::Ps;
+
+use crate::time::interrupt_assert_wait;
 
 #[derive(Default)]
 pub struct IntPin {

@@ -29,6 +29,8 @@ mod wire;
 
 use std::collections::VecDeque;
 
+use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
+
 use common::Common;
 use interrupt::IntPin;
 use memory::Memory;
@@ -38,8 +40,6 @@ use socket::Socket;
 use spi::Decoder;
 
 pub use map::register_name;
-pub use spi::SpiFrame;
-pub use time::Ps;
 
 /// What differs from board to board or cannot be known from the datasheet.
 #[derive(Clone, Debug)]
@@ -58,21 +58,8 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { phy_link_delay: 1_500 * time::MS, cable_plugged: true, pmode: 7, time_wait: 0 }
+        Self { phy_link_delay: 1_500 * sim::PS_PER_MS, cable_plugged: true, pmode: 7, time_wait: 0 }
     }
-}
-
-/// What has passed through the chip's pins since power-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// SPI bytes exchanged while SCSn was low.
-    pub spi_bytes: u64,
-    /// Falling edges of SCSn.
-    pub chip_selects: u64,
-    /// Frames handed to the PHY while the link was up.
-    pub frames_out: u64,
-    /// Frames of legal length that arrived while the link was up.
-    pub frames_in: u64,
 }
 
 /// The chip.
@@ -95,7 +82,7 @@ pub struct W5500 {
     ip_id: u16,
     lcp: pppoe::Lcp,
     outgoing: VecDeque<(Ps, Vec<u8>)>,
-    stats: Stats,
+    stats: EthernetStats,
 }
 
 impl W5500 {
@@ -118,94 +105,13 @@ impl W5500 {
             ip_id: 0,
             lcp: pppoe::Lcp::default(),
             outgoing: VecDeque::new(),
-            stats: Stats::default(),
+            stats: EthernetStats::default(),
         }
-    }
-
-    /// An edge of SCSn.
-    pub fn set_scsn(&mut self, now: Ps, low: bool) {
-        self.advance(now);
-        self.spi_select(low);
-    }
-
-    /// One SPI byte; `now` is the time of its last clock edge. Returns what MISO carried meanwhile, 0 where the chip does
-    /// not drive it.
-    pub fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
-        self.advance(now);
-        self.spi_exchange(mosi)
-    }
-
-    /// The level of the RSTn pin. A low pulse shorter than 500 us is no reset.
-    pub fn set_rstn(&mut self, now: Ps, low: bool) {
-        self.advance(now);
-        self.reset_line(low);
-        self.refresh();
-    }
-
-    /// Level of the INTn pin as of the last call that told a time.
-    pub fn intn_low(&self) -> bool {
-        self.int_pin.low()
-    }
-
-    /// The earliest time at which `advance` has something to do.
-    pub fn next_event(&self) -> Option<Ps> {
-        self.due
-    }
-
-    /// Runs the chip's timers up to and including `now`, each at its own time.
-    pub fn advance(&mut self, now: Ps) {
-        while let Some(due) = self.due.filter(|&due| due <= now) {
-            self.now = self.now.max(due);
-            self.run_timers();
-            self.refresh();
-        }
-        self.now = self.now.max(now);
-    }
-
-    /// The next frame that the MAC has handed to the PHY, and when: Ethernet without FCS, unpadded.
-    pub fn take_frame(&mut self) -> Option<(Ps, Vec<u8>)> {
-        self.outgoing.pop_front()
-    }
-
-    /// A complete frame has arrived: Ethernet without FCS. Lost when the link is down or the length is illegal.
-    pub fn receive_frame(&mut self, now: Ps, frame: &[u8]) {
-        self.advance(now);
-        if !self.link_up(self.now) || !(wire::ETHERNET_HEADER..=wire::MAX_FRAME).contains(&frame.len()) {
-            return;
-        }
-        self.stats.frames_in += 1;
-        self.frame_arrived(frame);
-        self.refresh();
-    }
-
-    /// Is the link up at `now`? `now` may lie ahead of the last call, if nothing changes meanwhile.
-    pub fn link_up(&self, now: Ps) -> bool {
-        self.phy.link_up(now)
     }
 
     /// When the link that is being negotiated comes up or has come up; `None` while there can be none.
     pub fn link_up_at(&self) -> Option<Ps> {
         self.phy.link_at()
-    }
-
-    /// Plugs the cable in or pulls it out.
-    pub fn set_cable(&mut self, now: Ps, plugged: bool) {
-        self.advance(now);
-        self.phy.set_cable(self.now, plugged);
-    }
-
-    pub fn stats(&self) -> Stats {
-        self.stats
-    }
-
-    /// Starts (with an empty log) or stops logging decoded SPI frames.
-    pub fn set_spi_log(&mut self, on: bool) {
-        self.spi_log = on.then(Vec::new);
-    }
-
-    /// The SPI frames that ended since the last call; empty while the log is off.
-    pub fn take_spi_log(&mut self) -> Vec<SpiFrame> {
-        self.spi_log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Runs every timer that is due at `self.now`.
@@ -248,5 +154,83 @@ impl W5500 {
             self.stats.frames_out += 1;
             self.outgoing.push_back((self.now, frame));
         }
+    }
+}
+
+impl Device for W5500 {
+    /// A low pulse shorter than 500 us is no reset.
+    fn set_reset(&mut self, now: Ps, low: bool) {
+        self.advance(now);
+        self.reset_line(low);
+        self.refresh();
+    }
+
+    fn interrupt_low(&self) -> bool {
+        self.int_pin.low()
+    }
+
+    fn next_event(&self) -> Option<Ps> {
+        self.due
+    }
+
+    /// Each timer runs at its own time.
+    fn advance(&mut self, now: Ps) {
+        while let Some(due) = self.due.filter(|&due| due <= now) {
+            self.now = self.now.max(due);
+            self.run_timers();
+            self.refresh();
+        }
+        self.now = self.now.max(now);
+    }
+}
+
+impl SpiDevice for W5500 {
+    fn select(&mut self, now: Ps, low: bool) {
+        self.advance(now);
+        self.spi_select(low);
+    }
+
+    /// Returns 0 where the chip does not drive MISO.
+    fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
+        self.advance(now);
+        self.spi_exchange(mosi)
+    }
+
+    fn set_log(&mut self, on: bool) {
+        self.spi_log = on.then(Vec::new);
+    }
+
+    fn take_log(&mut self) -> Vec<SpiFrame> {
+        self.spi_log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl EthernetChip for W5500 {
+    fn take_frame(&mut self) -> Option<(Ps, Vec<u8>)> {
+        self.outgoing.pop_front()
+    }
+
+    /// Lost when the link is down or the length is illegal.
+    fn receive_frame(&mut self, now: Ps, frame: &[u8]) {
+        self.advance(now);
+        if !self.link_up(self.now) || !(wire::ETHERNET_HEADER..=wire::MAX_FRAME).contains(&frame.len()) {
+            return;
+        }
+        self.stats.frames_in += 1;
+        self.frame_arrived(frame);
+        self.refresh();
+    }
+
+    fn set_cable(&mut self, now: Ps, plugged: bool) {
+        self.advance(now);
+        self.phy.set_cable(self.now, plugged);
+    }
+
+    fn link_up(&self, now: Ps) -> bool {
+        self.phy.link_up(now)
+    }
+
+    fn stats(&self) -> EthernetStats {
+        self.stats
     }
 }

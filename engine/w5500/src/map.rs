@@ -1,5 +1,9 @@
 //! The register map: names, offsets and widths (datasheet 3.1 and 3.2), and the name lookup for traces.
 
+use crate::socket::{
+    CR_CLOSE, CR_CONNECT, CR_DISCON, CR_LISTEN, CR_OPEN, CR_RECV, CR_SEND, CR_SEND_KEEP, CR_SEND_MAC, Status,
+};
+
 /// One register: its name in the datasheet, its first offset address and its width in bytes.
 pub struct Register {
     pub name: &'static str,
@@ -116,6 +120,38 @@ pub const SOCKET_REGISTERS: &[Register] = &[
     register("KPALVTR", socket::KPALVTR, 1),
 ];
 
+/// Sn_CR by value; the chip clears it when it has taken the command.
+const COMMANDS: &[(u8, &str)] = &[
+    (0x00, "done"),
+    (CR_OPEN, "OPEN"),
+    (CR_LISTEN, "LISTEN"),
+    (CR_CONNECT, "CONNECT"),
+    (CR_DISCON, "DISCON"),
+    (CR_CLOSE, "CLOSE"),
+    (CR_SEND, "SEND"),
+    (CR_SEND_MAC, "SEND_MAC"),
+    (CR_SEND_KEEP, "SEND_KEEP"),
+    (CR_RECV, "RECV"),
+];
+
+/// Sn_SR by value.
+const STATES: &[(u8, &str)] = &[
+    (Status::Closed as u8, "SOCK_CLOSED"),
+    (Status::Init as u8, "SOCK_INIT"),
+    (Status::Listen as u8, "SOCK_LISTEN"),
+    (Status::SynSent as u8, "SOCK_SYNSENT"),
+    (Status::SynRecv as u8, "SOCK_SYNRECV"),
+    (Status::Established as u8, "SOCK_ESTABLISHED"),
+    (Status::FinWait as u8, "SOCK_FIN_WAIT"),
+    (Status::Closing as u8, "SOCK_CLOSING"),
+    (Status::TimeWait as u8, "SOCK_TIME_WAIT"),
+    (Status::CloseWait as u8, "SOCK_CLOSE_WAIT"),
+    (Status::LastAck as u8, "SOCK_LAST_ACK"),
+    (Status::Udp as u8, "SOCK_UDP"),
+    (Status::IpRaw as u8, "SOCK_IPRAW"),
+    (Status::MacRaw as u8, "SOCK_MACRAW"),
+];
+
 /// What the block select bits BSB[4:0] of the control phase choose (datasheet 2.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
@@ -161,6 +197,25 @@ pub fn register_name(bsb: u8, address: u16) -> String {
     }
 }
 
+/// What the `length` bytes at an address say, of which `data` are the first: a command, a socket's state, text in a
+/// buffer, or the number that a register of at most two bytes holds; else nothing.
+pub fn meaning(bsb: u8, address: u16, data: &[u8], length: usize) -> String {
+    let name = |names: &[(u8, &str)], value: u8| {
+        names.iter().find(|(known, _)| *known == value).map_or("", |(_, name)| *name).to_string()
+    };
+    match (Block::from_bsb(bsb & 0x1F), data) {
+        (Block::Socket(_), &[value]) if address == socket::CR => name(COMMANDS, value),
+        (Block::Socket(_), &[value]) if address == socket::SR => name(STATES, value),
+        (Block::Tx(_) | Block::Rx(_), _) => match data.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+            true => format!("'{}'", String::from_utf8_lossy(data)),
+            false => String::new(),
+        },
+        (_, &[value]) => value.to_string(),
+        (_, &[high, low]) if length == 2 => u16::from_be_bytes([high, low]).to_string(),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +231,22 @@ mod tests {
         assert_eq!(register_name(4, 0), "reserved block 4");
         assert_eq!(register_name(0, 0x30), "reserved 0x0030");
         assert_eq!(register_name(5, 0x17), "S1_reserved 0x0017");
+    }
+
+    #[test]
+    fn meanings() {
+        assert_eq!(meaning(1, socket::CR, &[0x20], 1), "SEND");
+        assert_eq!(meaning(29, socket::CR, &[0x40], 1), "RECV");
+        assert_eq!(meaning(1, socket::CR, &[0x00], 1), "done");
+        assert_eq!(meaning(1, socket::CR, &[0x77], 1), "");
+        assert_eq!(meaning(1, socket::SR, &[0x17], 1), "SOCK_ESTABLISHED");
+        assert_eq!(meaning(1, socket::SR, &[0x99], 1), "");
+        assert_eq!(meaning(1, socket::RX_RSR, &[1, 2], 2), "258");
+        assert_eq!(meaning(1, socket::TX_WR + 1, &[0x39], 1), "57");
+        assert_eq!(meaning(0, common::SIPR, &[192, 168, 50, 100], 4), "");
+        assert_eq!(meaning(2, 0, b"1999", 4), "'1999'");
+        assert_eq!(meaning(3, 0, &[0x02, 0x50], 2), "");
+        assert_eq!(meaning(3, 0, &[0xFF], 1), "");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The Ethernet PHY and PHYCFGR (datasheet 4.1 "PHYCFGR").
 
-use crate::time::Ps;
+use sim::Ps;
 
 const RST: u8 = 0x80;
 const OPMD: u8 = 0x40;

@@ -1,9 +1,11 @@
 //! MR's PPPoE: IPv4 inside the session that the host has set up in PHAR and PSID, LCP echo every PTIMER, and
 //! IR's PPPoE when the session ends (datasheet 4.1 "MR", "PTIMER", "PMAGIC", "PHAR", "PSID", "IR").
 
+use sim::Ps;
+
 use crate::W5500;
 use crate::common::{IR_PPPOE, MR_PPPOE};
-use crate::time::{PTIMER_UNIT, Ps};
+use crate::time::PTIMER_UNIT;
 use crate::wire::*;
 
 pub const ETHERTYPE_PPPOE_DISCOVERY: u16 = 0x8863;

@@ -1,12 +1,14 @@
 //! The RSTn pin (datasheet 5.5.1 "Reset Timing") and MR's software reset.
 
+use sim::Ps;
+
 use crate::W5500;
 use crate::common::Common;
 use crate::interrupt::IntPin;
 use crate::memory::Memory;
 use crate::pppoe::Lcp;
 use crate::socket::Socket;
-use crate::time::{PLL_LOCK, Ps, RESET_CYCLE};
+use crate::time::{PLL_LOCK, RESET_CYCLE};
 
 pub struct ResetLine {
     low_since: Option<Ps>,

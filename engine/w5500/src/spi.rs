@@ -1,30 +1,15 @@
 //! The SPI frame decoder: address phase, control phase, data phase (datasheet 2.2 to 2.4).
 
+use sim::{Ps, SpiFrame};
+
 use crate::W5500;
-use crate::map::{Block, register_name};
-use crate::time::Ps;
+use crate::map::{Block, meaning, register_name};
 
 /// How many data bytes of a frame the log keeps.
 const LOGGED_BYTES: usize = 16;
 
-/// One decoded SPI frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpiFrame {
-    /// SCSn's falling edge, or the end of the frame before when SCSn stayed low (fixed length mode).
-    pub start: Ps,
-    /// SCSn's rising edge, or the last clock edge of a fixed length frame's last byte.
-    pub end: Ps,
-    /// BSB[4:0].
-    pub block: u8,
-    pub address: u16,
-    pub write: bool,
-    /// Data bytes.
-    pub len: usize,
-    /// What the address names, as `register_name` gives it.
-    pub name: String,
-    /// The first 16 data bytes, as written or read.
-    pub data: Vec<u8>,
-}
+/// Address and control phase.
+const HEADER_BYTES: usize = 3;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
@@ -88,7 +73,7 @@ impl W5500 {
         if !self.spi.selected {
             return 0;
         }
-        self.stats.spi_bytes += 1;
+        self.stats.bus_bytes += 1;
         if !self.reset.stable(self.now) {
             self.spi.phase = Phase::Idle;
         }
@@ -162,12 +147,13 @@ impl W5500 {
         log.push(SpiFrame {
             start: spi.frame_start,
             end: self.now,
-            block: spi.bsb,
-            address: spi.first_address,
             write: spi.write,
+            address: spi.first_address,
             len: spi.length,
+            wire_bytes: HEADER_BYTES + spi.length,
             name: register_name(spi.bsb, spi.first_address),
             data: spi.data.clone(),
+            meaning: meaning(spi.bsb, spi.first_address, &spi.data, spi.length),
         });
     }
 }

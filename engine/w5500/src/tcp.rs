@@ -1,10 +1,12 @@
 //! The hardwired TCP: client and server, with go-back-N retransmission by RTR and RCR, one receive window as large as
 //! the free RX buffer, and no congestion control, Nagle delay or out-of-order buffer.
 
+use sim::Ps;
+
 use crate::W5500;
 use crate::map::socket::{DHAR, DIPR, DPORT};
 use crate::socket::*;
-use crate::time::{KEEP_ALIVE_UNIT, Ps, retry_period, tcp_retry_period};
+use crate::time::{KEEP_ALIVE_UNIT, retry_period, tcp_retry_period};
 use crate::wire::*;
 
 /// Segment size towards a peer that names none (RFC 1122, 4.2.2.6).

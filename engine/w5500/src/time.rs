@@ -1,22 +1,17 @@
-//! Simulated time and the intervals that the datasheet gives.
+//! The intervals that the datasheet gives.
 
-/// Picoseconds of simulated time.
-pub type Ps = u64;
-
-pub const US: Ps = 1_000_000;
-pub const MS: Ps = 1_000 * US;
-pub const SECOND: Ps = 1_000 * MS;
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
 /// RSTn must be low for at least this long (datasheet 5.5.1 "Reset Timing", T_RC).
-pub const RESET_CYCLE: Ps = 500 * US;
+pub const RESET_CYCLE: Ps = 500 * PS_PER_US;
 /// RSTn high to internal PLL lock, the time after which the chip is stable (datasheet 5.5.1, T_PL, maximum).
-pub const PLL_LOCK: Ps = MS;
+pub const PLL_LOCK: Ps = PS_PER_MS;
 /// Unit of RTR (datasheet 4.1 "RTR").
-pub const RTR_UNIT: Ps = 100 * US;
+pub const RTR_UNIT: Ps = 100 * PS_PER_US;
 /// Unit of Sn_KPALVTR (datasheet 4.2 "Sn_KPALVTR").
-pub const KEEP_ALIVE_UNIT: Ps = 5 * SECOND;
+pub const KEEP_ALIVE_UNIT: Ps = 5 * PS_PER_S;
 /// Unit of PTIMER (datasheet 4.1 "PTIMER").
-pub const PTIMER_UNIT: Ps = 25 * MS;
+pub const PTIMER_UNIT: Ps = 25 * PS_PER_MS;
 /// PLL_CLK, the internal clock that INTLEVEL counts (datasheet 4.1 "INTLEVEL").
 pub const PLL_CLK_HZ: u64 = 150_000_000;
 
@@ -26,7 +21,7 @@ pub fn interrupt_assert_wait(intlevel: u16) -> Ps {
     if intlevel == 0 {
         return 0;
     }
-    (u64::from(intlevel) + 1) * 4 * 1_000_000_000_000 / PLL_CLK_HZ
+    (u64::from(intlevel) + 1) * 4 * PS_PER_S / PLL_CLK_HZ
 }
 
 /// RTR as a time. RTR = 0 is counted as one unit, because a zero period would never let time pass.
@@ -54,7 +49,7 @@ mod tests {
     #[test]
     fn datasheet_example_of_tcp_timeout_is_31_8_s() {
         let total: Ps = (0..=8).map(|n| tcp_retry_period(2000, n)).sum();
-        assert_eq!(total, 31_800 * MS);
+        assert_eq!(total, 31_800 * PS_PER_MS);
     }
 
     #[test]

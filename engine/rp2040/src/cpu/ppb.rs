@@ -2,7 +2,7 @@
 //! (ARMv6-M Architecture Reference Manual, chapter B3).
 
 use crate::sys::{EventId, ResetRequest, Sys};
-use crate::time::NEVER;
+use sim::NEVER;
 
 /// Exception numbers.
 pub mod exception {

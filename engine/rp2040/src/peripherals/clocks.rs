@@ -6,7 +6,7 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::{Frequencies, Sys, irq};
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
+use sim::{NEVER, PS_PER_S, Ps};
 
 const ENABLE: u32 = 1 << 11;
 const KILL: u32 = 1 << 10;
@@ -124,7 +124,7 @@ impl FrequencyCounter {
         let clk_ref = u128::from(f.clk_ref_hz);
         let believed = u128::from(self.ref_khz) * 1000;
         let nominal_ps = (976_562u128 << self.interval) + ((1u128 << self.interval) >> 1);
-        let ps = nominal_ps * believed / clk_ref + u128::from(self.delay) * u128::from(PS_PER_SECOND) / clk_ref;
+        let ps = nominal_ps * believed / clk_ref + u128::from(self.delay) * u128::from(PS_PER_S) / clk_ref;
         let end = sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER));
         // One count of the test clock is 2^(15 - INTERVAL) / 32 kHz.
         let units = u128::from(hz) * believed / clk_ref * 32 / 1000;
@@ -367,7 +367,7 @@ impl Peripheral for Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::{PS_PER_MS, PS_PER_US};
+    use sim::{PS_PER_MS, PS_PER_US};
 
     fn started() -> (Sys, Clocks) {
         let mut sys = Sys::new(6_500_000);

@@ -10,7 +10,7 @@ use super::{Alias, Peripheral, Write};
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
 use crate::sys::{EventId, Sys, irq};
-use crate::time::NEVER;
+use sim::NEVER;
 
 const CHANNELS: usize = 12;
 const ALL_CHANNELS: u32 = (1 << CHANNELS) - 1;

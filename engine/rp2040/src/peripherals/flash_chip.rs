@@ -6,7 +6,7 @@
 //! manufacturer ID) are reported through [`FlashChip::take_unmodelled`]; unknown ones are ignored, as the chip does.
 
 use crate::memory::Memory;
-use crate::time::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps};
 
 /// Typical times of the datasheet's AC characteristics.
 const WRITE_STATUS_PS: Ps = 10 * PS_PER_MS; // tW

@@ -7,7 +7,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::{NEVER, PS_PER_SECOND};
+use sim::{NEVER, PS_PER_S};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -202,7 +202,7 @@ impl I2c {
         let (high, low) = if standard { (self.counts[0], self.counts[1]) } else { (self.counts[2], self.counts[3]) };
         let cycles = u64::from(high + self.fs_spklen + 7 + low + 1) * periods;
         let hz = sys.clock.hz();
-        let ps = u128::from(cycles) * u128::from(PS_PER_SECOND) / u128::from(hz.max(1));
+        let ps = u128::from(cycles) * u128::from(PS_PER_S) / u128::from(hz.max(1));
         let at = sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER));
         sys.schedule(self.id(), at);
     }
@@ -501,7 +501,7 @@ impl Peripheral for I2c {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Ps;
+    use sim::Ps;
 
     /// A memory of 8 bytes at address 0x50 with one pointer byte; refuses to write byte 7.
     #[derive(Default)]

@@ -9,11 +9,11 @@
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{EventId, Sys, dreq, irq, watcher};
-use crate::time::NEVER;
 use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
+use sim::NEVER;
 
 mod block;
 mod config;

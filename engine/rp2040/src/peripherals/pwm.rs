@@ -11,7 +11,7 @@
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::NEVER;
+use sim::NEVER;
 
 const SLICES: usize = 8;
 const PINS: u32 = 30;

@@ -17,9 +17,9 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
 use crate::trace::{Record, kind};
 use crate::world::World;
+use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 8;
@@ -180,7 +180,7 @@ impl Spi {
             return None;
         }
         // At most 127 * 256 cycles and 64 half periods: fits 64 bits.
-        Some(count * cycles * PS_PER_SECOND / sys.freq.clk_peri_hz)
+        Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz)
     }
 
     /// Frequency of SCK in Hz as programmed; 0 while it stands still.

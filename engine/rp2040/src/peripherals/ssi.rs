@@ -9,7 +9,7 @@ use super::flash_chip::FlashChip;
 use super::{Write, unmodelled};
 use crate::memory::Memory;
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::NEVER;
+use sim::NEVER;
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 16;
@@ -612,7 +612,7 @@ fn cycle(sys: &Sys) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::{PS_PER_MS, PS_PER_US};
+    use sim::{PS_PER_MS, PS_PER_US};
 
     const CYCLE_PS: u64 = 8_000;
 

@@ -7,8 +7,8 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
 use crate::world::World;
+use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 32;
@@ -194,7 +194,7 @@ impl Uart {
             return NEVER;
         }
         // 16 clocks of clk_peri / (divisor / 64) to a bit.
-        let ps = u128::from(bits * self.line.divisor) * u128::from(PS_PER_SECOND) / u128::from(4 * hz);
+        let ps = u128::from(bits * self.line.divisor) * u128::from(PS_PER_S) / u128::from(4 * hz);
         u64::try_from(ps).unwrap_or(NEVER)
     }
 

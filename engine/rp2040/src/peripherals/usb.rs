@@ -10,8 +10,8 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
 use crate::sys::{EventId, Sys, irq};
-use crate::time::{NEVER, PS_PER_MS, Ps};
 use crate::trace::{Record, kind};
+use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
 
 pub const DPSRAM_SIZE: usize = 4096;
 /// The bus is idle for this long: suspend (USB 2.0 section 7.1.7.6; datasheet 4.1.2.6.4).
@@ -135,25 +135,6 @@ mod buf_ctrl {
     pub const STALL: u32 = 1 << 11;
     pub const AVAILABLE: u32 = 1 << 10;
     pub const LENGTH: u32 = 0x3ff;
-}
-
-/// The device's answer to a SETUP or OUT data packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handshake {
-    Ack,
-    Nak,
-    Stall,
-    /// No answer.
-    Timeout,
-}
-
-/// The device's answer to an IN token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InResult {
-    Data { data1: bool },
-    Nak,
-    Stall,
-    Timeout,
 }
 
 /// A transaction whose handshake is still on the bus.

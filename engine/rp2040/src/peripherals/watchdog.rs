@@ -6,7 +6,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, ResetRequest, Sys};
-use crate::time::NEVER;
+use sim::NEVER;
 
 const TRIGGER: u32 = 1 << 31;
 const ENABLE: u32 = 1 << 30;
@@ -153,7 +153,7 @@ impl Peripheral for Watchdog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::PS_PER_US;
+    use sim::PS_PER_US;
 
     fn ticking() -> (Sys, Watchdog) {
         let mut sys = Sys::new(12_000_000);

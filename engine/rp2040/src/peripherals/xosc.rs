@@ -3,7 +3,7 @@
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys};
 use crate::ticks::Ticks;
-use crate::time::{NEVER, Ps};
+use sim::{NEVER, Ps};
 
 /// Frequency of the crystal on the W5500-EVB-Pico.
 pub const CRYSTAL_HZ: u64 = 12_000_000;

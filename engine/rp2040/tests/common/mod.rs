@@ -3,7 +3,8 @@
 
 use rp2040::cpu::core::{Core, State};
 use rp2040::world::Nothing;
-use rp2040::{Chip, ChipConfig, Ps, RunEnd};
+use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::Ps;
 
 pub const VECTORS: u32 = 0x2000_0000;
 pub const CODE: u32 = 0x2000_1000;

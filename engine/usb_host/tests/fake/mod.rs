@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use usb_host::{Handshake, HostConfig, InResult, Ps, UsbBus, UsbHost};
+use sim::{Handshake, InResult, Ps, UsbBus};
+use usb_host::{HostConfig, UsbHost};
 
 pub const MS: Ps = 1_000_000_000;
 pub const CONSOLE_IN: u8 = 0x82;

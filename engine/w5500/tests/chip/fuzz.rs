@@ -2,7 +2,8 @@
 
 use super::support::*;
 use proptest::prelude::*;
-use w5500::{Config, Ps, W5500};
+use sim::Ps;
+use w5500::{Config, W5500};
 
 #[derive(Clone, Debug)]
 enum Action {
@@ -100,12 +101,12 @@ fn play(actions: &[Action]) -> Seen {
                 peer.window = *window;
                 board.arrive(&peer.segment(*flags, data).frame());
             }
-            Action::Reset(low) => board.chip.set_rstn(board.now, *low),
+            Action::Reset(low) => board.chip.set_reset(board.now, *low),
             Action::Cable(plugged) => board.chip.set_cable(board.now, *plugged),
             Action::Wait(time) => board.run(*time),
         }
         seen.frames.extend(board.frames());
-        seen.intn.push(board.chip.intn_low());
+        seen.intn.push(board.chip.interrupt_low());
         seen.next.push(board.chip.next_event());
         if let Some(next) = board.chip.next_event() {
             assert!(next > board.now, "an event is left in the past");
@@ -128,7 +129,7 @@ proptest! {
     #[test]
     fn any_spi_stream(stream in prop::collection::vec((any::<u8>(), 0u8..40), 0..2000)) {
         let mut board = Board::up();
-        board.chip.set_spi_log(true);
+        board.chip.set_log(true);
         for (byte, toggle) in stream {
             if toggle < 2 {
                 board.select(toggle == 0);
@@ -138,7 +139,7 @@ proptest! {
         }
         board.run(SECOND);
         board.frames();
-        let _ = board.chip.take_spi_log();
+        let _ = board.chip.take_log();
     }
 
     #[test]
@@ -164,7 +165,7 @@ fn the_end_of_time_is_reached() {
     peer.say(&mut board, ACK, b"x");
     board.send(0, b"y");
     board.chip.advance(u64::MAX);
-    board.chip.set_rstn(u64::MAX, true);
-    board.chip.set_rstn(u64::MAX, false);
+    board.chip.set_reset(u64::MAX, true);
+    board.chip.set_reset(u64::MAX, false);
     assert!(!board.frames().is_empty());
 }

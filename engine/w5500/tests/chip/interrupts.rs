@@ -20,12 +20,12 @@ fn board() -> Board {
 #[test]
 fn intn_is_low_while_an_unmasked_socket_interrupt_pends() {
     let mut board = board();
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.arrive(&udp_frame(9, 1, b"x"));
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
     assert_eq!(board.get(COMMON, SIR), 1);
     board.clear_ir(0);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     assert_eq!(board.get(COMMON, SIR), 0);
 }
 
@@ -36,9 +36,9 @@ fn sn_imr_masks_sir_and_not_sn_ir() {
     board.arrive(&udp_frame(9, 1, b"x"));
     assert_eq!(board.ir(0), IR_RECV);
     assert_eq!(board.get(COMMON, SIR), 0);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.write(socket(0), IMR, &[0xFF]);
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn simr_masks_the_pin_and_not_sir() {
     board.write(COMMON, SIMR, &[0b10]);
     board.arrive(&udp_frame(9, 1, b"x"));
     assert_eq!(board.get(COMMON, SIR), 1);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.arrive(&udp_frame(9, 2, b"x"));
     assert_eq!(board.get(COMMON, SIR), 3);
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
 }
 
 #[test]
@@ -72,11 +72,11 @@ fn common_interrupts_have_their_own_mask() {
     use smoltcp::wire::ArpOperation;
     board.arrive(&arp_frame(ArpOperation::Request, PEER_MAC, IP, [0; 6], PEER));
     assert_eq!(board.get(COMMON, IR_COMMON), 0x80, "CONFLICT");
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.write(COMMON, IMR_COMMON, &[0x80]);
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
     board.write(COMMON, IR_COMMON, &[0x80]);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn without_intlevel_a_second_interrupt_keeps_intn_low() {
     board.arrive(&udp_frame(9, 1, b"x"));
     board.arrive(&udp_frame(9, 2, b"x"));
     board.clear_ir(0);
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
     board.clear_ir(1);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.arrive(&udp_frame(9, 1, b"x"));
-    assert!(board.chip.intn_low(), "and the next one comes at once");
+    assert!(board.chip.interrupt_low(), "and the next one comes at once");
 }
 
 #[test]
@@ -99,23 +99,23 @@ fn intlevel_holds_the_next_assertion_back() {
     // (0x0FFF + 1) x 4 / 150 MHz
     let wait = 0x1000 * 4 * 1_000_000 / 150;
     board.arrive(&udp_frame(9, 1, b"x"));
-    assert!(board.chip.intn_low(), "the first comes at once");
+    assert!(board.chip.interrupt_low(), "the first comes at once");
     board.arrive(&udp_frame(9, 2, b"x"));
     board.clear_ir(0);
-    assert!(!board.chip.intn_low(), "datasheet INTLEVEL, figure: de-asserted though socket 1 still pends");
+    assert!(!board.chip.interrupt_low(), "datasheet INTLEVEL, figure: de-asserted though socket 1 still pends");
     assert_eq!(board.get(COMMON, SIR), 2);
     assert_eq!(board.chip.next_event(), Some(board.now + wait));
     board.run(wait - 1);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.run(1);
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
     // After the last one the wait holds back a new one too.
     board.clear_ir(1);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     assert_eq!(board.chip.next_event(), None);
     board.run(wait / 2);
     board.arrive(&udp_frame(9, 1, b"x"));
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.run(wait - wait / 2);
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
 }

@@ -175,11 +175,11 @@ fn micropython_interrupt_use() {
     board.send(0, &frame_to([0xFF; 6], 0x0806, 60));
     board.frame();
     assert_eq!(board.ir(0), IR_SEND_OK);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     board.write(socket(0), IR, &[IR_SEND_OK]);
     board.arrive(&frame_to(MAC, 0x0800, 60));
-    assert!(board.chip.intn_low());
+    assert!(board.chip.interrupt_low());
     board.recv(0, 4096);
     board.clear_ir(0);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
 }

@@ -31,7 +31,7 @@ fn a_frame_begun_before_the_lock_is_lost() {
 #[test]
 fn rstn_low_for_500_us_resets() {
     let mut board = Board::up();
-    board.chip.set_rstn(board.now, true);
+    board.chip.set_reset(board.now, true);
     assert_eq!(board.chip.next_event(), Some(board.now + 500 * US));
     assert!(board.chip.link_up(board.now));
     board.run(500 * US - 1);
@@ -40,7 +40,7 @@ fn rstn_low_for_500_us_resets() {
     assert!(!board.chip.link_up(board.now));
     assert_eq!(version(&mut board), 0, "no answer in reset");
     board.run(10 * MS);
-    board.chip.set_rstn(board.now, false);
+    board.chip.set_reset(board.now, false);
     board.run(MS - 1);
     assert_eq!(version(&mut board), 0, "PLL not locked");
     board.run(1);
@@ -51,9 +51,9 @@ fn rstn_low_for_500_us_resets() {
 #[test]
 fn a_short_pulse_on_rstn_is_no_reset() {
     let mut board = Board::up();
-    board.chip.set_rstn(board.now, true);
+    board.chip.set_reset(board.now, true);
     board.run(499 * US);
-    board.chip.set_rstn(board.now, false);
+    board.chip.set_reset(board.now, false);
     board.run(MS);
     assert_eq!(board.read(COMMON, 0x0F, 4), IP);
     assert_eq!(board.chip.next_event(), None);
@@ -65,10 +65,10 @@ fn reset_ends_connections_interrupts_and_intn() {
     let mut peer = connected(&mut board, 0, 0x01, 1000, None);
     board.write(COMMON, 0x18, &[1]);
     peer.say(&mut board, ACK, b"x");
-    assert!(board.chip.intn_low());
-    board.chip.set_rstn(board.now, true);
+    assert!(board.chip.interrupt_low());
+    board.chip.set_reset(board.now, true);
     board.run(SECOND);
-    assert!(!board.chip.intn_low());
+    assert!(!board.chip.interrupt_low());
     assert_eq!(board.chip.next_event(), None);
     board.no_frame();
 }
@@ -82,9 +82,9 @@ fn link_comes_up_1_5_s_after_power_up_and_after_rstn() {
     board.now = 1500 * MS;
     assert!(board.chip.link_up(board.now));
     assert_eq!(board.get(COMMON, 0x2E), 0xBF, "100 Mb/s full duplex, link");
-    board.chip.set_rstn(board.now, true);
+    board.chip.set_reset(board.now, true);
     board.run(SECOND);
-    board.chip.set_rstn(board.now, false);
+    board.chip.set_reset(board.now, false);
     assert_eq!(board.chip.link_up_at(), Some(board.now + 1500 * MS));
     board.run(1500 * MS - 1);
     assert!(!board.chip.link_up(board.now));

@@ -1,7 +1,8 @@
 //! SPI frames: variable and fixed length, auto-increment, MISO, the log and the counters.
 
 use super::support::*;
-use w5500::{Config, SpiFrame, Stats, W5500};
+use sim::{EthernetStats, SpiFrame};
+use w5500::{Config, W5500};
 
 fn raw(board: &mut Board, bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|&byte| board.byte(byte)).collect()
@@ -98,8 +99,8 @@ fn counters() {
     board.byte(0);
     let after = board.chip.stats();
     assert_eq!(after.chip_selects - before.chip_selects, 2);
-    assert_eq!(after.spi_bytes - before.spi_bytes, 4 + 7);
-    assert_eq!(W5500::new(Config::default()).stats(), Stats::default());
+    assert_eq!(after.bus_bytes - before.bus_bytes, 4 + 7);
+    assert_eq!(W5500::new(Config::default()).stats(), EthernetStats::default());
 }
 
 #[test]
@@ -107,8 +108,8 @@ fn the_log_has_decoded_frames() {
     let mut board = Board::up();
     board.byte_time = 10;
     board.read(COMMON, 0x39, 1);
-    assert_eq!(board.chip.take_spi_log(), [], "off by default");
-    board.chip.set_spi_log(true);
+    assert_eq!(board.chip.take_log(), [], "off by default");
+    board.chip.set_log(true);
     let start = board.now;
     board.put16(socket(0), TX_WR, 0x1234);
     board.now += 5;
@@ -116,18 +117,19 @@ fn the_log_has_decoded_frames() {
     board.select(true);
     raw(&mut board, &[0x00, 0x01, 0x01, 0, 0x00, 0x02, 0x01, 0, 0x00]);
     board.select(false);
-    let log = board.chip.take_spi_log();
+    let log = board.chip.take_log();
     assert_eq!(
         log[0],
         SpiFrame {
             start,
             end: start + 50,
-            block: 1,
-            address: 0x24,
             write: true,
+            address: 0x24,
             len: 2,
+            wire_bytes: 5,
             name: "S0_TX_WR".into(),
             data: vec![0x12, 0x34],
+            meaning: "4660".into(),
         }
     );
     assert_eq!((log[1].name.as_str(), log[1].len, log[1].write, log[1].start), ("S2 TX buffer", 40, false, start + 55));
@@ -135,7 +137,7 @@ fn the_log_has_decoded_frames() {
     assert_eq!((log[2].name.as_str(), &log[2].data[..]), ("GAR", &GATEWAY[..1]));
     assert_eq!((log[3].name.as_str(), log[3].start), ("GAR+1", log[2].end));
     assert_eq!(log.len(), 4);
-    board.chip.set_spi_log(false);
+    board.chip.set_log(false);
     board.read(COMMON, 0, 1);
-    assert_eq!(board.chip.take_spi_log(), []);
+    assert_eq!(board.chip.take_log(), []);
 }

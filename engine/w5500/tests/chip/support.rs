@@ -1,12 +1,14 @@
 //! A host that drives the chip over SPI, and builders and parsers for the peer's frames.
 
+pub use sim::{Device, EthernetChip, SpiDevice};
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::*;
-use w5500::{Config, Ps, W5500};
+use w5500::{Config, W5500};
 
-pub const US: Ps = 1_000_000;
-pub const MS: Ps = 1_000 * US;
-pub const SECOND: Ps = 1_000 * MS;
+pub const US: Ps = PS_PER_US;
+pub const MS: Ps = PS_PER_MS;
+pub const SECOND: Ps = PS_PER_S;
 
 pub const MAC: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x55, 0x00];
 pub const IP: [u8; 4] = [192, 168, 1, 50];
@@ -107,7 +109,7 @@ impl Board {
     }
 
     pub fn select(&mut self, low: bool) {
-        self.chip.set_scsn(self.now, low);
+        self.chip.select(self.now, low);
     }
 
     fn header(&mut self, block: u8, address: u16, write: bool) {

@@ -6,7 +6,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::inputs::Inputs;
-use crate::time::{NEVER, SysClock};
+use sim::{Clock, NEVER};
 
 pub const INSTRUCTIONS: usize = 32;
 /// Least significant bits of the fields of FDEBUG.
@@ -138,7 +138,7 @@ pub struct View<'a> {
     pub config: &'a Config,
     pub divider: &'a Divider,
     pub shared: &'a Shared,
-    pub clock: &'a SysClock,
+    pub clock: &'a Clock,
 }
 
 impl State {

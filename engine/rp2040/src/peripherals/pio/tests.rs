@@ -3,8 +3,8 @@ use super::*;
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
 use crate::peripherals::usb::Usb;
-use crate::time::Ps;
 use crate::world::World;
+use sim::Ps;
 
 const ALL_PINS: u32 = PIN_MASK;
 

@@ -1,32 +1,23 @@
-//! Simulated time: picoseconds since power-on, and its relation to the cycles of clk_sys.
+//! A clock domain: cycles against picoseconds.
 
-/// Simulated time in picoseconds since power-on (wraps after 213 days).
-pub type Ps = u64;
-
-pub const PS_PER_SECOND: u64 = 1_000_000_000_000;
-pub const PS_PER_MS: u64 = 1_000_000_000;
-pub const PS_PER_US: u64 = 1_000_000;
-pub const PS_PER_NS: u64 = 1_000;
-
-/// No event.
-pub const NEVER: Ps = Ps::MAX;
+use crate::time::{PS_PER_S, Ps};
 
 /// Largest cycle difference whose picoseconds times 1 Hz still fit 64 bits.
-const FAST_CYCLES: u64 = u64::MAX / PS_PER_SECOND - 1;
+const FAST_CYCLES: u64 = u64::MAX / PS_PER_S - 1;
 
-/// Exact conversion between clk_sys cycles and picoseconds while clk_sys changes frequency.
+/// Exact conversion between the cycles of a clock and picoseconds while it changes frequency.
 ///
 /// The remainder of every conversion is kept as a numerator over `hz`, so that no frequency, however odd its period,
 /// accumulates error.
 #[derive(Clone, Debug)]
-pub struct SysClock {
+pub struct Clock {
     hz: u64,
     base_cycle: u64,
     base_ps: Ps,
     base_numerator: u64,
 }
 
-impl SysClock {
+impl Clock {
     pub fn new(hz: u64) -> Self {
         Self { hz, base_cycle: 0, base_ps: 0, base_numerator: 0 }
     }
@@ -40,10 +31,10 @@ impl SysClock {
             return self.split_back(cycle);
         };
         if delta < FAST_CYCLES {
-            let n = delta * PS_PER_SECOND + self.base_numerator;
+            let n = delta * PS_PER_S + self.base_numerator;
             (self.base_ps + n / self.hz, n % self.hz)
         } else {
-            let n = u128::from(delta) * u128::from(PS_PER_SECOND) + u128::from(self.base_numerator);
+            let n = u128::from(delta) * u128::from(PS_PER_S) + u128::from(self.base_numerator);
             let hz = u128::from(self.hz);
             (self.base_ps + (n / hz) as u64, (n % hz) as u64)
         }
@@ -54,7 +45,7 @@ impl SysClock {
     fn split_back(&self, cycle: u64) -> (Ps, u64) {
         let hz = u128::from(self.hz);
         let base = u128::from(self.base_ps) * hz + u128::from(self.base_numerator);
-        let n = base.saturating_sub(u128::from(self.base_cycle - cycle) * u128::from(PS_PER_SECOND));
+        let n = base.saturating_sub(u128::from(self.base_cycle - cycle) * u128::from(PS_PER_S));
         ((n / hz) as u64, (n % hz) as u64)
     }
 
@@ -70,10 +61,10 @@ impl SysClock {
         }
         let numerator = self.base_numerator.min(self.hz - 1);
         if let Some(n) = (ps - self.base_ps).checked_mul(self.hz) {
-            return self.base_cycle.saturating_add((n - numerator).div_ceil(PS_PER_SECOND));
+            return self.base_cycle.saturating_add((n - numerator).div_ceil(PS_PER_S));
         }
         let n = u128::from(ps - self.base_ps) * u128::from(self.hz) - u128::from(numerator);
-        let cycles = n.div_ceil(u128::from(PS_PER_SECOND));
+        let cycles = n.div_ceil(u128::from(PS_PER_S));
         self.base_cycle.saturating_add(u64::try_from(cycles).unwrap_or(u64::MAX))
     }
 
@@ -101,7 +92,7 @@ mod tests {
     #[test]
     fn conversions_round_trip_at_odd_frequencies() {
         for hz in [48_000_000, 125_000_000, 132_999_999, 6_500_001, 32_768] {
-            let mut clock = SysClock::new(hz);
+            let mut clock = Clock::new(hz);
             for cycle in [0u64, 1, 2, 7, 1_000_003, 50_000_000_000] {
                 let ps = clock.ps_at(cycle);
                 assert_eq!(clock.cycle_at(ps.max(1)), cycle.max(u64::from(ps == 0)), "{hz} {cycle}");
@@ -117,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_frequency_change_keeps_time_continuous() {
-        let mut clock = SysClock::new(48_000_000);
+        let mut clock = Clock::new(48_000_000);
         let at = clock.ps_at(1000);
         clock.set_hz(1000, 125_000_000);
         assert_eq!(clock.ps_at(1000), at);

@@ -1,12 +1,4 @@
-//! The wire between the simulated PC and a full-speed device controller.
-
-/// Simulated time in picoseconds since power-up.
-pub type Ps = u64;
-
-/// One microsecond in [`Ps`].
-pub const PS_PER_US: Ps = 1_000_000;
-/// One millisecond, a full-speed frame, in [`Ps`].
-pub const PS_PER_MS: Ps = 1_000_000_000;
+//! The wire between a USB host and a full-speed device controller.
 
 /// The device's answer to a SETUP or OUT data packet (USB 2.0 section 8.4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
