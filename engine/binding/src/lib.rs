@@ -1,5 +1,6 @@
 //! The emulated board for Python: `portbench._engine`.
 
+mod agenda;
 mod bit_spi;
 mod config;
 mod machine;

@@ -33,7 +33,7 @@ pub enum Stop {
 
 pub struct Machine {
     config: BoardConfig,
-    chip: Chip,
+    chip: Chip<Wiring>,
 }
 
 /// An error that ends the simulation: something the guest used is not modelled.
@@ -47,17 +47,15 @@ impl Machine {
         Ok(Self { config, chip })
     }
 
-    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip, LanError> {
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip<Wiring>, LanError> {
         let wiring = Wiring::new(config)?;
         let chip_config =
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
-        let mut chip = Chip::new(&chip_config, Box::new(wiring));
+        let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         let bus = &mut chip.bus;
         bus.sys.spi_edge_timing = config.spi_edge_timing;
-        if let Some(wiring) = bus.world.as_any().downcast_mut::<Wiring>() {
-            wiring.start(&mut bus.sys);
-        }
+        bus.world.start(&mut bus.sys);
         Ok(chip)
     }
 
@@ -77,18 +75,17 @@ impl Machine {
         self.config.pins
     }
 
-    pub fn chip(&self) -> &Chip {
+    pub fn chip(&self) -> &Chip<Wiring> {
         &self.chip
     }
 
-    pub fn chip_mut(&mut self) -> &mut Chip {
+    pub fn chip_mut(&mut self) -> &mut Chip<Wiring> {
         &mut self.chip
     }
 
     /// The board around the chip.
     pub fn wiring(&mut self) -> &mut Wiring {
-        let world = self.chip.bus.world.as_any();
-        world.downcast_mut().expect("power_up attaches a Wiring")
+        &mut self.chip.bus.world
     }
 
     pub fn w5500(&mut self) -> &mut W5500 {
@@ -124,10 +121,8 @@ impl Machine {
     /// Lets the world schedule its events anew after its owner changed something.
     pub fn reschedule(&mut self) {
         let bus = &mut self.chip.bus;
-        if let Some(wiring) = bus.world.as_any().downcast_mut::<Wiring>() {
-            wiring.network(&mut bus.sys);
-            wiring.schedule_usb(&mut bus.sys);
-        }
+        bus.world.network(&mut bus.sys);
+        bus.world.schedule_usb(&mut bus.sys);
     }
 
     /// Runs until simulated time `until`, or until something happens that the owner has to look at.

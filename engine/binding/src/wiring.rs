@@ -1,18 +1,15 @@
 //! What is soldered to the RP2040 of the board: the W5500 with its cable, and the USB port.
 
-use std::any::Any;
-
 use lan::{Lan, LanError};
-use rp2040::UsbPort;
-use rp2040::peripherals::usb::Usb;
 use rp2040::pins::function;
 use rp2040::sys::{EventId, Sys};
 use rp2040::trace::{Record, kind};
-use rp2040::world::World;
+use rp2040::{Inputs, UsbPort, World};
 use sim::{Device, EthernetChip, NEVER, Ps, SpiDevice};
 use usb_host::UsbHost;
 use w5500::W5500;
 
+use crate::agenda::Agenda;
 use crate::bit_spi::{BitSpi, Edge};
 use crate::config::{BoardConfig, W5500Pins};
 
@@ -26,7 +23,13 @@ pub struct Wiring {
     /// The cable is in the board's socket.
     pub plugged: bool,
     bit_spi: BitSpi,
+    agenda: Agenda,
 }
+
+/// Slots of the agenda.
+const NETWORK: usize = 0;
+const USB: usize = 1;
+const SLOTS: usize = 2;
 
 impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
@@ -42,6 +45,7 @@ impl Wiring {
             selected: false,
             plugged: config.w5500.cable_plugged,
             bit_spi: BitSpi::default(),
+            agenda: Agenda::new(SLOTS),
         })
     }
 
@@ -85,9 +89,7 @@ impl Wiring {
         sys.pins.drive(self.pins.intn, Some(!self.w5500.interrupt_low()));
         let next = [self.w5500.next_event(), self.lan.next_event(), self.lan.next_cable_change(now)];
         let due = next.into_iter().flatten().min().unwrap_or(NEVER).max(now);
-        if sys.due(EventId::World0) != due {
-            sys.schedule(EventId::World0, due);
-        }
+        self.schedule(sys, NETWORK, due);
     }
 
     fn network_event(&mut self, sys: &mut Sys) {
@@ -101,8 +103,8 @@ impl Wiring {
         }
         self.network(sys);
         // An event that is due at this very moment has been handled; anything new comes later.
-        if sys.due(EventId::World0) <= now {
-            sys.schedule(EventId::World0, now + 1);
+        if self.agenda.due(NETWORK) <= now {
+            self.schedule(sys, NETWORK, now + 1);
         }
     }
 
@@ -113,7 +115,14 @@ impl Wiring {
     }
 
     pub fn schedule_usb(&mut self, sys: &mut Sys) {
-        sys.schedule(EventId::World1, self.usb.next_event().unwrap_or(NEVER));
+        self.schedule(sys, USB, self.usb.next_event().unwrap_or(NEVER));
+    }
+
+    fn schedule(&mut self, sys: &mut Sys, slot: usize, at: Ps) {
+        if self.agenda.due(slot) != at {
+            self.agenda.set(slot, at);
+            sys.schedule(EventId::World, self.agenda.next());
+        }
     }
 }
 
@@ -153,17 +162,15 @@ impl World for Wiring {
         }
     }
 
-    fn event(&mut self, sys: &mut Sys, usb: &mut Usb, index: usize) {
-        if index == 0 {
+    /// One slot at a time: what it causes in the chip comes before the next slot of the same time.
+    fn event(&mut self, sys: &mut Sys, inputs: Inputs<'_>) {
+        let now = sys.now();
+        if self.agenda.take(now) == Some(NETWORK) {
             self.network_event(sys);
         } else {
-            let now = sys.now();
-            self.usb.advance(now, &mut UsbPort { sys, usb });
+            self.usb.advance(now, &mut UsbPort { sys, usb: inputs.usb });
             self.schedule_usb(sys);
         }
-    }
-
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
+        sys.schedule(EventId::World, self.agenda.next());
     }
 }

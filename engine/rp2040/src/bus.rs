@@ -10,7 +10,7 @@ use crate::peripherals::{
 };
 use crate::sys::{EventId, Sys};
 use crate::trace::{Record, kind};
-use crate::world::World;
+use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 
 /// The access has no target: the core takes a HardFault, the DMA channel stops with a bus error.
@@ -30,9 +30,9 @@ const APB_READ_WAITS: u32 = 2;
 const APB_WRITE_WAITS: u32 = 3;
 
 /// Everything on the bus but the memories.
-pub struct Bus {
+pub struct Bus<W> {
     pub sys: Sys,
-    pub world: Box<dyn World>,
+    pub world: W,
     /// Wait states of the last access.
     pub waits: u32,
     pub sio: Sio,
@@ -201,8 +201,8 @@ impl Blocks {
     }
 }
 
-impl Bus {
-    pub fn new(sys: Sys, world: Box<dyn World>) -> Self {
+impl<W: World> Bus<W> {
+    pub fn new(sys: Sys, world: W) -> Self {
         Self {
             sys,
             world,
@@ -497,8 +497,7 @@ impl Bus {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory, id: EventId) {
-        let sys = &mut self.sys;
-        let world = self.world.as_mut();
+        let Self { sys, world, .. } = self;
         match id {
             EventId::Timer => self.blocks.timer.event(sys),
             EventId::Watchdog => self.blocks.watchdog.event(sys),
@@ -510,8 +509,8 @@ impl Bus {
             EventId::Spi1 => self.blocks.spi[1].event(sys, world),
             EventId::Uart0 => self.blocks.uart[0].event(sys, world),
             EventId::Uart1 => self.blocks.uart[1].event(sys, world),
-            EventId::I2c0 => self.blocks.i2c[0].event(sys),
-            EventId::I2c1 => self.blocks.i2c[1].event(sys),
+            EventId::I2c0 => self.blocks.i2c[0].event(sys, world),
+            EventId::I2c1 => self.blocks.i2c[1].event(sys, world),
             EventId::Adc => self.blocks.adc.event(sys),
             EventId::Pwm => self.blocks.pwm.event(sys),
             EventId::Pio0 => self.blocks.pio[0].event(sys),
@@ -519,8 +518,10 @@ impl Bus {
             EventId::Dma => Dma::service(self, mem),
             EventId::Usb => self.blocks.usb.event(sys),
             EventId::SysTick0 | EventId::SysTick1 => {}
-            EventId::World0 => world.event(sys, &mut self.blocks.usb, 0),
-            EventId::World1 => world.event(sys, &mut self.blocks.usb, 1),
+            EventId::World => {
+                let Blocks { usb, uart, .. } = &mut self.blocks;
+                world.event(sys, Inputs { usb, uart });
+            }
         }
         self.check_flash_answers(mem);
         self.settle(mem);

@@ -3,8 +3,9 @@
 use crate::bus::Bus;
 use crate::memory::Memory;
 use crate::peripherals::{Peripheral, psm, resets};
+use crate::world::World;
 
-impl Bus {
+impl<W: World> Bus<W> {
     /// Every block as after power-on, with the BOOTSEL button as given.
     pub(crate) fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);

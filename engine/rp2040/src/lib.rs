@@ -18,4 +18,4 @@ pub mod xip_cache;
 pub use chip::{Chip, ChipConfig, RunEnd};
 pub use sys::Sys;
 pub use usb_port::UsbPort;
-pub use world::World;
+pub use world::{Inputs, World};

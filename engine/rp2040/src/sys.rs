@@ -29,17 +29,16 @@ pub enum EventId {
     Usb,
     SysTick0,
     SysTick1,
-    World0,
-    World1,
+    World,
 }
 
 impl EventId {
-    pub const COUNT: usize = EventId::World1 as usize + 1;
+    pub const COUNT: usize = EventId::World as usize + 1;
     pub const ALL: [EventId; Self::COUNT] = {
         use EventId::*;
         [
             Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1,
-            Dma, Usb, SysTick0, SysTick1, World0, World1,
+            Dma, Usb, SysTick0, SysTick1, World,
         ]
     };
 }
@@ -384,21 +383,5 @@ impl Sys {
             self.clock.set_hz(self.cycle, hz);
             self.attention = true;
         }
-    }
-
-    /// All lines low and no event but the world's: the state after a chip reset. Time goes on.
-    pub fn reset_lines(&mut self) {
-        for id in EventId::ALL {
-            if !matches!(id, EventId::World0 | EventId::World1) {
-                self.cancel(id);
-            }
-        }
-        self.irq_level = 0;
-        self.irq_rose = 0;
-        self.core_irq_level = [0; 2];
-        self.core_irq_rose = [0; 2];
-        self.dreq = 0;
-        self.dreq_rose = 0;
-        self.event_signal = false;
     }
 }

@@ -109,7 +109,7 @@ fn guest(seed: u64, duration_us: u64) -> (u64, bool) {
     let mut flash = vec![0; 64 * 1024];
     r.fill(&mut flash);
     let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
-    let mut chip = Chip::new(&config, Box::new(Nothing));
+    let mut chip = Chip::new(&config, Nothing);
     let mut ram = vec![0; 0x8000];
     r.fill(&mut ram);
     for (i, word) in ram.chunks_exact(4).enumerate() {
@@ -172,7 +172,7 @@ fn a_guest_that_sleeps_for_ever_ends_at_its_time() {
     // WFI, again and again.
     rom[0x100..0x104].copy_from_slice(&[0x30, 0xbf, 0xfd, 0xe7]);
     let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
-    let mut chip = Chip::new(&config, Box::new(Nothing));
+    let mut chip = Chip::new(&config, Nothing);
     assert_eq!(chip.run_until(60_000 * PS_PER_MS), RunEnd::Time);
     assert_eq!(chip.now(), 60_000 * PS_PER_MS);
     assert!(chip.cores[0].instructions < 10);

@@ -568,8 +568,8 @@ mod tests {
         let mut mem = Memory::new(&[], 1 << 16);
         let mut sys = Sys::new(125_000_000);
         sys.clock_sources_dirty = false;
-        let mut bus = Bus::new(sys, Box::new(crate::world::Nothing));
-        let put = |bus: &mut Bus, mem: &mut Memory, address, value| {
+        let mut bus = Bus::new(sys, crate::world::Nothing);
+        let put = |bus: &mut Bus<crate::world::Nothing>, mem: &mut Memory, address, value| {
             bus.write(mem, Master::Core(0), address, value, 4).expect("a register");
         };
         put(&mut bus, &mut mem, 0x4005_0010, 999);

@@ -242,7 +242,7 @@ impl Spi {
     }
 
     /// The event of this controller is due: last edge of a frame, end of the transfer, or receive timeout.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
         if let Some(frame) = self.frame
             && frame.last_edge <= now
@@ -260,7 +260,7 @@ impl Spi {
     }
 
     /// The last edge of `frame`.
-    fn finish(&mut self, sys: &mut Sys, world: &mut dyn World, frame: Frame) {
+    fn finish(&mut self, sys: &mut Sys, world: &mut impl World, frame: Frame) {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
@@ -452,7 +452,6 @@ impl Peripheral for Spi {
 mod tests {
     use super::super::Alias;
     use super::*;
-    use std::any::Any;
 
     /// Answers every frame with its complement.
     #[derive(Default)]
@@ -465,11 +464,6 @@ mod tests {
         fn spi_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> u16 {
             self.frames.push((sys.now(), spi, mosi, bits));
             !mosi
-        }
-        fn pins_changed(&mut self, _sys: &mut Sys) {}
-        fn event(&mut self, _sys: &mut Sys, _usb: &mut super::super::usb::Usb, _index: usize) {}
-        fn as_any(&mut self) -> &mut dyn Any {
-            self
         }
     }
 

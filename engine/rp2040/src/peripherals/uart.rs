@@ -116,7 +116,7 @@ impl Uart {
     }
 
     /// This block's event is due.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
         if let Some((byte, end)) = self.shifting
             && end <= now
@@ -368,9 +368,8 @@ impl Peripheral for Uart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Alias, usb::Usb};
+    use super::super::Alias;
     use super::*;
-    use std::any::Any;
     use std::sync::{Arc, Mutex};
 
     /// Notes the bytes and when they left.
@@ -378,17 +377,9 @@ mod tests {
     struct Terminal(Arc<Mutex<Vec<(Ps, u8)>>>);
 
     impl World for Terminal {
-        fn spi_frame(&mut self, _: &mut Sys, _: usize, _: u16, _: u8) -> u16 {
-            0
-        }
-        fn pins_changed(&mut self, _: &mut Sys) {}
-        fn event(&mut self, _: &mut Sys, _: &mut Usb, _: usize) {}
         fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
             assert_eq!(uart, 0);
             self.0.lock().unwrap().push((sys.now(), byte));
-        }
-        fn as_any(&mut self) -> &mut dyn Any {
-            self
         }
     }
 

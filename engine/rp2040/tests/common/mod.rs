@@ -77,7 +77,7 @@ pub mod asm {
 }
 
 pub struct Rig {
-    pub chip: Chip,
+    pub chip: Chip<Nothing>,
 }
 
 impl Rig {
@@ -85,7 +85,7 @@ impl Rig {
     /// core 1 held in reset. clk_sys is ROSC.
     pub fn new(code: &[u16]) -> Self {
         let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
-        let mut chip = Chip::new(&config, Box::new(Nothing));
+        let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         let mut rig = Self { chip };
         for number in 1..48 {

@@ -2,7 +2,6 @@ use super::reference::Reference;
 use super::*;
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
-use crate::peripherals::usb::Usb;
 use crate::world::World;
 use sim::Ps;
 
@@ -730,12 +729,6 @@ impl World for SpiDevice {
         }
         sys.pins.drive(4, Some(self.answer & 0x80 != 0));
     }
-
-    fn event(&mut self, _sys: &mut Sys, _usb: &mut Usb, _index: usize) {}
-
-    fn as_any(&mut self) -> &mut dyn std::any::Any {
-        self
-    }
 }
 
 #[test]
@@ -743,11 +736,11 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     const PIO0: u32 = 0x5020_0000;
     let mut mem = Memory::new(&[0; 16384], 1 << 20);
     let device = SpiDevice { answer: 0x3c, ..SpiDevice::default() };
-    let mut bus = Bus::new(Sys::new(125_000_000), Box::new(device));
+    let mut bus = Bus::new(Sys::new(125_000_000), device);
     // clk_sys stays at 125 MHz, whatever CLOCKS would make of its reset state.
     bus.sys.clock_sources_dirty = false;
     bus.sys.pins.function_mask[function::PIO0] = 0b1100;
-    let write = |bus: &mut Bus, mem: &mut Memory, register: u32, value: u32| {
+    let write = |bus: &mut Bus<SpiDevice>, mem: &mut Memory, register: u32, value: u32| {
         bus.write(mem, Master::Core(0), PIO0 + register, value, 4).unwrap();
     };
     // out pins, 1 side 0 [1]; in pins, 1 side 1 [1]; both with automatic FIFOs of 8 bits.
@@ -776,7 +769,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     let received: Vec<u32> =
         (0..3).map(|_| bus.read(&mut mem, Master::Core(0), PIO0 + offset::RXF0, 4).unwrap()).collect();
     assert_eq!(received, [0x3c; 3]);
-    let device: &mut SpiDevice = bus.world.as_any().downcast_mut().unwrap();
+    let device = &bus.world;
     assert_eq!(device.received, [0xa5, 0x96, 0x01]);
     assert_eq!(device.rises.len(), 24);
     assert!(device.rises.windows(2).all(|pair| pair[1] - pair[0] == 32_000), "{:?}", device.rises);
