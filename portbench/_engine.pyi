@@ -6,6 +6,11 @@ Times are microseconds of simulated time since the last power cycle.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+MCUS: tuple[str, ...]
+"""Microcontrollers that are modelled, by their makers' names."""
+CHIPS: tuple[str, ...]
+"""Chips beside them that are modelled."""
+
 class EngineError(RuntimeError): ...
 
 class LanApp(Protocol):
@@ -86,10 +91,10 @@ class CpuBench:
     def read_sram(self, address: int, length: int) -> bytes: ...
     def write_sram(self, address: int, data: bytes) -> None: ...
 
-class W5500Lan:
-    """The W5500 and its LAN without an RP2040; times are since it was made."""
+class ChipLan:
+    """An Ethernet chip and its LAN without a microcontroller; times are since it was made."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None: ...
+    def __init__(self, chip: str, settings: Mapping[str, Any]) -> None: ...
     @property
     def time_us(self) -> float: ...
     def advance(self, us: float) -> None: ...

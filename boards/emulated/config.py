@@ -38,8 +38,6 @@ class EmulatedConfig:
     server. `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine
     instead (simulated time then follows the host's clock). `capture`: a pcap file of all frames.
     `board_faults`: armed from the start, see `boards.emulated.faults`.
-    `xip_miss_cost`: count the wait states of flash cache misses; off only to compare with models without a cache.
-    `spi_edge_timing`: time SPI frames by their edges, with the PL022's pauses; off only to compare likewise.
     """
 
     turnaround_us: int = 200
@@ -50,8 +48,6 @@ class EmulatedConfig:
     faults: LanFaults = field(default_factory=LanFaults)
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
-    xip_miss_cost: bool = True
-    spi_edge_timing: bool = True
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board."""
@@ -63,16 +59,20 @@ class EmulatedConfig:
             "bridge": list(self.bridge),
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
-            "xip_miss_cost": self.xip_miss_cost,
-            "spi_edge_timing": self.spi_edge_timing,
+            "mcu": definition.mcu,
             "flash_bytes": definition.flash_bytes,
-            "spi": spi.id,
-            "sck_pin": spi.sck_pin,
-            "mosi_pin": spi.mosi_pin,
-            "miso_pin": spi.miso_pin,
-            "csn_pin": spi.csn_pin,
-            "rstn_pin": spi.rstn_pin,
-            "intn_pin": spi.intn_pin,
+            "devices": [
+                {
+                    "chip": definition.ethernet,
+                    "bus": f"spi{spi.id}",
+                    "sck_pin": spi.sck_pin,
+                    "mosi_pin": spi.mosi_pin,
+                    "miso_pin": spi.miso_pin,
+                    "csn_pin": spi.csn_pin,
+                    "rstn_pin": spi.rstn_pin,
+                    "intn_pin": spi.intn_pin,
+                }
+            ],
         }
 
 

@@ -1,4 +1,4 @@
-"""`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated W5500.
+"""`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated Ethernet chip.
 
 SETTINGS is JSON: `board` (a board definition's id), `port` (of the simulated PC's ping-pong server) and `network` (the
 engine's network settings). RECORD gets JSON once the script has ended: the server's `sessions`, the chip's `counters`.
@@ -11,7 +11,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from portbench._engine import W5500Lan
+from portbench._engine import ChipLan
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.lan_server import LanServer
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
@@ -20,10 +20,11 @@ from portbench.boards.hosted.blinka.wires import HostClock, Wires
 
 def main(script: str, settings_json: str, record: str) -> None:
     settings = json.loads(settings_json)
-    lan = W5500Lan(settings["network"])
+    definition = board_definition(settings["board"])
+    lan = ChipLan(definition.ethernet, settings["network"])
     server = LanServer()
     lan.listen(settings["port"], server)
-    wires = Wires(lan, board_definition(settings["board"]).spi, HostClock())
+    wires = Wires(lan, definition.spi, HostClock())
     sys.modules.update(circuitpython_modules(wires))
     try:
         runpy.run_path(script, run_name="__main__")

@@ -164,9 +164,6 @@ pub struct Sys {
     /// DREQ lines that rose since the DMA last looked.
     pub dreq_rose: u64,
     pub pins: Pins,
-    /// Whether the PL022 times frames by their edges, with the pauses between them; off: only bits times SCK, to compare
-    /// with models that do so.
-    pub spi_edge_timing: bool,
     watched_pins: [u32; watcher::COUNT],
     watched_dreqs: u64,
     /// Somebody began or ceased to watch pins or DREQs.
@@ -203,7 +200,6 @@ impl Sys {
             dreq: 0,
             dreq_rose: 0,
             pins: Pins::default(),
-            spi_edge_timing: true,
             watched_pins: [0; watcher::COUNT],
             watched_dreqs: 0,
             watch_dirty: false,

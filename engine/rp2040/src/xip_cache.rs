@@ -19,8 +19,6 @@ pub struct XipCache {
     /// Way that was used last.
     recent: Box<[u8; SETS]>,
     enabled: bool,
-    /// Whether misses cost anything; off only to compare with models that have no cache.
-    pub cost_enabled: bool,
     powered_down: bool,
     /// Cycles of clk_sys that one 32-bit flash read keeps the bus waiting; set by the SSI from its registers.
     pub miss_cycles: u32,
@@ -41,7 +39,6 @@ impl Default for XipCache {
             lines: Box::new([[0; 2]; SETS]),
             recent: Box::new([0; SETS]),
             enabled: true,
-            cost_enabled: true,
             powered_down: false,
             miss_cycles: 0,
             uncached_cycles: 0,
@@ -93,7 +90,7 @@ impl XipCache {
         }
         let words = wanted & BOTH_WORDS;
         if !self.enabled {
-            return self.cost(self.miss_cycles * words.count_ones());
+            return self.miss_cycles * words.count_ones();
         }
         let ways = &mut self.lines[set];
         let held = ways.iter().position(|&way| way & BOTH_WORDS != 0 && way >> TAG_SHIFT == wanted >> TAG_SHIFT);
@@ -101,11 +98,7 @@ impl XipCache {
         let valid = if held.is_some() { ways[way] & BOTH_WORDS } else { 0 };
         ways[way] = wanted | valid;
         self.recent[set] = way as u8;
-        self.cost(self.miss_cycles * (words & !valid).count_ones())
-    }
-
-    fn cost(&self, cycles: u32) -> u32 {
-        if self.cost_enabled { cycles } else { 0 }
+        self.miss_cycles * (words & !valid).count_ones()
     }
 
     /// One read that bypasses the cache: its wait states.
@@ -115,7 +108,7 @@ impl XipCache {
         if self.offline {
             self.missed_offline = Some(offset);
         }
-        self.cost(self.uncached_cycles)
+        self.uncached_cycles
     }
 
     /// XIP_CTRL.FLUSH.

@@ -4,6 +4,8 @@ use crate::time::Ps;
 
 /// A device with pins of its own beside its bus. `now` never goes back between calls.
 pub trait Device: Send {
+    /// The part's name as its maker writes it: `W5500`.
+    fn name(&self) -> &'static str;
     /// Level of the reset pin.
     fn set_reset(&mut self, _now: Ps, _low: bool) {}
     /// Level of the interrupt pin as of the last call that told a time.

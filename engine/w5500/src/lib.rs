@@ -158,6 +158,10 @@ impl W5500 {
 }
 
 impl Device for W5500 {
+    fn name(&self) -> &'static str {
+        "W5500"
+    }
+
     /// A low pulse shorter than 500 us is no reset.
     fn set_reset(&mut self, now: Ps, low: bool) {
         self.advance(now);

@@ -201,11 +201,7 @@ impl Spi {
             return;
         };
         let bits = self.bits();
-        let mut edges = edges(format, u64::from(bits));
-        if !sys.spi_edge_timing {
-            let end = 2 * u64::from(bits);
-            edges = Edges { last: end, fss_high: end, next: end };
-        }
+        let edges = edges(format, u64::from(bits));
         let (Some(last), Some(fss_high), Some(next)) =
             (self.halves(sys, edges.last), self.halves(sys, edges.fss_high), self.halves(sys, edges.next))
         else {

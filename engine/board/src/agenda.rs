@@ -13,6 +13,11 @@ impl Agenda {
         Self { due: vec![NEVER; slots] }
     }
 
+    /// One more slot, behind the others.
+    pub fn add(&mut self) {
+        self.due.push(NEVER);
+    }
+
     pub fn due(&self, slot: usize) -> Ps {
         self.due[slot]
     }

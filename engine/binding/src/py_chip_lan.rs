@@ -1,21 +1,21 @@
-//! `W5500Lan`: the W5500 and its LAN without an RP2040, for drivers that run on the PC (CPython over an SPI shim).
+//! `ChipLan`: an Ethernet chip and its LAN without a microcontroller, for drivers that run on the PC (CPython over an SPI shim).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use board::EthernetPart;
 use lan::Lan;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use w5500::W5500;
 
 use sim::{Device, EthernetChip, PS_PER_S, SpiDevice};
 
 use crate::py_app::PyApp;
-use crate::py_config::NetworkConfig;
+use crate::py_config::{self, NetworkConfig};
 use crate::py_time::{ps, us};
 
 struct Inner {
-    w5500: W5500,
+    chip: EthernetPart,
     lan: Lan,
     /// The cable is in the board's socket.
     plugged: bool,
@@ -27,7 +27,7 @@ impl Inner {
     fn advance(&mut self, until: u64) {
         loop {
             self.exchange_frames();
-            let events = [self.w5500.next_event(), self.lan.next_event(), self.lan.next_cable_change(self.now)];
+            let events = [self.chip.next_event(), self.lan.next_event(), self.lan.next_cable_change(self.now)];
             match events.into_iter().flatten().min() {
                 Some(at) if at <= until => self.step(at),
                 _ => break,
@@ -39,20 +39,20 @@ impl Inner {
 
     fn step(&mut self, until: u64) {
         self.now = self.now.max(until);
-        self.w5500.set_cable(self.now, self.plugged && self.lan.cable_up(self.now));
-        self.w5500.advance(self.now);
+        self.chip.set_cable(self.now, self.plugged && self.lan.cable_up(self.now));
+        self.chip.advance(self.now);
         self.lan.advance(self.now);
     }
 
     fn exchange_frames(&mut self) {
         loop {
             let mut moved = false;
-            while let Some((at, frame)) = self.w5500.take_frame() {
+            while let Some((at, frame)) = self.chip.take_frame() {
                 self.lan.from_board(at, &frame);
                 moved = true;
             }
             while let Some(frame) = self.lan.to_board(self.now) {
-                self.w5500.receive_frame(self.now, &frame);
+                self.chip.receive_frame(self.now, &frame);
                 moved = true;
             }
             if !moved {
@@ -62,28 +62,29 @@ impl Inner {
     }
 }
 
-/// A W5500 on its LAN, on simulated time that only `transfer` and `advance` move.
+/// The Ethernet chip called `chip` on its LAN, on simulated time that only `transfer` and `advance` move.
 ///
 /// `settings`: the network's keys of `boards/emulated/config.py`.
-#[pyclass(name = "W5500Lan", module = "portbench._engine")]
-pub struct PyW5500Lan {
+#[pyclass(name = "ChipLan", module = "portbench._engine")]
+pub struct PyChipLan {
     inner: Mutex<Inner>,
 }
 
-impl PyW5500Lan {
+impl PyChipLan {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
-impl PyW5500Lan {
+impl PyChipLan {
     #[new]
-    fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+    fn new(chip: &str, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let chip = py_config::chip(chip)?;
         let config = NetworkConfig::from_dict(settings)?;
         let lan = Lan::try_new(config.lan).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        let plugged = config.w5500.cable_plugged;
-        Ok(Self { inner: Mutex::new(Inner { w5500: W5500::new(config.w5500), lan, plugged, now: 0 }) })
+        let plugged = config.phy.cable_plugged;
+        Ok(Self { inner: Mutex::new(Inner { chip: EthernetPart::new(chip, config.phy), lan, plugged, now: 0 }) })
     }
 
     #[getter]
@@ -105,7 +106,7 @@ impl PyW5500Lan {
         py.detach(|| {
             let mut inner = self.lock();
             let now = inner.now;
-            inner.w5500.select(now, low);
+            inner.chip.select(now, low);
             inner.advance(now);
         });
     }
@@ -115,7 +116,7 @@ impl PyW5500Lan {
         py.detach(|| {
             let mut inner = self.lock();
             let now = inner.now;
-            inner.w5500.set_reset(now, low);
+            inner.chip.set_reset(now, low);
             inner.advance(now);
         });
     }
@@ -132,7 +133,7 @@ impl PyW5500Lan {
                 .map(|&byte| {
                     let at = inner.now.saturating_add(byte_ps);
                     inner.advance(at);
-                    let miso = inner.w5500.exchange(at, byte);
+                    let miso = inner.chip.exchange(at, byte);
                     inner.exchange_frames();
                     miso
                 })
@@ -144,7 +145,7 @@ impl PyW5500Lan {
     /// Whether INTn is low.
     #[getter]
     fn intn_low(&self) -> bool {
-        self.lock().w5500.interrupt_low()
+        self.lock().chip.interrupt_low()
     }
 
     fn set_cable(&self, plugged: bool) {
@@ -158,7 +159,7 @@ impl PyW5500Lan {
     #[getter]
     fn link_up(&self) -> bool {
         let inner = self.lock();
-        inner.w5500.link_up(inner.now)
+        inner.chip.link_up(inner.now)
     }
 
     /// Listen on TCP `port` of the simulated PC with a Python application.
@@ -210,7 +211,7 @@ impl PyW5500Lan {
 
     /// `spi_bytes`, `chip_selects`, `frames_from_board`, `frames_to_board` since power-up.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.lock().w5500.stats();
+        let stats = self.lock().chip.stats();
         let d = PyDict::new(py);
         d.set_item("spi_bytes", stats.bus_bytes)?;
         d.set_item("chip_selects", stats.chip_selects)?;

@@ -1,20 +1,15 @@
 //! One emulated board: the chip, what is wired to it, and simulated time.
 
-use std::io;
-
 use lan::{Lan, LanError};
 use rp2040::{Chip, ChipConfig, RunEnd};
-use sim::{EthernetChip, PS_PER_MS, Ps, TcpApp};
-use usb_host::{BlockDevice, Event, UsbHost, Volume, VolumeError};
-use w5500::W5500;
+use sim::{PS_PER_MS, Ps, TcpApp};
+use usb_host::{Event, UsbHost, Volume, VolumeError};
 
-use crate::config::{BoardConfig, W5500Pins};
+use crate::config::BoardConfig;
+use crate::disk::Disk;
+use crate::network::Network;
 use crate::wiring::Wiring;
 
-/// Steps in which the board runs while the PC waits for a block of its drive.
-const DISK_STEP: Ps = PS_PER_MS / 4;
-/// Longest simulated time that one block request may take.
-const DISK_TIMEOUT: Ps = 60_000 * PS_PER_MS;
 /// Steps in which [`Machine::run`] looks for console output and USB events.
 const STEP: Ps = PS_PER_MS;
 
@@ -52,14 +47,12 @@ impl Machine {
         let chip_config =
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
         let mut chip = Chip::new(&chip_config, wiring);
-        chip.mem.xip.cost_enabled = config.xip_miss_cost;
         let bus = &mut chip.bus;
-        bus.sys.spi_edge_timing = config.spi_edge_timing;
         bus.world.start(&mut bus.sys);
         Ok(chip)
     }
 
-    /// Takes the power away and gives it back: RP2040, W5500 and LAN start at simulated time 0; flash keeps its contents.
+    /// Takes the power away and gives it back: the chips and the LAN start at simulated time 0; flash keeps its contents.
     /// Applications that listened on the LAN are gone.
     pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
         let flash = self.chip.mem.flash().to_vec();
@@ -69,10 +62,6 @@ impl Machine {
 
     pub fn config_mut(&mut self) -> &mut BoardConfig {
         &mut self.config
-    }
-
-    pub fn config_pins(&self) -> W5500Pins {
-        self.config.pins
     }
 
     pub fn chip(&self) -> &Chip<Wiring> {
@@ -88,12 +77,14 @@ impl Machine {
         &mut self.chip.bus.world
     }
 
-    pub fn w5500(&mut self) -> &mut W5500 {
-        &mut self.wiring().w5500
+    /// The Ethernet chip and its cable; an error where the board has none.
+    pub fn network(&mut self) -> Result<&mut Network, LanError> {
+        let network = self.wiring().network.as_mut();
+        network.ok_or_else(|| LanError("this board has no network: none of its devices is an Ethernet chip".into()))
     }
 
-    pub fn lan(&mut self) -> &mut Lan {
-        &mut self.wiring().lan
+    pub fn lan(&mut self) -> Result<&mut Lan, LanError> {
+        Ok(&mut self.network()?.lan)
     }
 
     pub fn usb(&mut self) -> &mut UsbHost {
@@ -105,24 +96,22 @@ impl Machine {
     }
 
     pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
-        self.lan().listen(port, app)?;
+        self.lan()?.listen(port, app)?;
         self.reschedule();
         Ok(())
     }
 
-    pub fn set_cable(&mut self, plugged: bool) {
+    pub fn set_cable(&mut self, plugged: bool) -> Result<(), LanError> {
         let now = self.now();
-        let wiring = self.wiring();
-        wiring.plugged = plugged;
-        wiring.w5500.set_cable(now, plugged);
+        self.network()?.set_cable(now, plugged);
         self.reschedule();
+        Ok(())
     }
 
     /// Lets the world schedule its events anew after its owner changed something.
     pub fn reschedule(&mut self) {
         let bus = &mut self.chip.bus;
-        bus.world.network(&mut bus.sys);
-        bus.world.schedule_usb(&mut bus.sys);
+        bus.world.refresh(&mut bus.sys);
     }
 
     /// Runs until simulated time `until`, or until something happens that the owner has to look at.
@@ -154,53 +143,6 @@ impl Machine {
     /// Mounts the FAT volume of the board's drive.
     pub fn volume(&mut self) -> Result<Volume<Disk<'_>>, VolumeError> {
         let blocks = self.usb().drive_blocks();
-        Volume::mount(Disk { machine: self, blocks })
-    }
-}
-
-/// The board's USB drive as a block device: every access runs the board until it has answered.
-pub struct Disk<'a> {
-    machine: &'a mut Machine,
-    blocks: u64,
-}
-
-impl Disk<'_> {
-    fn finish(&mut self, id: u64) -> io::Result<Vec<u8>> {
-        self.machine.reschedule();
-        let deadline = self.machine.now() + DISK_TIMEOUT;
-        loop {
-            if let Some(result) = self.machine.usb().take_completion(id) {
-                return result.map_err(|e| io::Error::new(io::ErrorKind::NotConnected, e.to_string()));
-            }
-            let now = self.machine.now();
-            if now >= deadline {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the board's drive did not answer within 60 s"));
-            }
-            if let RunEnd::Unmodelled(fault) = self.machine.chip.run_until(now + DISK_STEP) {
-                return Err(io::Error::other(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
-            }
-        }
-    }
-}
-
-impl BlockDevice for Disk<'_> {
-    fn read(&mut self, lba: u64, buf: &mut [u8]) -> io::Result<()> {
-        let blocks = (buf.len() / 512) as u64;
-        let id = self.machine.usb().request_read(lba, blocks).map_err(|e| io::Error::other(e.to_string()))?;
-        let data = self.finish(id)?;
-        if data.len() != buf.len() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the board's drive sent too little"));
-        }
-        buf.copy_from_slice(&data);
-        Ok(())
-    }
-
-    fn write(&mut self, lba: u64, buf: &[u8]) -> io::Result<()> {
-        let id = self.machine.usb().request_write(lba, buf.to_vec()).map_err(|e| io::Error::other(e.to_string()))?;
-        self.finish(id).map(|_| ())
-    }
-
-    fn blocks(&self) -> u64 {
-        self.blocks
+        Volume::mount(Disk::new(self, blocks))
     }
 }
