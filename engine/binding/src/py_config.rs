@@ -19,7 +19,7 @@ fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
 /// Settings of the LAN and of the chip's PHY, which boards and the stand-alone chip share.
 #[derive(Clone, Default)]
 pub struct NetworkConfig {
-    pub phy: w5500::Config,
+    pub phy: wiznet::Config,
     pub lan: LanConfig,
 }
 

@@ -1,7 +1,7 @@
 //! The chips that a board can be made of.
 
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
-use w5500::W5500;
+use wiznet::W5500;
 
 /// Microcontrollers that are modelled.
 pub const MCUS: &[&str] = &["RP2040"];
@@ -41,7 +41,7 @@ macro_rules! chip {
 }
 
 impl EthernetPart {
-    pub fn new(chip: Chip, config: w5500::Config) -> Self {
+    pub fn new(chip: Chip, config: wiznet::Config) -> Self {
         match chip {
             Chip::W5500 => Self::W5500(W5500::new(config)),
         }

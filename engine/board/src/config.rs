@@ -21,7 +21,7 @@ pub struct BoardConfig {
     pub flash_size: usize,
     /// `None`: a board without a network.
     pub ethernet: Option<EthernetConfig>,
-    pub phy: w5500::Config,
+    pub phy: wiznet::Config,
     pub lan: LanConfig,
     pub usb: HostConfig,
     /// Write all frames to this pcap file, anew at each power cycle.

@@ -31,7 +31,7 @@ impl Rig {
             bootrom: Vec::new(),
             flash_size: 1 << 20,
             ethernet: None,
-            phy: w5500::Config::default(),
+            phy: wiznet::Config::default(),
             lan: LanConfig::default(),
             usb: HostConfig::default(),
             capture: None,

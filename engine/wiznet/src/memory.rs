@@ -1,36 +1,34 @@
-//! The TX and RX memories, 16 KB each, that the eight sockets share as their size registers say (datasheet 3.3).
+//! The TX and RX memories that the sockets share as their size registers say (datasheet 3.3).
 
-pub const MEMORY_BYTES: usize = 16 * 1024;
-
-/// One of the two 16 KB memories, with the eight sockets' parts laid out one after the other.
+/// One of the two memories, with the sockets' parts laid out one after the other.
 pub struct Memory {
     bytes: Vec<u8>,
     /// First byte and size of each socket's part.
-    parts: [(usize, usize); 8],
+    parts: Vec<(usize, usize)>,
 }
 
 impl Memory {
-    /// `kilobytes`: the sockets' Sn_TXBUF_SIZE or Sn_RXBUF_SIZE.
-    pub fn new(kilobytes: [u8; 8]) -> Self {
-        let mut memory = Self { bytes: vec![0; MEMORY_BYTES], parts: [(0, 0); 8] };
-        memory.divide(kilobytes);
+    /// `bytes` for `sockets` sockets, 2 KB each as after a reset.
+    pub fn new(bytes: usize, sockets: usize) -> Self {
+        let mut memory = Self { bytes: vec![0; bytes], parts: vec![(0, 0); sockets] };
+        memory.divide(std::iter::repeat_n(2, sockets));
         memory
     }
 
-    /// Lays the parts out anew. The datasheet allows 0, 1, 2, 4, 8 and 16 KB with a sum of at most 16 KB; anything else
-    /// gives wrong data on the chip, and here parts that overlap.
-    pub fn divide(&mut self, kilobytes: [u8; 8]) {
+    /// Lays the parts out anew. The datasheet allows 0, 1, 2, 4, 8 and 16 KB with a sum of at most the memory; anything
+    /// else gives wrong data on the chip, and here parts that overlap. `kilobytes`: Sn_TXBUF_SIZE or Sn_RXBUF_SIZE.
+    pub fn divide(&mut self, kilobytes: impl Iterator<Item = u8>) {
         let mut base = 0;
         for (part, kb) in self.parts.iter_mut().zip(kilobytes) {
-            let size = usize::from(kb.min(16)) * 1024;
-            *part = (base % MEMORY_BYTES, size);
+            let size = usize::from(kb).min(self.bytes.len() / 1024) * 1024;
+            *part = (base % self.bytes.len(), size);
             base += size;
         }
     }
 
-    /// Size of socket `n`'s part in bytes, at most 16384.
+    /// Size of socket `n`'s part in bytes, at most the memory's.
     pub fn size(&self, n: usize) -> u16 {
-        // At most 16 * 1024 by construction.
+        // The memory has at most 16 KB.
         self.parts[n].1 as u16
     }
 
@@ -40,7 +38,7 @@ impl Memory {
         if size == 0 {
             return None;
         }
-        Some((base + usize::from(pointer) % size) % MEMORY_BYTES)
+        Some((base + usize::from(pointer) % size) % self.bytes.len())
     }
 
     pub fn read(&self, n: usize, pointer: u16) -> u8 {
@@ -72,7 +70,8 @@ mod tests {
 
     #[test]
     fn parts_are_separate_and_wrap() {
-        let mut memory = Memory::new([2, 4, 0, 1, 0, 0, 0, 8]);
+        let mut memory = Memory::new(16 << 10, 8);
+        memory.divide([2, 4, 0, 1, 0, 0, 0, 8].into_iter());
         memory.copy_in(0, 0x07FE, &[1, 2, 3, 4]);
         assert_eq!(memory.copy_out(0, 0x0FFE, 4), [1, 2, 3, 4]);
         assert_eq!(memory.read(0, 0), 3);
@@ -88,7 +87,8 @@ mod tests {
 
     #[test]
     fn too_large_sizes_stay_inside() {
-        let mut memory = Memory::new([255; 8]);
+        let mut memory = Memory::new(16 << 10, 8);
+        memory.divide([255; 8].into_iter());
         for n in 0..8 {
             memory.write(n, 0xFFFF, 1);
             assert_eq!(memory.size(n), 16384);

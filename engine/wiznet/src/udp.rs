@@ -1,11 +1,12 @@
 //! UDP and IPRAW sockets: datagrams out, and into the RX buffer behind their header.
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::common::{IR_MP, MR_WOL};
 use crate::socket::*;
 use crate::wire::*;
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// SEND, or SEND_MAC, which takes the hardware address from Sn_DHAR as the host wrote it.
     pub(crate) fn datagram_send(&mut self, n: usize, with_mac: bool) {
         self.sockets[n].commit_tx();
@@ -69,7 +70,7 @@ impl W5500 {
         // Shorter than 64 KB, because the whole frame is.
         header.extend_from_slice(&(datagram.data.len() as u16).to_be_bytes());
         let mut taken = false;
-        for n in 0..8 {
+        for n in 0..M::SOCKETS {
             if self.udp_accepts(n, packet.dst, datagram.dst_port, unicast) {
                 self.store(n, &[&header, datagram.data]);
                 taken = true;
@@ -117,7 +118,7 @@ impl W5500 {
 
     /// True if an IPRAW socket has taken the packet.
     pub(crate) fn ipraw_arrived(&mut self, packet: &Ipv4) -> bool {
-        let found = (0..8).find(|&n| {
+        let found = (0..M::SOCKETS).find(|&n| {
             let s = &self.sockets[n];
             s.status == Status::IpRaw && s.proto() == packet.protocol
         });

@@ -1,6 +1,9 @@
-//! The Ethernet PHY and PHYCFGR (datasheet 4.1 "PHYCFGR").
+//! The W5500's Ethernet PHY and PHYCFGR (datasheet 4.1 "PHYCFGR").
 
 use sim::Ps;
+
+use crate::Config;
+use crate::chip::Phy;
 
 const RST: u8 = 0x80;
 const OPMD: u8 = 0x40;
@@ -15,7 +18,7 @@ const POWER_DOWN: u8 = 6;
 const NOT_USED: u8 = 5;
 
 /// The PHY with a 100BASE-TX full duplex partner at the other end of the cable.
-pub struct Phy {
+pub struct W5500Phy {
     link_delay: Ps,
     /// The PMODE[2:0] pins.
     pmode: u8,
@@ -29,15 +32,7 @@ pub struct Phy {
     link_at: Option<Ps>,
 }
 
-impl Phy {
-    pub fn new(link_delay: Ps, pmode: u8, plugged: bool) -> Self {
-        let pmode = pmode & 7;
-        let mut phy =
-            Self { link_delay, pmode, plugged, config: RST | OPMDC, mode: pmode, chip_in_reset: false, link_at: None };
-        phy.relink(0);
-        phy
-    }
-
+impl W5500Phy {
     /// Starts looking for a link at `now`, if it can have one.
     fn relink(&mut self, now: Ps) {
         let able = self.plugged
@@ -45,26 +40,6 @@ impl Phy {
             && self.config & RST != 0
             && !matches!(self.mode, POWER_DOWN | NOT_USED);
         self.link_at = able.then(|| now.saturating_add(self.link_delay));
-    }
-
-    pub fn set_cable(&mut self, now: Ps, plugged: bool) {
-        if self.plugged != plugged {
-            self.plugged = plugged;
-            self.relink(now);
-        }
-    }
-
-    /// RSTn's reset reaches the PHY: its mode is again that of the PMODE pins.
-    pub fn hardware_reset(&mut self, now: Ps, held: bool) {
-        self.chip_in_reset = held;
-        self.reset_register();
-        self.mode = self.pmode;
-        self.relink(now);
-    }
-
-    /// MR's RST initialises the register. The PHY itself is reset only by PHYCFGR's RST and by RSTn.
-    pub fn reset_register(&mut self) {
-        self.config = RST | OPMDC;
     }
 
     /// The host writes PHYCFGR. RST = 0 resets the PHY and holds it; writing 1 releases it with the mode that OPMD and
@@ -94,13 +69,41 @@ impl Phy {
         };
         self.config | status
     }
+}
 
-    pub fn link_up(&self, now: Ps) -> bool {
+impl Phy for W5500Phy {
+    fn new(config: &Config) -> Self {
+        let (mode, plugged) = (config.pmode & 7, config.cable_plugged);
+        let link_delay = config.phy_link_delay;
+        let mut phy =
+            Self { link_delay, pmode: mode, plugged, config: RST | OPMDC, mode, chip_in_reset: false, link_at: None };
+        phy.relink(0);
+        phy
+    }
+
+    fn set_cable(&mut self, now: Ps, plugged: bool) {
+        if self.plugged != plugged {
+            self.plugged = plugged;
+            self.relink(now);
+        }
+    }
+
+    fn hardware_reset(&mut self, now: Ps, held: bool) {
+        self.chip_in_reset = held;
+        self.reset_register();
+        self.mode = self.pmode;
+        self.relink(now);
+    }
+
+    fn reset_register(&mut self) {
+        self.config = RST | OPMDC;
+    }
+
+    fn link_up(&self, now: Ps) -> bool {
         self.link_at.is_some_and(|at| now >= at)
     }
 
-    /// When the link that is being negotiated comes up.
-    pub fn link_at(&self) -> Option<Ps> {
+    fn link_at(&self) -> Option<Ps> {
         self.link_at
     }
 }

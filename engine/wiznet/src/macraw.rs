@@ -1,10 +1,11 @@
 //! Socket 0 in MACRAW mode: whole Ethernet frames (datasheet 4.2 "Sn_MR", MFEN, BCASTB, MMB, MIP6B).
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::socket::*;
 use crate::wire::*;
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// Sends what lies between Sn_TX_RD and Sn_TX_WR as one frame. The host must keep to 1514 bytes (datasheet 4.2
     /// "Sn_MSSR"); the MAC cannot send more, nor less than a header.
     pub(crate) fn macraw_send(&mut self, n: usize) {

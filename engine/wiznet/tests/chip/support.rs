@@ -4,7 +4,7 @@ pub use sim::{Device, EthernetChip, SpiDevice};
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::*;
-use w5500::{Config, W5500};
+use wiznet::{Config, W5500};
 
 pub const US: Ps = PS_PER_US;
 pub const MS: Ps = PS_PER_MS;
@@ -133,6 +133,13 @@ impl Board {
         let data = (0..length).map(|_| self.byte(0)).collect();
         self.select(false);
         data
+    }
+
+    /// What the chip's log calls the register.
+    pub fn name_at(&mut self, block: u8, address: u16) -> String {
+        self.chip.set_log(true);
+        self.read(block, address, 1);
+        self.chip.take_log().remove(0).name
     }
 
     pub fn get(&mut self, block: u8, address: u16) -> u8 {

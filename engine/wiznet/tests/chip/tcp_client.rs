@@ -1,7 +1,7 @@
 //! CONNECT, the ways it ends, and the ways a connection ends.
 
 use super::support::*;
-use w5500::Config;
+use wiznet::Config;
 
 fn connect(board: &mut Board) -> Segment {
     board.open(0, 0x01, BOARD_PORT);

@@ -17,9 +17,6 @@ pub const IR_PPPOE: u8 = 0x20;
 pub const IR_MP: u8 = 0x10;
 const IR_BITS: u8 = IR_CONFLICT | IR_UNREACH | IR_PPPOE | IR_MP;
 
-/// The W5500's VERSIONR (datasheet 4.1 "VERSIONR").
-pub const VERSION: u8 = 0x04;
-
 const BYTES: usize = 0x2E;
 
 /// The block's bytes from MR to UPORTR as the chip stores them, big endian.

@@ -94,7 +94,7 @@ fn connect_times_out_into_closed() {
 /// 1.6 s after CONNECT.
 #[test]
 fn late_link_makes_connect_slow_or_fail() {
-    use w5500::Config;
+    use wiznet::Config;
     for (link_ms, connects) in [(1500, true), (1900, true), (1901, false), (2500, false)] {
         let mut board = Board::new(Config { phy_link_delay: link_ms * MS, ..Config::default() });
         board.now = 300 * MS;

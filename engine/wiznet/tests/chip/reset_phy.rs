@@ -1,7 +1,7 @@
 //! Power-up, RSTn, PLL lock, the PHY's link and PHYCFGR.
 
 use super::support::*;
-use w5500::{Config, W5500};
+use wiznet::{Config, W5500};
 
 fn version(board: &mut Board) -> u8 {
     board.get(COMMON, 0x39)

@@ -1,6 +1,7 @@
 //! Arriving frames: who gets them. Leaving IPv4 packets.
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::common::MR_PPPOE;
 use crate::pppoe::{ETHERTYPE_PPPOE_DISCOVERY, ETHERTYPE_PPPOE_SESSION};
 use crate::socket::Status;
@@ -13,7 +14,7 @@ const IPRAW_MTU: u16 = 1480;
 /// What the PPPoE header takes.
 const PPPOE_HEADER: u16 = 8;
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// A frame of legal length. What the chip's own stack does not deal with goes to the MACRAW socket.
     pub(crate) fn frame_arrived(&mut self, frame: &[u8]) {
         let destination: Mac = std::array::from_fn(|i| frame[i]);

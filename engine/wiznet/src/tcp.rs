@@ -3,7 +3,8 @@
 
 use sim::Ps;
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::map::socket::{DHAR, DIPR, DPORT};
 use crate::socket::*;
 use crate::time::{KEEP_ALIVE_UNIT, retry_period, tcp_retry_period};
@@ -73,7 +74,7 @@ fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// A new initial sequence number: the 4 us clock of RFC 793, different for each socket.
     fn initial_sequence(&self, n: usize) -> u32 {
         // Only the low 32 bits count.
@@ -344,7 +345,7 @@ impl W5500 {
             return false;
         };
         let remote = (packet.src, segment.src_port);
-        let connection = (0..8).find(|&n| {
+        let connection = (0..M::SOCKETS).find(|&n| {
             let s = &self.sockets[n];
             s.status.connected() && s.tcp.local_port == segment.dst_port && s.tcp.remote == remote
         });
@@ -355,7 +356,7 @@ impl W5500 {
             }
             return true;
         }
-        let listener = (0..8).find(|&n| {
+        let listener = (0..M::SOCKETS).find(|&n| {
             let s = &self.sockets[n];
             s.status == Status::Listen && s.port() == segment.dst_port
         });

@@ -1,7 +1,7 @@
 //! Register by register: address, width, reset value and access, from datasheet 1.0.9 chapters 3.1, 3.2 and 4.
 
 use super::support::*;
-use w5500::{Config, register_name};
+use wiznet::Config;
 
 /// Bits that keep what the host writes; the others read as the reset value whatever is written.
 struct Row {
@@ -103,7 +103,7 @@ fn check_access(block: u8, prefix: &str, row: &Row) {
 fn common_block() {
     for row in COMMON_TABLE {
         check_access(COMMON, "", row);
-        assert_eq!(register_name(0, row.address), row.name);
+        assert_eq!(board().name_at(COMMON, row.address), row.name);
     }
 }
 
@@ -112,7 +112,7 @@ fn socket_blocks() {
     for n in 0..8 {
         for row in SOCKET_TABLE {
             check_access(socket(n), "Sn_", row);
-            assert_eq!(register_name(socket(n), row.address), format!("S{n}_{}", row.name));
+            assert_eq!(board().name_at(socket(n), row.address), format!("S{n}_{}", row.name));
         }
     }
 }

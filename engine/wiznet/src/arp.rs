@@ -3,7 +3,8 @@
 
 use sim::Ps;
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::common::{IR_CONFLICT, MR_FARP};
 use crate::map::socket::DHAR;
 use crate::socket::{IR_TIMEOUT, Status};
@@ -17,7 +18,7 @@ pub struct ArpWait {
     retries: u8,
 }
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// Makes sure that Sn_DHAR holds the hardware address for `destination`. True if it does already; else a request goes
     /// out and `arp_resolved` or a timeout follows. The W5200 datasheet (Sn_SR, SOCK_ARP) says that UDP repeats the
     /// ARP process only when the address differs from the one before.
@@ -91,7 +92,7 @@ impl W5500 {
                 true
             }
             ARP_REPLY => {
-                let waiting: Vec<usize> = (0..8)
+                let waiting: Vec<usize> = (0..M::SOCKETS)
                     .filter(|&n| self.sockets[n].arp.as_ref().is_some_and(|wait| wait.ip == arp.sender_ip))
                     .collect();
                 for &n in &waiting {

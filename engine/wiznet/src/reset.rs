@@ -2,13 +2,12 @@
 
 use sim::Ps;
 
-use crate::W5500;
+use crate::chip::{Model, Phy};
 use crate::common::Common;
 use crate::interrupt::IntPin;
-use crate::memory::Memory;
 use crate::pppoe::Lcp;
 use crate::socket::Socket;
-use crate::time::{PLL_LOCK, RESET_CYCLE};
+use crate::{Wiznet, sockets};
 
 pub struct ResetLine {
     low_since: Option<Ps>,
@@ -19,13 +18,14 @@ pub struct ResetLine {
 }
 
 impl ResetLine {
-    pub fn power_up() -> Self {
-        Self { low_since: None, in_reset: false, stable_at: PLL_LOCK }
+    pub fn power_up(pll_lock: Ps) -> Self {
+        Self { low_since: None, in_reset: false, stable_at: pll_lock }
     }
 
-    pub fn next_event(&self) -> Option<Ps> {
+    /// `cycle`: how long RSTn has to be low.
+    pub fn next_event(&self, cycle: Ps) -> Option<Ps> {
         let since = self.low_since.filter(|_| !self.in_reset)?;
-        Some(since.saturating_add(RESET_CYCLE))
+        Some(since.saturating_add(cycle))
     }
 
     /// Can the chip be used at `now`?
@@ -34,7 +34,7 @@ impl ResetLine {
     }
 }
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     pub(crate) fn reset_line(&mut self, low: bool) {
         match (self.reset.low_since, low) {
             (None, true) => self.reset.low_since = Some(self.now),
@@ -42,7 +42,7 @@ impl W5500 {
                 self.reset.low_since = None;
                 if self.reset.in_reset {
                     self.reset.in_reset = false;
-                    self.reset.stable_at = self.now.saturating_add(PLL_LOCK);
+                    self.reset.stable_at = self.now.saturating_add(M::PLL_LOCK);
                     self.phy.hardware_reset(self.now, false);
                 }
             }
@@ -51,7 +51,7 @@ impl W5500 {
     }
 
     pub(crate) fn reset_timer(&mut self) {
-        if self.reset.next_event().is_some_and(|at| at <= self.now) {
+        if self.reset.next_event(M::RESET_CYCLE).is_some_and(|at| at <= self.now) {
             self.reset.in_reset = true;
             self.software_reset();
             self.phy.hardware_reset(self.now, true);
@@ -62,7 +62,7 @@ impl W5500 {
     /// MR's RST: all internal registers take their reset values (datasheet 4.1 "MR"). The memories keep their bytes.
     pub(crate) fn software_reset(&mut self) {
         self.common = Common::default();
-        self.sockets = std::array::from_fn(|_| Socket::default());
+        self.sockets = sockets(M::SOCKETS);
         self.phy.reset_register();
         self.lcp = Lcp::default();
         self.divide_memory();
@@ -70,9 +70,7 @@ impl W5500 {
 
     /// Lays the TX and RX memories out as the size registers say.
     pub(crate) fn divide_memory(&mut self) {
-        let sizes = |of: fn(&Socket) -> u8| std::array::from_fn(|n| of(&self.sockets[n]));
-        let (tx, rx): ([u8; 8], [u8; 8]) = (sizes(Socket::tx_kilobytes), sizes(Socket::rx_kilobytes));
-        Memory::divide(&mut self.tx, tx);
-        Memory::divide(&mut self.rx, rx);
+        self.tx.divide(self.sockets.iter().map(Socket::tx_kilobytes));
+        self.rx.divide(self.sockets.iter().map(Socket::rx_kilobytes));
     }
 }

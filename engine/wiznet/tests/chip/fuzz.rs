@@ -3,7 +3,7 @@
 use super::support::*;
 use proptest::prelude::*;
 use sim::Ps;
-use w5500::{Config, W5500};
+use wiznet::{Config, W5500};
 
 #[derive(Clone, Debug)]
 enum Action {

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use sim::{EthernetStats, SpiFrame};
-use w5500::{Config, W5500};
+use wiznet::{Config, W5500};
 
 fn raw(board: &mut Board, bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|&byte| board.byte(byte)).collect()

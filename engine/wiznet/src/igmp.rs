@@ -1,6 +1,7 @@
 //! IGMP for UDP sockets with MULTI: join at OPEN, leave at CLOSE, answers to queries (datasheet 4.2 "Sn_MR", MC).
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::socket::MR_ND_MC_MMB;
 use crate::wire::*;
 
@@ -12,7 +13,7 @@ const ALL_ROUTERS: Ip = [224, 0, 0, 2];
 /// The router alert option that IGMP version 2 asks for (RFC 2236).
 const ROUTER_ALERT: [u8; 4] = [0x94, 0x04, 0, 0];
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     pub(crate) fn igmp_join(&mut self, n: usize) {
         let group = self.sockets[n].dipr();
         if is_multicast(group) {
@@ -53,7 +54,7 @@ impl W5500 {
             return false;
         }
         let mut answered = false;
-        for n in 0..8 {
+        for n in 0..M::SOCKETS {
             if let Some(group) = self.sockets[n].group
                 && (message[4..8] == group || message[4..8] == [0; 4])
             {

@@ -1,4 +1,5 @@
-//! A software model of the WIZnet W5500, written to the W5500 datasheet 1.0.9.
+//! WIZnet's Ethernet chips with hardwired TCP/IP: sockets, protocols, memories and timers that the family shares, and in
+//! `chip` what makes each one differ. Written to the W5500 datasheet 1.0.9, whose sections are named throughout.
 //!
 //! The chip is driven as on a board: chip select edges, SPI bytes, the RSTn pin and complete Ethernet frames, each with
 //! its simulated time. Time only moves through these calls; equal calls give equal results.
@@ -8,7 +9,9 @@
 //! and from the MAC take none.
 
 mod arp;
+pub mod chip;
 mod common;
+mod frame_log;
 mod icmp;
 mod igmp;
 mod interrupt;
@@ -16,12 +19,11 @@ mod ip;
 mod macraw;
 mod map;
 mod memory;
-mod phy;
+mod names;
 mod pppoe;
 mod registers;
 mod reset;
 mod socket;
-mod spi;
 mod tcp;
 mod time;
 mod udp;
@@ -31,15 +33,15 @@ use std::collections::VecDeque;
 
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
+use chip::{Model, Phy};
 use common::Common;
+use frame_log::FrameLog;
 use interrupt::IntPin;
 use memory::Memory;
-use phy::Phy;
 use reset::ResetLine;
 use socket::Socket;
-use spi::Decoder;
 
-pub use map::register_name;
+pub use chip::w5500::W5500;
 
 /// What differs from board to board or cannot be known from the datasheet.
 #[derive(Clone, Debug)]
@@ -47,9 +49,9 @@ pub struct Config {
     /// From RSTn's release, power-up, the end of a PHY reset by PHYCFGR, or plugging in the cable to link up.
     /// Real chips negotiate for 1 to 3 s.
     pub phy_link_delay: Ps,
-    /// Is the cable plugged in at power-up? See [`W5500::set_cable`].
+    /// Is the cable plugged in at power-up?
     pub cable_plugged: bool,
-    /// The PMODE[2:0] pins; 7 (auto-negotiation) is what the internal pull-ups give.
+    /// The W5500's PMODE[2:0] pins; 7 (auto-negotiation) is what the internal pull-ups give.
     pub pmode: u8,
     /// How long SOCK_TIME_WAIT shows before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
     /// SOCK_CLOSED when FIN/ACK is received (4.2 "Sn_CR", DISCON), so the default is 0.
@@ -62,22 +64,22 @@ impl Default for Config {
     }
 }
 
-/// The chip.
-pub struct W5500 {
+/// A chip of the family.
+pub struct Wiznet<M: Model> {
     config: Config,
     /// The latest time that any call has told; time never goes back.
     now: Ps,
     /// The earliest time at which `advance` has something to do.
     due: Option<Ps>,
     common: Common,
-    sockets: [Socket; 8],
+    sockets: Vec<Socket>,
     tx: Memory,
     rx: Memory,
-    phy: Phy,
+    phy: M::Phy,
     int_pin: IntPin,
     reset: ResetLine,
-    spi: Decoder,
-    spi_log: Option<Vec<SpiFrame>>,
+    spi: M::Decoder,
+    log: FrameLog,
     /// Identification field of the next IPv4 header.
     ip_id: u16,
     lcp: pppoe::Lcp,
@@ -85,23 +87,23 @@ pub struct W5500 {
     stats: EthernetStats,
 }
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// A chip that is powered up, with RSTn released and SCSn high, at time 0.
     pub fn new(config: Config) -> Self {
-        let phy = Phy::new(config.phy_link_delay, config.pmode, config.cable_plugged);
+        let phy = M::Phy::new(&config);
         Self {
             config,
             now: 0,
             due: None,
             common: Common::default(),
-            sockets: std::array::from_fn(|_| Socket::default()),
-            tx: Memory::new([2; 8]),
-            rx: Memory::new([2; 8]),
+            sockets: sockets(M::SOCKETS),
+            tx: Memory::new(M::MEMORY_BYTES, M::SOCKETS),
+            rx: Memory::new(M::MEMORY_BYTES, M::SOCKETS),
             phy,
             int_pin: IntPin::default(),
-            reset: ResetLine::power_up(),
-            spi: Decoder::default(),
-            spi_log: None,
+            reset: ResetLine::power_up(M::PLL_LOCK),
+            spi: M::Decoder::default(),
+            log: FrameLog::default(),
             ip_id: 0,
             lcp: pppoe::Lcp::default(),
             outgoing: VecDeque::new(),
@@ -117,7 +119,7 @@ impl W5500 {
     /// Runs every timer that is due at `self.now`.
     fn run_timers(&mut self) {
         self.reset_timer();
-        for n in 0..8 {
+        for n in 0..M::SOCKETS {
             self.arp_timer(n);
             self.tcp_timers(n);
         }
@@ -132,7 +134,7 @@ impl W5500 {
             .sockets
             .iter()
             .flat_map(|s| [s.arp.as_ref().map(|wait| wait.deadline), s.tcp.next_event()])
-            .chain([self.reset.next_event(), self.int_pin.next_event(pending), self.lcp.next_event()])
+            .chain([self.reset.next_event(M::RESET_CYCLE), self.int_pin.next_event(pending), self.lcp.next_event()])
             .flatten()
             .min();
     }
@@ -145,7 +147,7 @@ impl W5500 {
     /// SIR: the sockets with an interrupt that Sn_IMR lets through. Sn_IMR does not keep a bit out of Sn_IR itself:
     /// MicroPython's MACRAW driver unmasks RECV alone and still waits for SEND_OK in Sn_IR.
     fn sir(&self) -> u8 {
-        (0..8).filter(|&n| self.sockets[n].ir & self.sockets[n].imr() != 0).fold(0, |sir, n| sir | 1 << n)
+        (0..M::SOCKETS).filter(|&n| self.sockets[n].ir & self.sockets[n].imr() != 0).fold(0, |sir, n| sir | 1 << n)
     }
 
     /// The MAC hands a frame to the PHY, which loses it when there is no link.
@@ -157,9 +159,14 @@ impl W5500 {
     }
 }
 
-impl Device for W5500 {
+/// As many closed sockets as the chip has.
+fn sockets(count: usize) -> Vec<Socket> {
+    (0..count).map(|_| Socket::default()).collect()
+}
+
+impl<M: Model> Device for Wiznet<M> {
     fn name(&self) -> &'static str {
-        "W5500"
+        M::NAME
     }
 
     /// A low pulse shorter than 500 us is no reset.
@@ -188,28 +195,28 @@ impl Device for W5500 {
     }
 }
 
-impl SpiDevice for W5500 {
+impl<M: Model> SpiDevice for Wiznet<M> {
     fn select(&mut self, now: Ps, low: bool) {
         self.advance(now);
-        self.spi_select(low);
+        M::select(self, low);
     }
 
     /// Returns 0 where the chip does not drive MISO.
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
         self.advance(now);
-        self.spi_exchange(mosi)
+        M::exchange(self, mosi)
     }
 
     fn set_log(&mut self, on: bool) {
-        self.spi_log = on.then(Vec::new);
+        self.log.set(on);
     }
 
     fn take_log(&mut self) -> Vec<SpiFrame> {
-        self.spi_log.as_mut().map(std::mem::take).unwrap_or_default()
+        self.log.take()
     }
 }
 
-impl EthernetChip for W5500 {
+impl<M: Model> EthernetChip for Wiznet<M> {
     fn take_frame(&mut self) -> Option<(Ps, Vec<u8>)> {
         self.outgoing.pop_front()
     }

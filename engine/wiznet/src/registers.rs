@@ -1,19 +1,15 @@
 //! Reads and writes of register and buffer bytes, and the effects that writes have.
 
-use crate::W5500;
-use crate::common::{MR_RST, VERSION};
+use crate::Wiznet;
+use crate::chip::Model;
+use crate::common::MR_RST;
 use crate::map::{Block, common, socket};
 use crate::socket::*;
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     pub(crate) fn read_byte(&self, block: Block, address: u16) -> u8 {
         match block {
-            Block::Common => match address {
-                common::SIR => self.sir(),
-                common::PHYCFGR => self.phy.read(self.now),
-                common::VERSIONR => VERSION,
-                _ => self.common.read(address),
-            },
+            Block::Common => M::read_common(self, address),
             Block::Socket(n) => self.sockets[n].read(address, self.tx.size(n), self.rx.size(n)),
             Block::Tx(n) => self.tx.read(n, address),
             Block::Rx(n) => self.rx.read(n, address),
@@ -27,7 +23,7 @@ impl W5500 {
             Block::Rx(n) => self.rx.write(n, address, value),
             Block::Reserved => {}
             Block::Common => {
-                self.write_common(address, value);
+                M::write_common(self, address, value);
                 self.refresh();
             }
             Block::Socket(n) => {
@@ -37,22 +33,22 @@ impl W5500 {
         }
     }
 
-    fn write_common(&mut self, address: u16, value: u8) {
-        match address {
-            common::MR if value & MR_RST != 0 => self.software_reset(),
-            common::MR => {
-                self.common.write(address, value);
-                self.lcp_mode_changed();
-            }
-            common::IR => {
-                if self.common.ir() & self.common.imr() & value != 0 {
-                    self.int_pin.acknowledged(self.now, self.common.intlevel());
-                }
-                self.common.write(address, value);
-            }
-            common::PHYCFGR => self.phy.write(self.now, value),
-            _ => self.common.write(address, value),
+    /// MR, whose RST bit is the software reset.
+    pub(crate) fn write_mode(&mut self, value: u8) {
+        if value & MR_RST != 0 {
+            self.software_reset();
+        } else {
+            self.common.write(common::MR, value);
+            self.lcp_mode_changed();
         }
+    }
+
+    /// IR, in which a host clears bits by writing 1 to them.
+    pub(crate) fn acknowledge(&mut self, value: u8) {
+        if self.common.ir() & self.common.imr() & value != 0 {
+            self.int_pin.acknowledged(self.now, self.common.intlevel());
+        }
+        self.common.write(common::IR, value);
     }
 
     fn write_socket(&mut self, n: usize, address: u16, value: u8) {

@@ -1,6 +1,7 @@
 //! ICMP: answers to ping (MR's PB blocks them), and the destination unreachable message in both directions.
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::common::{IR_UNREACH, MR_PB};
 use crate::map::common::{UIPR, UPORTR};
 use crate::wire::*;
@@ -10,7 +11,7 @@ const DESTINATION_UNREACHABLE: u8 = 3;
 const ECHO_REQUEST: u8 = 8;
 const PORT_UNREACHABLE: u8 = 3;
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// True if the chip has dealt with the packet itself.
     pub(crate) fn icmp_arrived(&mut self, source: Mac, packet: &Ipv4) -> bool {
         let message = packet.payload;

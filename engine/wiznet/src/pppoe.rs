@@ -3,7 +3,8 @@
 
 use sim::Ps;
 
-use crate::W5500;
+use crate::Wiznet;
+use crate::chip::Model;
 use crate::common::{IR_PPPOE, MR_PPPOE};
 use crate::time::PTIMER_UNIT;
 use crate::wire::*;
@@ -33,7 +34,7 @@ impl Lcp {
     }
 }
 
-impl W5500 {
+impl<M: Model> Wiznet<M> {
     /// MR was written: the echo timer runs while PPPoE is on.
     pub(crate) fn lcp_mode_changed(&mut self) {
         if self.common.mr() & MR_PPPOE == 0 {

@@ -2,10 +2,6 @@
 
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
-/// RSTn must be low for at least this long (datasheet 5.5.1 "Reset Timing", T_RC).
-pub const RESET_CYCLE: Ps = 500 * PS_PER_US;
-/// RSTn high to internal PLL lock, the time after which the chip is stable (datasheet 5.5.1, T_PL, maximum).
-pub const PLL_LOCK: Ps = PS_PER_MS;
 /// Unit of RTR (datasheet 4.1 "RTR").
 pub const RTR_UNIT: Ps = 100 * PS_PER_US;
 /// Unit of Sn_KPALVTR (datasheet 4.2 "Sn_KPALVTR").
