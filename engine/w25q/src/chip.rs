@@ -1,12 +1,10 @@
-//! The QSPI flash on the board, a Winbond W25Q16JV-IQ (2 MiB), clock by clock.
-//!
-//! Source: Winbond W25Q16JV datasheet (instruction set table, status registers, AC characteristics). The chip sees the
-//! levels of IO0..IO3 at each rising clock edge, so that mismatched frame formats garble data here as they do on the board.
-//! Instructions that the chip has but the model does not (suspend and resume, individual block locks, dual and quad
-//! manufacturer ID) are reported through [`FlashChip::take_unmodelled`]; unknown ones are ignored, as the chip does.
+//! Selection, instructions, status and times of the chip.
 
-use crate::memory::Memory;
 use sim::{PS_PER_MS, PS_PER_US, Ps};
+
+use crate::Array;
+use crate::instructions::{Data, Plan, plan, plan_of};
+use crate::sfdp;
 
 /// Typical times of the datasheet's AC characteristics.
 const WRITE_STATUS_PS: Ps = 10 * PS_PER_MS; // tW
@@ -43,52 +41,6 @@ mod sr3 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Data {
-    /// The instruction ends here and is carried out when the chip select rises.
-    None,
-    Output,
-    Input,
-}
-
-/// What follows an instruction's 8 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Plan {
-    /// Lines that carry the 24 address bits; 0: no address.
-    address_lines: u8,
-    /// 8 mode bits after the address, on the same lines.
-    mode: bool,
-    dummy_clocks: u32,
-    data: Data,
-    data_lines: u8,
-}
-
-const fn plan(address_lines: u8, dummy_clocks: u32, data: Data, data_lines: u8) -> Plan {
-    Plan { address_lines, mode: false, dummy_clocks, data, data_lines }
-}
-
-fn plan_of(opcode: u8) -> Option<Plan> {
-    use Data::{Input, None as Nothing, Output};
-    Some(match opcode {
-        0x04 | 0x06 | 0x50 | 0x60 | 0x66 | 0x99 | 0xb9 | 0xc7 => plan(0, 0, Nothing, 1),
-        0x05 | 0x15 | 0x35 | 0x9f => plan(0, 0, Output, 1),
-        0x01 | 0x11 | 0x31 => plan(0, 0, Input, 1),
-        0x02 | 0x42 => plan(1, 0, Input, 1),
-        0x32 => plan(1, 0, Input, 4),
-        0x03 | 0x90 => plan(1, 0, Output, 1),
-        0x0b | 0x48 | 0x5a => plan(1, 8, Output, 1),
-        0x3b => plan(1, 8, Output, 2),
-        0x6b => plan(1, 8, Output, 4),
-        0xbb => Plan { mode: true, ..plan(2, 0, Output, 2) },
-        0xeb => Plan { mode: true, ..plan(4, 4, Output, 4) },
-        0x20 | 0x44 | 0x52 | 0xd8 => plan(1, 0, Nothing, 1),
-        0x4b => plan(0, 32, Output, 1),
-        0xab => plan(0, 24, Output, 1),
-        0x77 => plan(0, 6, Input, 4),
-        _ => return None,
-    })
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Command,
     Address,
@@ -99,7 +51,7 @@ enum Phase {
 }
 
 #[derive(Debug)]
-pub struct FlashChip {
+pub struct W25q {
     /// Serial number that instruction 4Bh returns.
     pub unique_id: [u8; 8],
     selected: bool,
@@ -134,7 +86,7 @@ pub struct FlashChip {
     unmodelled: Option<u8>,
 }
 
-impl Default for FlashChip {
+impl Default for W25q {
     fn default() -> Self {
         Self {
             unique_id: [0xe6, 0x60, 0x58, 0x38, 0x83, 0x3a, 0x55, 0x2c],
@@ -164,9 +116,9 @@ impl Default for FlashChip {
     }
 }
 
-impl FlashChip {
-    /// The supply was cycled: volatile state is lost, the non-volatile registers and the array stay.
-    pub fn power_cycle(&mut self) {
+impl W25q {
+    /// Volatile state is lost, the non-volatile registers and the cells stay.
+    fn restart(&mut self) {
         *self = Self {
             unique_id: self.unique_id,
             status: [self.status[0] & sr1::WRITABLE, self.status[1], self.status[2]],
@@ -195,7 +147,7 @@ impl FlashChip {
     }
 
     /// The chip select pin changed.
-    pub fn select(&mut self, mem: &mut Memory, now: Ps, low: bool) {
+    pub fn select(&mut self, cells: &mut impl Array, now: Ps, low: bool) {
         if low == self.selected {
             return;
         }
@@ -213,7 +165,7 @@ impl FlashChip {
                 None => self.begin(Phase::Command, 8),
             }
         } else {
-            self.finish(mem, now);
+            self.finish(cells, now);
             self.phase = Phase::Ignore;
         }
     }
@@ -226,7 +178,7 @@ impl FlashChip {
 
     /// One clock: `io` has the levels that the controller and the pull-ups put on IO0..IO3; the result has the levels
     /// with the chip's own outputs.
-    pub fn clock(&mut self, mem: &Memory, now: Ps, io: u8) -> u8 {
+    pub fn clock(&mut self, cells: &impl Array, now: Ps, io: u8) -> u8 {
         if !self.selected {
             return io;
         }
@@ -272,7 +224,7 @@ impl FlashChip {
                     }
                     io
                 }
-                Data::Output => self.output(mem, now, io),
+                Data::Output => self.output(cells, now, io),
             },
         }
     }
@@ -336,9 +288,9 @@ impl FlashChip {
         self.count = self.count.saturating_add(1);
     }
 
-    fn output(&mut self, mem: &Memory, now: Ps, io: u8) -> u8 {
+    fn output(&mut self, cells: &impl Array, now: Ps, io: u8) -> u8 {
         if self.left == 8 {
-            self.out = self.output_byte(mem, now);
+            self.out = self.output_byte(cells, now);
             self.count = self.count.wrapping_add(1);
         }
         let lines = u32::from(self.plan.data_lines);
@@ -354,8 +306,8 @@ impl FlashChip {
         }
     }
 
-    fn output_byte(&mut self, mem: &Memory, now: Ps) -> u8 {
-        let log2_size = mem.flash_size().trailing_zeros() as u8;
+    fn output_byte(&mut self, cells: &impl Array, now: Ps) -> u8 {
+        let log2_size = cells.size().trailing_zeros() as u8;
         match self.opcode {
             0x05 => self.status[0] | if self.busy(now) { sr1::BUSY } else { 0 },
             0x35 => self.status[1],
@@ -365,7 +317,7 @@ impl FlashChip {
             0xab => log2_size - 1,
             0x90 => [MANUFACTURER, log2_size - 1][(self.count + self.address as usize) % 2],
             0x4b => self.unique_id[self.count % 8],
-            0x5a => self.next_address(|at| sfdp_byte(at & 0xff, mem.flash_size())),
+            0x5a => self.next_address(|at| sfdp::byte(at & 0xff, cells.size())),
             0x48 => {
                 let security = self.security;
                 self.next_address(|at| match (at >> 12) & 0xf {
@@ -374,11 +326,11 @@ impl FlashChip {
                 })
             }
             0xeb if self.wrap != 0 => {
-                let byte = mem.flash_u8(self.address as usize);
+                let byte = cells.byte(self.address as usize);
                 self.address = (self.address & !(self.wrap - 1)) | (self.address.wrapping_add(1) & (self.wrap - 1));
                 byte
             }
-            _ => self.next_address(|at| mem.flash_u8(at as usize)),
+            _ => self.next_address(|at| cells.byte(at as usize)),
         }
     }
 
@@ -389,7 +341,7 @@ impl FlashChip {
     }
 
     /// Chip select rose: instructions that write are carried out now, if they ended on a byte boundary.
-    fn finish(&mut self, mem: &mut Memory, now: Ps) {
+    fn finish(&mut self, cells: &mut impl Array, now: Ps) {
         if self.opcode == 0xab && matches!(self.phase, Phase::Dummy | Phase::Data) && self.powered_down {
             self.powered_down = false;
             self.deaf_until = now + RELEASE_POWER_DOWN_PS;
@@ -400,12 +352,12 @@ impl FlashChip {
         }
         let whole = self.left == 8;
         match (self.plan.data, self.opcode) {
-            (Data::None, opcode) => self.execute(mem, now, opcode),
+            (Data::None, opcode) => self.execute(cells, now, opcode),
             (Data::Input, 0x01 | 0x11 | 0x31) if whole && self.count != 0 => self.write_status(now),
             (Data::Input, 0x02 | 0x32) if whole && self.count != 0 => {
                 let base = self.address as usize & !(PAGE - 1);
-                if self.may_write(mem, base, PAGE) {
-                    mem.flash_program(base, &self.page);
+                if self.may_write(cells, base, PAGE) {
+                    cells.program(base, &self.page);
                     self.start(now, PAGE_PROGRAM_PS);
                 }
             }
@@ -426,7 +378,7 @@ impl FlashChip {
     }
 
     /// Carries out an instruction without data.
-    fn execute(&mut self, mem: &mut Memory, now: Ps, opcode: u8) {
+    fn execute(&mut self, cells: &mut impl Array, now: Ps, opcode: u8) {
         match opcode {
             0x06 => self.status[0] |= sr1::WEL,
             0x04 => self.status[0] &= !sr1::WEL,
@@ -434,15 +386,15 @@ impl FlashChip {
             0xb9 => self.powered_down = true,
             0x66 => self.reset_enabled = true,
             0x99 if self.reset_enabled => {
-                self.power_cycle();
+                self.restart();
                 self.deaf_until = now + RESET_PS;
             }
-            0x20 => self.erase(mem, now, 4 << 10, SECTOR_ERASE_PS),
-            0x52 => self.erase(mem, now, 32 << 10, BLOCK32_ERASE_PS),
-            0xd8 => self.erase(mem, now, 64 << 10, BLOCK64_ERASE_PS),
+            0x20 => self.erase(cells, now, 4 << 10, SECTOR_ERASE_PS),
+            0x52 => self.erase(cells, now, 32 << 10, BLOCK32_ERASE_PS),
+            0xd8 => self.erase(cells, now, 64 << 10, BLOCK64_ERASE_PS),
             0x60 | 0xc7 => {
                 self.address = 0;
-                self.erase(mem, now, mem.flash_size(), CHIP_ERASE_PS);
+                self.erase(cells, now, cells.size(), CHIP_ERASE_PS);
             }
             0x44 => {
                 if let Some(register) = self.security_register() {
@@ -459,10 +411,10 @@ impl FlashChip {
         self.status[0] &= !sr1::WEL;
     }
 
-    fn erase(&mut self, mem: &mut Memory, now: Ps, len: usize, duration: Ps) {
-        let base = self.address as usize & !(len - 1) & (mem.flash_size() - 1);
-        if self.may_write(mem, base, len) {
-            mem.flash_erase(base, len);
+    fn erase(&mut self, cells: &mut impl Array, now: Ps, len: usize, duration: Ps) {
+        let base = self.address as usize & !(len - 1) & (cells.size() - 1);
+        if self.may_write(cells, base, len) {
+            cells.erase(base, len);
             self.start(now, duration);
         }
     }
@@ -499,11 +451,11 @@ impl FlashChip {
     }
 
     /// WEL is set and none of `len` bytes at `base` is protected by BP2..BP0, TB, SEC and CMP.
-    fn may_write(&self, mem: &Memory, base: usize, len: usize) -> bool {
+    fn may_write(&self, cells: &impl Array, base: usize, len: usize) -> bool {
         if self.status[0] & sr1::WEL == 0 {
             return false;
         }
-        let size = mem.flash_size();
+        let size = cells.size();
         let level = (self.status[0] >> 2) & 7;
         let (bottom, sector) = (self.status[0] & 0x20 != 0, self.status[0] & 0x40 != 0);
         let covered = match (level, sector) {
@@ -522,61 +474,58 @@ impl FlashChip {
     }
 }
 
-/// Where the basic parameter table begins.
-const SFDP_TABLE: usize = 0x80;
-/// SFDP header and its one parameter header (JESD216A), as the chip returns them.
-const SFDP_HEADER: [u32; 4] = [0x5044_4653, 0xff00_0105, 0x1001_0500, 0xff00_0080];
-/// Basic flash parameters of the W25Q16JV. Word 1 is the density in bits less one.
-const SFDP_PARAMETERS: [u32; 16] = [
-    0xfff9_20e5,
-    0x00ff_ffff,
-    0x6b08_eb44,
-    0xbb42_3b08,
-    0xffff_fffe,
-    0x0000_ffff,
-    0xeb40_ffff,
-    0x520f_200c,
-    0x0000_d810,
-    0x00a6_0236,
-    0xb314_ea82,
-    0x3376_63e9,
-    0x757a_757a,
-    0x5cd5_a2f7,
-    0xff4d_f719,
-    0x80f8_30e9,
-];
-
-fn sfdp_byte(at: u32, flash_size: usize) -> u8 {
-    let at = at as usize;
-    let word = match at / 4 {
-        i @ 0..4 => SFDP_HEADER[i],
-        33 => (flash_size * 8 - 1) as u32,
-        i @ 32..48 => SFDP_PARAMETERS[i - SFDP_TABLE / 4],
-        _ => return 0xff,
-    };
-    word.to_le_bytes()[at % 4]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const SIZE: usize = 2 << 20;
 
+    struct Cells(Vec<u8>);
+
+    impl Cells {
+        fn new(size: usize) -> Self {
+            Self(vec![0xff; size])
+        }
+
+        fn write(&mut self, at: usize, data: &[u8]) {
+            self.0[at..at + data.len()].copy_from_slice(data);
+        }
+    }
+
+    impl Array for Cells {
+        fn size(&self) -> usize {
+            self.0.len()
+        }
+
+        fn byte(&self, at: usize) -> u8 {
+            self.0[at % self.0.len()]
+        }
+
+        fn program(&mut self, at: usize, data: &[u8]) {
+            for (cell, byte) in self.0[at..].iter_mut().zip(data) {
+                *cell &= byte;
+            }
+        }
+
+        fn erase(&mut self, at: usize, len: usize) {
+            self.0[at..at + len].fill(0xff);
+        }
+    }
+
     struct Bench {
-        chip: FlashChip,
-        mem: Memory,
+        chip: W25q,
+        cells: Cells,
         now: Ps,
     }
 
     impl Bench {
         fn new() -> Self {
-            Self { chip: FlashChip::default(), mem: Memory::new(&[], SIZE), now: PS_PER_MS }
+            Self { chip: W25q::default(), cells: Cells::new(SIZE), now: PS_PER_MS }
         }
 
         fn clock(&mut self, io: u8) -> u8 {
             self.now += 8_000;
-            self.chip.clock(&self.mem, self.now, io)
+            self.chip.clock(&self.cells, self.now, io)
         }
 
         /// One byte over single SPI with the other lines pulled up.
@@ -590,7 +539,7 @@ mod tests {
         }
 
         fn select(&mut self, low: bool) {
-            self.chip.select(&mut self.mem, self.now, low);
+            self.chip.select(&mut self.cells, self.now, low);
         }
 
         fn command(&mut self, out: &[u8], reads: usize) -> Vec<u8> {
@@ -634,7 +583,7 @@ mod tests {
         let table = b.command(&[0x5a, 0, 0, 0x80, 0], 8);
         assert_eq!(table, [0xe5, 0x20, 0xf9, 0xff, 0xff, 0xff, 0xff, 0x00]);
         assert_eq!(b.command(&[0x5a, 0, 0, 0xbc, 0], 5), [0xe9, 0x30, 0xf8, 0x80, 0xff]);
-        b.mem = Memory::new(&[], 8 << 20);
+        b.cells = Cells::new(8 << 20);
         assert_eq!(b.command(&[0x5a, 0, 0, 0x84, 0], 4), [0xff, 0xff, 0xff, 0x03]);
         assert_eq!(b.command(&[0x9f], 3), [0xef, 0x40, 0x17]);
     }
@@ -653,14 +602,14 @@ mod tests {
         assert_eq!(b.command(&[0x0b, 0, 0x12, 0x00, 0], 2), [0x3c, 0xff]);
         b.write(&[0x02, 0x00, 0x12, 0xfe, 0x3f]);
         b.wait();
-        assert_eq!(b.mem.flash_u8(0x12fe), 0x30);
+        assert_eq!(b.cells.byte(0x12fe), 0x30);
     }
 
     #[test]
     fn writes_need_wel_and_a_byte_boundary() {
         let mut b = Bench::new();
         b.command(&[0x02, 0, 0, 0, 0x00], 0);
-        assert_eq!(b.mem.flash_u8(0), 0xff);
+        assert_eq!(b.cells.byte(0), 0xff);
         b.command(&[0x06], 0);
         assert_eq!(b.command(&[0x05], 1), [0x02]);
         b.command(&[0x04], 0);
@@ -672,7 +621,7 @@ mod tests {
         }
         b.clock(0);
         b.select(false);
-        assert_eq!(b.mem.flash_u8(0), 0xff);
+        assert_eq!(b.cells.byte(0), 0xff);
         b.command(&[0x06, 0x00], 0);
         assert!(!b.chip.busy(b.now));
     }
@@ -683,7 +632,7 @@ mod tests {
             [(0x20u8, 4usize << 10, 45), (0x52, 32 << 10, 120), (0xd8, 64 << 10, 150), (0xc7, SIZE, 5000)]
         {
             let mut b = Bench::new();
-            b.mem.flash_write(0, &vec![0u8; SIZE]);
+            b.cells.write(0, &vec![0u8; SIZE]);
             if opcode == 0xc7 {
                 b.write(&[opcode]);
             } else {
@@ -691,15 +640,15 @@ mod tests {
             }
             assert_eq!(b.chip.busy_until(), b.now + ms * PS_PER_MS);
             let base = if opcode == 0xc7 { 0 } else { 0x05_6789 & !(len - 1) };
-            assert!(b.mem.flash()[base..base + len].iter().all(|&x| x == 0xff));
-            assert_eq!(b.mem.flash().iter().filter(|&&x| x == 0xff).count(), len);
+            assert!(b.cells.0[base..base + len].iter().all(|&x| x == 0xff));
+            assert_eq!(b.cells.0.iter().filter(|&&x| x == 0xff).count(), len);
         }
     }
 
     #[test]
     fn continuous_quad_read_needs_no_opcode_until_the_mode_bits_end_it() {
         let mut b = Bench::new();
-        b.mem.flash_write(0x1234, &[0xde, 0xad, 0xbe, 0xef]);
+        b.cells.write(0x1234, &[0xde, 0xad, 0xbe, 0xef]);
         let read = |b: &mut Bench, mode: u8| {
             for x in [0x00, 0x12, 0x34, mode] {
                 b.quad(x);
@@ -726,7 +675,7 @@ mod tests {
     #[test]
     fn dual_and_quad_output_reads() {
         let mut b = Bench::new();
-        b.mem.flash_write(0x100, &[0x96, 0x5a]);
+        b.cells.write(0x100, &[0x96, 0x5a]);
         b.select(true);
         for x in [0x6b, 0, 1, 0, 0] {
             b.byte(x);
@@ -755,7 +704,7 @@ mod tests {
         }
         b.select(false);
         b.wait();
-        assert_eq!(b.mem.flash()[0x200..0x210], (0..16).collect::<Vec<u8>>());
+        assert_eq!(b.cells.0[0x200..0x210], (0..16).collect::<Vec<u8>>());
         // Set Burst with Wrap to 8 bytes.
         b.select(true);
         b.byte(0x77);
