@@ -3,10 +3,10 @@
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
-    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm, psm::Psm, pwm::Pwm, resets,
+    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm::Psm, pwm::Pwm, resets,
     resets::Resets, rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman,
-    timer::Timer, uart::Uart, usb::Usb, vreg_and_chip_reset, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog,
-    xip_ctrl::XipCtrl, xosc::Xosc,
+    timer::Timer, uart::Uart, usb::Usb, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl,
+    xosc::Xosc,
 };
 use crate::sys::{EventId, Sys};
 use crate::trace::{Record, kind};
@@ -163,41 +163,6 @@ impl Blocks {
             0x5030_0000 => (pio1, bit::PIO1),
             _ => return None,
         })
-    }
-
-    /// Puts the blocks that RESETS does not hold into their state after power-on, and all others into reset.
-    pub fn power_on(&mut self, sys: &mut Sys) {
-        self.vreg_and_chip_reset.chip_reset(vreg_and_chip_reset::Cause::PowerOn);
-        self.psm.reset(sys);
-        self.watchdog.reset(sys);
-        self.restart(sys, psm::bit::ALL);
-    }
-
-    /// Carries out what PSM.WDSEL and RESETS.WDSEL select when the watchdog fires (`timer`) or is triggered. Returns the
-    /// [`psm::bit`]s that were restarted: PSM is a chain, so everything behind the first selected block follows it.
-    pub fn watchdog_reset(&mut self, sys: &mut Sys, timer: bool) -> u32 {
-        let selection = self.psm.watchdog_selection();
-        let restarted = if selection == 0 { 0 } else { psm::bit::ALL & !((1 << selection.trailing_zeros()) - 1) };
-        self.watchdog.watchdog_reset(sys, timer);
-        self.resets.watchdog_reset(sys);
-        self.restart(sys, restarted);
-        restarted
-    }
-
-    fn restart(&mut self, sys: &mut Sys, blocks: u32) {
-        use psm::bit;
-        if blocks & bit::ROSC != 0 {
-            self.rosc.reset(sys);
-        }
-        if blocks & bit::XOSC != 0 {
-            self.xosc.reset(sys);
-        }
-        if blocks & bit::CLOCKS != 0 {
-            self.clocks.reset(sys);
-        }
-        if blocks & bit::RESETS != 0 {
-            self.resets.reset(sys);
-        }
     }
 }
 

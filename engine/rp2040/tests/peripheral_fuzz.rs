@@ -73,8 +73,7 @@ impl Bench {
     fn new() -> Self {
         let mut bus = Bus::new(Sys::new(6_500_000), Inverters::default());
         let mut mem = Memory::new(&[], 1 << 20);
-        bus.blocks.power_on(&mut bus.sys);
-        bus.settle(&mut mem);
+        bus.power_on(&mut mem, false);
         let mut bench = Self { bus, mem, events: 0, digest: 0 };
         bench.write(0x4002_400c, 1);
         bench.write(0x4002_4000, 0x00fa_baa0);
@@ -283,8 +282,7 @@ fn random_clock_settings_keep_time_going() {
             b.bus.sys.unmodelled = None;
             b.bus.sys.reset_request = None;
             if r.below(30) == 0 {
-                b.bus.blocks.watchdog_reset(&mut b.bus.sys, true);
-                b.bus.settle(&mut b.mem);
+                b.bus.watchdog_reset(&mut b.mem, true);
             }
         }
     }

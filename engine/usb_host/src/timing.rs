@@ -21,9 +21,6 @@ const HANDSHAKE_BITS: u64 = 19;
 const GAP_BITS: u64 = 4;
 const TIMEOUT_BITS: u64 = 18;
 
-/// Largest payload of a full-speed bulk, interrupt or control packet (section 5.5.3, 5.8.3).
-pub const MAX_PACKET: usize = 64;
-
 /// `bits` bit times at 12 Mbit/s, rounded down to a picosecond.
 pub const fn bits(bits: u64) -> Ps {
     bits * 250_000 / 3
