@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from portbench.where import Where
+
 SCHEMA_VERSION: Final = 2
 
 _Count = Annotated[int, Field(ge=0)]
@@ -20,14 +22,6 @@ _Text = Annotated[str, Field(min_length=1)]
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Where(StrEnum):
-    """On what a row was measured; rows of different kinds are never ranked together."""
-
-    SILICON = "silicon"
-    EMULATED = "emulated"
-    HOSTED = "hosted"
 
 
 class Status(StrEnum):

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portbench.results.model import Headline, Row, Status, Where
+from portbench.results.model import Headline, Row, Status
+from portbench.where import Where
 from portbench.workloads import UnknownWorkload, workload
 
 RUN_SPREAD_LIMIT: Final = 0.05

@@ -16,8 +16,9 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from portbench.results.model import Row, RunFile, Status, Where
+from portbench.results.model import Row, RunFile, Status
 from portbench.results.stats import Group, group_rows
+from portbench.where import Where
 from portbench.workloads import Column, UnknownWorkload, Workload, workload
 
 _ABOUT: Final = {

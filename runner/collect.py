@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portbench.boards import OwnNetwork, RunOutput, Where
+from portbench.boards import OwnNetwork, RunOutput
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.model import Conditions, Headline, Published, Row, Sim, Status
-from portbench.results.model import Where as RowWhere
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.where import Where
 from portbench.workloads import Readiness
 
 
@@ -61,7 +61,7 @@ class RowDraft:
             "build": entry.build,
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
-            "where": RowWhere(self.where),
+            "where": self.where,
             "board": None if entry.family is Family.HOSTED else self.planned.board.id,
             "profile": profile.name,
             "run_index": self.planned.number - 1,

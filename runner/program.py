@@ -20,6 +20,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.stages import Program
 from portbench.runner.timeouts import Stage
+from portbench.where import Where
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,6 @@ def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
         return options.static
     if board.own_network is not None:
         return StaticAddress(*board.own_network.static)
-    if board.where == "hosted":
+    if board.where is Where.HOSTED:
         return StaticAddress(*(IPv4Address("127.0.0.1") for _ in range(4)))  # unused: the PC has its address
     raise RunFailed("--address-mode static needs the board's address: --static-address IP,MASK,GATEWAY,DNS")

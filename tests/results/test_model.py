@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from portbench.results.model import Row, Sim, Status, Where
+from portbench.results.model import Row, Sim, Status
+from portbench.where import Where
 
 
 def row(**changes: Any) -> Row:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.results.model import Published, Row, Settings, Where
+from portbench.results.model import Published, Row, Settings
 from portbench.results.stats import DRIFT_LIMIT, drift, group_rows, summarize
+from portbench.where import Where
 
 
 def row(total_us: int, index: int = 0, trips: list[int] | None = None, **changes: object) -> Row:

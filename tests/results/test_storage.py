@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from portbench.results import storage
 from portbench.results.environment import describe_machine, git_state, tool_versions
-from portbench.results.model import Machine, Row, RunFile, Settings, Sim, Status, Where
+from portbench.results.model import Machine, Row, RunFile, Settings, Sim, Status
 from portbench.results.storage import RunWriter, StorageError
+from portbench.where import Where
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="p", cores=2, python="CPython 3.11")

@@ -51,7 +51,7 @@ class Session:
 class ScriptedBoard(Board):
     """Does what the test says at each stage."""
 
-    where = "emulated"
+    where: Where = Where.EMULATED
     name = "scripted"
     own_network = LAN
 

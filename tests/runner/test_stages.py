@@ -27,7 +27,7 @@ IDENTITY = Identity(Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040", 
 
 
 class RecordingBoard(Board):
-    where = "emulated"
+    where: Where = Where.EMULATED
     name = "recording"
 
     def __init__(self, answer: RuntimeIdentity = ANSWER) -> None:
