@@ -2,7 +2,7 @@
 
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
 from portbench.boards.console import ASK_FOR_RESULT, Console, parse_result
-from portbench.boards.definition import BoardDefinition, board_definition, builtin_definitions, load_definitions
+from portbench.boards.definition import BoardDefinition, board_definition, known_boards, load_board
 from portbench.boards.errors import (
     BadDefinition,
     BoardError,
@@ -15,6 +15,7 @@ from portbench.boards.errors import (
     WrongRuntime,
 )
 from portbench.boards.timing import Deadline
+from portbench.boards.wiring import require_wiring
 
 __all__ = [
     "ASK_FOR_RESULT",
@@ -38,7 +39,8 @@ __all__ = [
     "Where",
     "WrongRuntime",
     "board_definition",
-    "builtin_definitions",
-    "load_definitions",
+    "known_boards",
+    "load_board",
     "parse_result",
+    "require_wiring",
 ]

@@ -1,17 +1,31 @@
-"""Board definitions: what a board is, as data read from definitions.toml."""
+"""What a board is, as data: one file per board, ours in `definitions/` and the users' own beside them.
+
+docs/adding-a-board.md explains the keys.
+"""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import ConfigDict, Field, PlainValidator, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from portbench.boards.errors import BadDefinition, UnknownBoard
+from portbench.complaint import first_complaint
+from portbench.toml_files import BadFile, parse_toml, read_text, users_files
 
-DEFINITIONS = Path(__file__).with_name("definitions.toml")
+DEFINITIONS: Final = Path(__file__).with_name("definitions")
+BOARDS_VARIABLE: Final = "PORTBENCH_BOARDS"
+"""Files and folders of a user's own boards, separated as in PATH."""
+_USUAL: Final = "boards"
+
+_STRICT = ConfigDict(extra="forbid")
+_Text = Annotated[StrictStr, Field(min_length=1)]
+_Id = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]*$")]
+_Pin = Annotated[StrictInt, Field(ge=0, le=29)]  # GPIO0 to GPIO29 of the RP2040
 
 
 @dataclass(frozen=True)
@@ -25,164 +39,137 @@ class UsbId:
         return f"{self.vid:04x}:{self.pid:04x}"
 
 
-@dataclass(frozen=True)
-class SpiBus:
-    """The SPI bus between the microcontroller and the Ethernet chip; pins are GPIO numbers."""
-
-    id: int
-    sck_pin: int
-    mosi_pin: int
-    miso_pin: int
-    csn_pin: int
-    rstn_pin: int
-    intn_pin: int
-    default_hz: int
+def _usb_id(value: Any) -> UsbId:
+    match = re.fullmatch(r"([0-9a-f]{4}):([0-9a-f]{4})", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f'{value!r} is no USB id; write one such as "2e8a:0005"')
+    return UsbId(int(match[1], 16), int(match[2], 16))
 
 
-@dataclass(frozen=True)
+_UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Ethernet:
+    """An Ethernet chip on an SPI bus of the microcontroller; pins are GPIO numbers."""
+
+    kind: Literal["ethernet"]
+    chip: _Text
+    bus: Literal["spi0", "spi1"]
+    sck_pin: _Pin
+    mosi_pin: _Pin
+    miso_pin: _Pin
+    csn_pin: _Pin
+    rstn_pin: _Pin
+    intn_pin: _Pin
+    default_hz: Annotated[StrictInt, Field(ge=1, le=133_000_000)]
+    """SPI clock that the runtime chooses where nobody asks for one."""
+
+    def __post_init__(self) -> None:
+        used: dict[int, str] = {}
+        for name, pin in self.pins.items():
+            if pin in used:
+                raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
+            used[pin] = name
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `sck_pin` and so on."""
+        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+
+    @property
+    def spi_id(self) -> int:
+        """The bus by its number, as `machine.SPI` takes it."""
+        return int(self.bus.removeprefix("spi"))
+
+
+Network = Ethernet
+"""How a board reaches a network. `kind` tells one from another: `wifi` will be a second class of a union here."""
+
+
+@dataclass(frozen=True, config=_STRICT)
 class UsbIds:
     """What the board calls itself on USB, by what runs on it."""
 
-    bootloader: UsbId
-    micropython: UsbId
-    circuitpython: UsbId
+    bootloader: _UsbId
+    micropython: _UsbId
+    circuitpython: _UsbId
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=_STRICT)
 class Volumes:
     """Labels of the USB volumes, and the Board-ID that the boot loader's INFO_UF2.TXT gives."""
 
-    bootloader: str
-    bootloader_board_id: str
-    circuitpython: str
+    bootloader: _Text
+    bootloader_board_id: _Text
+    circuitpython: _Text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=_STRICT)
 class BoardDefinition:
-    """One kind of board. `id` is MicroPython's name; `aliases` are other names that mean the same board."""
+    """One kind of board.
 
-    id: str
-    title: str
-    aliases: tuple[str, ...]
-    mcu: str
-    ethernet: str
-    machine: str
-    circuitpython_id: str
-    uf2_family: int
-    flash_bytes: int
-    led_pin: int
-    messages: int
-    spi: SpiBus
+    `id` is MicroPython's name, and the name of the file. `aliases` are other names that mean the same board. `machine`
+    is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
+    """
+
+    id: _Id
+    title: _Text
+    aliases: tuple[_Text, ...]
+    mcu: _Text
+    flash_bytes: Annotated[StrictInt, Field(ge=1, le=1 << 24)]
+    machine: _Text
+    circuitpython_id: _Text
+    uf2_family: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF)]
     usb: UsbIds
     volumes: Volumes
+    network: Network | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the board may be called, in lower case."""
+        return tuple(dict.fromkeys(name.lower() for name in (self.id, *self.aliases)))
 
 
-def load_definitions(path: Path = DEFINITIONS) -> dict[str, BoardDefinition]:
-    """All boards of a definitions file, by id.
+_BOARD: Final = TypeAdapter(BoardDefinition)
 
-    Raises BadDefinition, one line that names file, board, key and value, for anything that cannot be used.
-    """
+
+def load_board(path: Path) -> BoardDefinition:
+    """The board of one file. Raises BadDefinition, one line that names file, key, value and fix."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadDefinition(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadDefinition(f"{path}: not TOML: {error}") from error
-    return {name: _definition(_Table(path, name, table)) for name, table in tables.items()}
+        document = parse_toml(read_text(path), path)
+    except BadFile as error:
+        raise BadDefinition(str(error)) from error
+    if "id" in document:
+        raise BadDefinition(f"{path}: id is {document['id']!r}; remove it, the file's name is the board's id")
+    try:
+        return _BOARD.validate_python({"id": path.stem, **document})
+    except ValidationError as error:
+        raise BadDefinition(f"{path}: {first_complaint(error)}") from error
 
 
-@cache
-def builtin_definitions() -> dict[str, BoardDefinition]:
-    """The boards that portbench knows, by id."""
-    return load_definitions()
+def known_boards() -> dict[str, BoardDefinition]:
+    """All boards by id: ours, then the user's. Raises BadDefinition for the first file that cannot be used."""
+    return _load(tuple([*sorted(DEFINITIONS.glob("*.toml")), *users_files(BOARDS_VARIABLE, _USUAL)]))
 
 
 def board_definition(name: str) -> BoardDefinition:
-    """The board called `name`, by id or alias, whatever its case. Raises UnknownBoard."""
-    for definition in builtin_definitions().values():
-        if name.lower() in (known.lower() for known in (definition.id, *definition.aliases)):
+    """The board called `name`, by id or alias, whatever its case. Raises UnknownBoard or BadDefinition."""
+    for definition in known_boards().values():
+        if name.lower() in definition.names:
             return definition
-    raise UnknownBoard(f"unknown board {name!r}: there are {', '.join(builtin_definitions())}")
+    raise UnknownBoard(f"unknown board {name!r}: there are {', '.join(known_boards())}")
 
 
-class _Table:
-    """One table of the file; every getter checks the type and says where a wrong value is."""
-
-    def __init__(self, path: Path, name: str, values: Any) -> None:
-        self.path = path
-        self.name = name
-        if not isinstance(values, dict):
-            raise BadDefinition(f"{path}: [{name}] is {values!r}, not a table")
-        self._values = values
-
-    def _get(self, key: str, kind: type, what: str) -> Any:
-        if key not in self._values:
-            raise BadDefinition(f"{self.path}: [{self.name}] has no {key} ({what})")
-        value = self._values[key]
-        if type(value) is not kind:
-            raise self.bad(key, what)
-        return value
-
-    def bad(self, key: str, what: str) -> BadDefinition:
-        return BadDefinition(f"{self.path}: [{self.name}] {key} = {self._values[key]!r} is not {what}")
-
-    def text(self, key: str) -> str:
-        value: str = self._get(key, str, "a text")
-        if not value:
-            raise self.bad(key, "a text with anything in it")
-        return value
-
-    def number(self, key: str, low: int, high: int) -> int:
-        what = f"a whole number from {low} to {high}"
-        value: int = self._get(key, int, what)
-        if not low <= value <= high:
-            raise self.bad(key, what)
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        values: list[Any] = self._get(key, list, "a list of texts")
-        if not all(isinstance(value, str) for value in values):
-            raise self.bad(key, "a list of texts")
-        return tuple(values)
-
-    def usb_id(self, key: str) -> UsbId:
-        match = re.fullmatch(r"([0-9a-f]{4}):([0-9a-f]{4})", self.text(key))
-        if match is None:
-            raise self.bad(key, 'a USB id such as "2e8a:0005"')
-        return UsbId(int(match[1], 16), int(match[2], 16))
-
-    def table(self, key: str) -> _Table:
-        return _Table(self.path, f"{self.name}.{key}", self._get(key, dict, "a table"))
-
-
-def _definition(table: _Table) -> BoardDefinition:
-    spi, usb, volumes = table.table("spi"), table.table("usb"), table.table("volumes")
-    return BoardDefinition(
-        id=table.name,
-        title=table.text("title"),
-        aliases=table.texts("aliases"),
-        mcu=table.text("mcu"),
-        ethernet=table.text("ethernet"),
-        machine=table.text("machine"),
-        circuitpython_id=table.text("circuitpython_id"),
-        uf2_family=table.number("uf2_family", 0, 0xFFFFFFFF),
-        flash_bytes=table.number("flash_bytes", 1, 1 << 24),
-        led_pin=_pin(table, "led_pin"),
-        messages=table.number("messages", 1, 1_000_000),
-        spi=SpiBus(
-            id=spi.number("id", 0, 1),
-            sck_pin=_pin(spi, "sck_pin"),
-            mosi_pin=_pin(spi, "mosi_pin"),
-            miso_pin=_pin(spi, "miso_pin"),
-            csn_pin=_pin(spi, "csn_pin"),
-            rstn_pin=_pin(spi, "rstn_pin"),
-            intn_pin=_pin(spi, "intn_pin"),
-            default_hz=spi.number("default_hz", 1, 133_000_000),
-        ),
-        usb=UsbIds(usb.usb_id("bootloader"), usb.usb_id("micropython"), usb.usb_id("circuitpython")),
-        volumes=Volumes(volumes.text("bootloader"), volumes.text("bootloader_board_id"), volumes.text("circuitpython")),
-    )
-
-
-def _pin(table: _Table, key: str) -> int:
-    return table.number(key, 0, 29)  # GPIO0 to GPIO29 of the RP2040
+@lru_cache
+def _load(paths: tuple[Path, ...]) -> dict[str, BoardDefinition]:
+    boards: dict[str, BoardDefinition] = {}
+    owners: dict[str, Path] = {}
+    for path in paths:
+        board = load_board(path)
+        for name in board.names:
+            if name in owners:
+                raise BadDefinition(f"{path}: the name {name!r} is taken by {owners[name]}; use another")
+            owners[name] = path
+        boards[board.id] = board
+    return boards

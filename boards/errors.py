@@ -14,7 +14,7 @@ class UnknownBoard(BoardError):
 
 
 class BadDefinition(BoardError):
-    """A board definition file that cannot be used. Names file, board, key and value."""
+    """A board's file that cannot be used. Names file, key, value and fix."""
 
 
 class BoardUnavailable(BoardError):

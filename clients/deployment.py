@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from portbench.boards import Deployment
+from portbench.boards import BoardDefinition, Deployment
 from portbench.clients.assembly import assemble
 from portbench.clients.config import CONFIG_NAME, ClientNetwork, config_json
 from portbench.clients.errors import DeploymentError
 from portbench.clients.families import FAMILIES
+from portbench.clients.folding import fold
 from portbench.clients.libraries import library_files
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
@@ -14,12 +15,13 @@ from portbench.workloads import Readiness, Workload, WorkloadSettings
 def build_deployment(
     family: str,
     version: str,
+    board: BoardDefinition,
     workload: Workload,
     settings: WorkloadSettings,
     network: ClientNetwork | None,
     timeout_s: float = 60.0,
 ) -> Deployment:
-    """The client of `family` with the workload's body, its configuration and, for CircuitPython, its libraries.
+    """The client of `family` for `board` with the workload's body, its configuration and its libraries.
 
     `timeout_s` bounds the download of a library that is not in the cache yet. Raises DeploymentError.
     """
@@ -29,7 +31,7 @@ def build_deployment(
     body = workload.body(kind.language)
     if body is None or not kind.runs(workload):
         raise DeploymentError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
-    script = assemble(kind.client(workload.readiness), body, workload.name, workload.title)
+    script = fold(assemble(kind.client(workload.readiness), body, workload.name, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
     if family == "circuitpython" and workload.readiness is not Readiness.BOOTED:
         major = version.split(".")[0]

@@ -1,13 +1,12 @@
-"""The catalogue of firmware images: `catalogue.toml`, read and checked.
+"""The catalogue of firmware images: `catalogue.toml` and the users' own files like it, read and checked.
 
-The file's own header explains its keys.
+The header of `catalogue.toml` explains the keys.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import field
 from enum import StrEnum
@@ -17,7 +16,13 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from portbench.complaint import first_complaint
+from portbench.toml_files import BadFile, parse_toml, read_text, users_files
+
 CATALOGUE_PATH: Final = Path(__file__).parent / "catalogue.toml"
+CATALOGUE_VARIABLE: Final = "PORTBENCH_CATALOGUE"
+"""A user's own catalogues, separated as in PATH."""
+_USUAL: Final = "catalogue.toml"
 
 
 class CatalogueError(Exception):
@@ -121,9 +126,9 @@ DEFAULT_PROFILES: Final[dict[Family, tuple[Profile, ...]]] = {
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All entries, in the file's order. `path` is where they were read."""
+    """All entries, in the order of the files that they were read from."""
 
-    path: Path
+    paths: tuple[Path, ...]
     entries: tuple[FirmwareEntry, ...]
 
     def __iter__(self) -> Iterator[FirmwareEntry]:
@@ -136,26 +141,36 @@ class Catalogue:
                 return entry
         ids = [entry.id for entry in self.entries]
         near = difflib.get_close_matches(runtime, ids, n=3, cutoff=0.5) or ids
-        raise CatalogueError(f"{self.path}: unknown runtime {runtime!r}; choose one of: {', '.join(near)}")
+        files = ", ".join(map(str, self.paths))
+        raise CatalogueError(f"{files}: unknown runtime {runtime!r}; choose one of: {', '.join(near)}")
 
 
-def load(path: Path = CATALOGUE_PATH) -> Catalogue:
-    """Reads and checks the catalogue at `path`; raises `CatalogueError`."""
+def load(*paths: Path) -> Catalogue:
+    """The catalogue of these files; without any, ours and then the user's. Raises `CatalogueError`."""
+    entries: dict[str, FirmwareEntry] = {}
+    owners: dict[str, Path] = {}
+    paths = paths or (CATALOGUE_PATH, *users_files(CATALOGUE_VARIABLE, _USUAL))
+    for path in paths:
+        for entry in _read(path):
+            if entry.id in entries:
+                raise CatalogueError(f"{path}: image {entry.id!r}: the id is taken by {owners[entry.id]}; use another")
+            entries[entry.id], owners[entry.id] = entry, path
+    return Catalogue(paths, tuple(entries.values()))
+
+
+def _read(path: Path) -> Catalogue:
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CatalogueError(f"{path}: cannot be read ({error.strerror}); restore it from the repository") from error
-    except UnicodeDecodeError as error:
-        raise CatalogueError(f"{path}: byte {error.start} is not UTF-8; save it as UTF-8") from error
-    return parse(text, path)
+        return parse(read_text(path), path)
+    except BadFile as error:
+        raise CatalogueError(str(error)) from error
 
 
 def parse(text: str, path: Path) -> Catalogue:
     """The catalogue in the TOML document `text`; `path` is its file's name for messages."""
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise CatalogueError(f"{path}: is not TOML ({error}); correct that line") from error
+        document = parse_toml(text, path)
+    except BadFile as error:
+        raise CatalogueError(str(error)) from error
     unknown = sorted(document.keys() - {"image"})
     if unknown:
         raise CatalogueError(f"{path}: unknown key {unknown[0]!r}; only [[image]] entries belong here")
@@ -170,7 +185,7 @@ def parse(text: str, path: Path) -> Catalogue:
                 f"{path}: image {entry.id!r}: the id is used twice; give entry number {number} another"
             )
         entries[entry.id] = entry
-    return Catalogue(path, tuple(entries.values()))
+    return Catalogue((path,), tuple(entries.values()))
 
 
 def _entry(raw: dict[str, Any], where: str) -> FirmwareEntry:
@@ -181,7 +196,7 @@ def _entry(raw: dict[str, Any], where: str) -> FirmwareEntry:
     try:
         entry = _ENTRY.validate_python(raw)
     except ValidationError as error:
-        raise CatalogueError(f"{where}: {_first(error)}") from error
+        raise CatalogueError(f"{where}: {first_complaint(error)}") from error
     names = [profile.name for profile in entry.profiles]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise CatalogueError(f"{where}: profile {twice!r} is there twice; give each profile its own name")
@@ -206,20 +221,3 @@ def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
 def _check_file_name(name: str | None, where: str) -> None:
     if name is not None and re.fullmatch(r"[\w.\-]+\.uf2", name) is None:
         raise CatalogueError(f"{where}: file is {name!r}; give a plain .uf2 file name")
-
-
-def _first(error: ValidationError) -> str:
-    """The first of pydantic's complaints as: key, what is asked for, value."""
-    detail = error.errors(include_url=False)[0]
-    place = ""
-    for part in detail["loc"]:
-        name = str(part).encode("unicode_escape").decode()
-        place += f"[{part + 1}]" if isinstance(part, int) else f".{name}" if place else name
-    more = error.error_count() - 1
-    also = f" (and {more} more)" if more else ""
-    fix = _FIXES.get(detail["type"], detail["msg"][0].lower() + detail["msg"][1:])
-    value = "absent" if detail["type"] == "missing" else repr(detail["input"])
-    return f"{place} is {value}; {fix}{also}"
-
-
-_FIXES: Final = {"unexpected_keyword_argument": "the key is unknown, remove it", "missing": "add it"}

@@ -114,8 +114,9 @@ def spi_hz_asked(row: PlannedRow) -> int | None:
     """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
     if row.profile.spi_hz is not None:
         return row.profile.spi_hz
-    applies = row.entry.family in (Family.MICROPYTHON, Family.WIZNET)
-    return row.board.spi.default_hz if applies else None
+    if row.board.network is None or row.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
+        return None
+    return row.board.network.default_hz
 
 
 def one_line(text: str) -> str:

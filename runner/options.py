@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from portbench.boards import BoardDefinition, UnknownBoard, board_definition
+from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
 from portbench.clients import AddressMode, StaticAddress
 from portbench.firmware.catalogue import Profile
 from portbench.results.storage import RESULTS_FOLDER
@@ -228,7 +228,7 @@ def _value(given: Mapping[str, Any], name: str) -> Any:
 def _board(name: str) -> BoardDefinition:
     try:
         return board_definition(name)
-    except UnknownBoard as error:
+    except (BadDefinition, UnknownBoard) as error:
         raise OptionError(f"--board: {error}") from None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.boards import BoardDefinition, UnknownBoard, board_definition
+from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
 from portbench.clients import FAMILIES
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
@@ -87,7 +87,7 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
     """All rows to measure. Raises OptionError where nothing is left to measure."""
     try:
         entries = chosen_entries(options, catalogue.load() if known is None else known)
-    except CatalogueError as error:
+    except (BadDefinition, CatalogueError) as error:
         raise OptionError(str(error)) from None
     profiles = sorted({profile.name for entry in entries for profile in entry.profiles})
     for wanted in options.profiles:
@@ -111,11 +111,7 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
             return f"{workload.name} has no native client"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
-    if (
-        workload.readiness is not Readiness.BOOTED
-        and entry.family is not Family.HOSTED
-        and getattr(board, "network", True) is None
-    ):
+    if workload.readiness is not Readiness.BOOTED and entry.family is not Family.HOSTED and board.network is None:
         return f"{workload.name} needs a network, and {board.id} has none"
     return None
 

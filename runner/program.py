@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from portbench.boards import Board, Deployment
+from portbench.boards import Board, Deployment, board_definition, require_wiring
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import Family
@@ -35,15 +35,24 @@ def build_program(
 ) -> Program:
     """The program of `row`; an image with a configuration of its own is written to `scratch`.
 
-    `peer` None: the workload needs no network. Raises DeploymentError, NativeConfigError or RunFailed.
+    `peer` None: the workload needs no network.
+
+    Raises BoardUnavailable, DeploymentError, NativeConfigError or RunFailed.
     """
     if row.entry.family is Family.NATIVE:
         if peer is None:
             raise RunFailed(f"{row.workload.name}: the native client has nobody to report to")
+        require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
     network = None if peer is None else _network(row, peer, _static(board, options), options)
     deployment = build_deployment(
-        row.client_family, image.version, row.workload, row.settings, network, options.timeouts_s[Stage.DEPLOY]
+        row.client_family,
+        image.version,
+        row.board,
+        row.workload,
+        row.settings,
+        network,
+        options.timeouts_s[Stage.DEPLOY],
     )
     if image.path is None:
         return Program(None, None, None, deployment, has_console=True)

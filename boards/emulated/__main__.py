@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from portbench.boards.definition import board_definition
-from portbench.boards.emulated.config import EmulatedConfig, LanFaults
-from portbench.boards.emulated.faults import Fault
+from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.errors import BoardError
 from portbench.boards.registry import runtime_dir
+from portbench.complaint import first_complaint
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -29,17 +31,10 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> int:
     arguments = _parser().parse_args()
     try:
-        settings = json.loads(arguments.config)
-        if "faults" in settings:
-            settings["faults"] = LanFaults(**settings["faults"])
-        settings["board_faults"] = tuple(map(Fault.from_settings, settings.get("board_faults", ())))
-        settings["bridge"] = tuple(map(tuple, settings.get("bridge", ())))
-        if settings.get("capture"):
-            settings["capture"] = Path(settings["capture"])
-        config = EmulatedConfig(**settings)
+        config = CONFIG.validate_json(arguments.config)
         flash = arguments.flash.read_bytes() if arguments.flash else b""
         folder = runtime_dir() / arguments.name
-        with arguments.log.open("a", encoding="utf-8") if arguments.log else sys.stderr as log:
+        with arguments.log.open("a", encoding="utf-8") if arguments.log else nullcontext(sys.stderr) as log:
 
             def note(line: str) -> None:
                 print(line, file=log, flush=True)
@@ -52,7 +47,10 @@ def main() -> int:
     except FileExistsError as error:
         print(f"{error.filename}: an emulated board of that name runs already; use --name", file=sys.stderr)
         return 1
-    except (BoardError, ValueError, TypeError, OSError) as error:
+    except ValidationError as error:
+        print(f"emulated board {arguments.name}: --config: {first_complaint(error)}", file=sys.stderr)
+        return 1
+    except (BoardError, ValueError, OSError) as error:
         print(f"emulated board {arguments.name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

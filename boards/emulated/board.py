@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -14,7 +13,6 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import asdict
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -22,8 +20,9 @@ from typing import Any
 import portbench
 from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Where
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.config import EmulatedConfig, board_address
+from portbench.boards.emulated.config import CONFIG, EmulatedConfig, board_address
 from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.machine import engine_settings
 from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
@@ -68,6 +67,7 @@ class EmulatedBoard(UsbBoard):
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
         if importlib.util.find_spec("portbench._engine") is None:
             raise BoardUnavailable("emulated board: its engine is not built; run: make build")
+        engine_settings(definition)  # refused here, in one line, and not by a process that ends
         self.config = config or EmulatedConfig(
             turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
         )
@@ -105,7 +105,7 @@ class EmulatedBoard(UsbBoard):
             self._stop()
             raise
         if not self.config.bridge:
-            ip = IPv4Address(self.config.pc_ip)
+            ip = self.config.pc_ip
             static = (board_address(ip), IPv4Address("255.255.255.0"), ip, ip)
             self.own_network = OwnNetwork(ip, self.config.server_port, static, self.config.turnaround_us)
 
@@ -172,7 +172,7 @@ class EmulatedBoard(UsbBoard):
 
     def _start(self, definition: BoardDefinition, name: str, flash: Path | None) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "portbench.boards.emulated", "--board", definition.id, "--name", name]
-        command += ["--config", json.dumps(asdict(self.config), default=str), "--log", str(self._log_path)]
+        command += ["--config", CONFIG.dump_json(self.config).decode(), "--log", str(self._log_path)]
         if flash is not None:
             command += ["--flash", str(flash)]
         environment = dict(os.environ)
@@ -210,12 +210,6 @@ class EmulatedBoard(UsbBoard):
             fault = self._control.call("status", Deadline(_START_S, "emulated board"))["fault"]
             if fault:
                 raise BoardError(f"emulated {self.definition.title}: stopped: {fault}")
-
-    def log_tail(self, n: int = 20) -> list[str]:
-        """The last lines of the process's log: USB events, resets, faults."""
-        with contextlib.suppress(OSError):
-            return self._log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-n:]
-        return []
 
     def _stop(self) -> None:
         process = self._process

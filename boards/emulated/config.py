@@ -1,35 +1,44 @@
-"""What can be set about an emulated board."""
+"""What can be set about an emulated board's surroundings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
+from portbench.boards.emulated.flat_engine import flat
+from portbench.boards.emulated.machine import engine_settings
+
+_STRICT = ConfigDict(extra="forbid")
+_Natural = Annotated[StrictInt, Field(ge=0)]
+_PerMille = Annotated[StrictInt, Field(ge=0, le=1000)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=_STRICT)
 class LanFaults:
     """What the simulated cable does wrong; nothing by default.
 
     Losses are thousandths of all frames, drawn from `seed`; `down_us` are intervals of simulated time without a link.
     """
 
-    seed: int = 0
-    loss_from_board_per_mille: int = 0
-    loss_to_board_per_mille: int = 0
-    extra_delay_us: int = 0
-    jitter_us: int = 0
-    down_us: tuple[tuple[int, int], ...] = ()
+    seed: _Natural = 0
+    loss_from_board_per_mille: _PerMille = 0
+    loss_to_board_per_mille: _PerMille = 0
+    extra_delay_us: _Natural = 0
+    jitter_us: _Natural = 0
+    down_us: tuple[tuple[_Natural, _Natural], ...] = ()
 
     def settings(self) -> dict[str, Any]:
         return {**vars(self), "down_us": list(self.down_us)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=_STRICT)
 class EmulatedConfig:
     """Simulated surroundings of the board.
 
@@ -42,38 +51,34 @@ class EmulatedConfig:
     `spi_edge_timing`: time SPI frames by their edges, with the PL022's pauses; off only to compare likewise.
     """
 
-    turnaround_us: int = 200
-    phy_link_delay_us: int = 1_500_000
-    server_port: int = 5000
-    pc_ip: str = "192.168.50.1"
-    bridge: tuple[tuple[str, str], ...] = ()
+    turnaround_us: _Natural = 200
+    phy_link_delay_us: _Natural = 1_500_000
+    server_port: Annotated[StrictInt, Field(ge=1, le=65535)] = 5000
+    pc_ip: IPv4Address = IPv4Address("192.168.50.1")
+    bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
-    xip_miss_cost: bool = True
-    spi_edge_timing: bool = True
+    xip_miss_cost: StrictBool = True
+    spi_edge_timing: StrictBool = True
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
-        """The engine's settings for this configuration on that board."""
-        spi = definition.spi
+        """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
             "phy_link_delay_us": self.phy_link_delay_us,
-            "pc_ip": self.pc_ip,
+            "pc_ip": str(self.pc_ip),
             "bridge": list(self.bridge),
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
             "spi_edge_timing": self.spi_edge_timing,
-            "flash_bytes": definition.flash_bytes,
-            "spi": spi.id,
-            "sck_pin": spi.sck_pin,
-            "mosi_pin": spi.mosi_pin,
-            "miso_pin": spi.miso_pin,
-            "csn_pin": spi.csn_pin,
-            "rstn_pin": spi.rstn_pin,
-            "intn_pin": spi.intn_pin,
+            **flat(engine_settings(definition)),
         }
+
+
+CONFIG: Final = TypeAdapter(EmulatedConfig)
+"""Reads a configuration from JSON and writes it as such."""
 
 
 def board_address(pc: IPv4Address) -> IPv4Address:

@@ -3,10 +3,17 @@ drive, its power, its memory or its cable. The code that drives the board is not
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Annotated, Any, Final, Protocol
+
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from portbench.complaint import first_complaint
+
+_Natural = Annotated[StrictInt, Field(ge=0)]
 
 
 class FaultKind(StrEnum):
@@ -66,7 +73,7 @@ class When(StrEnum):
     """USB enumerations since the fault was armed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Fault:
     """One fault, which strikes once. Raises ValueError for what cannot be.
 
@@ -75,19 +82,16 @@ class Fault:
 
     kind: FaultKind
     when: When = When.NOW
-    after: int = 0
-    duration_ms: int = 0
-    amount: int = 0
-    names: tuple[str, ...] = ("firmware.uf2",)
-    seed: int = 0
-    next_power_up: bool = False
+    after: _Natural = 0
+    duration_ms: _Natural = 0
+    amount: _Natural = 0
+    names: tuple[StrictStr, ...] = ("firmware.uf2",)
+    seed: _Natural = 0
+    next_power_up: StrictBool = False
 
     def __post_init__(self) -> None:
-        for name in ("after", "duration_ms", "amount", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"fault {self.kind}: {name} is {getattr(self, name)}, less than 0")
         if self.amount > 1000 and self.kind in (FaultKind.VOLUME_TORN, FaultKind.PACKETS_LOST):
-            raise ValueError(f"fault {self.kind}: amount is {self.amount}, of 1000 thousandths")
+            raise ValueError(f"amount is {self.amount}, of 1000 thousandths")
 
     def __str__(self) -> str:
         words: list[str] = [str(self.kind)]
@@ -101,23 +105,18 @@ class Fault:
 
     def settings(self) -> dict[str, Any]:
         """As `from_settings` takes it, fit for JSON."""
-        return {**asdict(self), "names": list(self.names)}
+        return dict(_FAULT.dump_python(self, mode="json"))
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Fault:
-        """Raises ValueError, which names the key and the choices."""
-        known = {field.name for field in fields(cls)}
-        unknown = settings.keys() - known
-        if unknown or "kind" not in settings:
-            raise ValueError(f"fault {dict(settings)}: the keys are {', '.join(sorted(known))}, and kind is needed")
-        values = dict(settings)
-        for key, names in (("kind", FaultKind), ("when", When)):
-            said = values.get(key, When.NOW)
-            if said not in list(names):
-                raise ValueError(f"fault {said!r}: {key} is one of {', '.join(names)}")
-            values[key] = names(said)
-        values["names"] = tuple(values.get("names", cls.names))
-        return cls(**values)
+        """Raises ValueError, one line that names the key, its value and the choices."""
+        try:
+            return _FAULT.validate_python(settings)
+        except ValidationError as error:
+            raise ValueError(f"fault {settings.get('kind')}: {first_complaint(error)}") from error
+
+
+_FAULT: Final = TypeAdapter(Fault)
 
 
 class Afflicted(Protocol):
@@ -140,7 +139,7 @@ class Afflicted(Protocol):
     def kill_server(self) -> None: ...
 
 
-@dataclass
+@dataclasses.dataclass
 class _Armed:
     fault: Fault
     printed: int

@@ -14,17 +14,20 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
-from portbench.boards.emulated.config import EmulatedConfig, LanFaults
+from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
 from portbench.boards.emulated.faults import Fault, FaultInjector
 from portbench.boards.emulated.pacing import Pacer
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
 from portbench.boards.registry import EmulatedState, write_state
+from portbench.complaint import first_complaint
 from portbench.server.simulated import SimulatedServer, serve
 from portbench.workloads import Conversation, UnknownWorkload
 
@@ -63,8 +66,8 @@ class BoardProcess:
         self._config = config
         self._folder = folder
         self._log = log
-        folder.mkdir(parents=True, mode=0o700)
         self._machine = Machine(bootrom(), flash, config.settings(definition))
+        folder.mkdir(parents=True, mode=0o700)
         self._conversation: Callable[[], Conversation] | None = None
         self._server = SimulatedServer()
         self._pacer = Pacer(realtime=bool(config.bridge))
@@ -356,6 +359,8 @@ class BoardProcess:
             return
         try:
             handler(request)
+        except ValidationError as error:
+            request.fail(f"{request.op}: {first_complaint(error)}")
         except (EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
             request.fail(f"{request.op}: {error}")
 
@@ -375,11 +380,7 @@ class BoardProcess:
         `flash`: `blank` as from the factory, or as it was `kept`; else as it is.
         """
         measured = bool(request.arguments.get("measured"))
-        changes = request.arguments.get("config", {})
-        if "faults" in changes:
-            faults = changes["faults"]
-            changes["faults"] = LanFaults(**{**faults, "down_us": tuple(map(tuple, faults.get("down_us", ())))})
-        self._config = replace(self._config, **changes)
+        self._config = replace(self._config, **request.arguments.get("config", {}))
         self._machine.configure(self._config.settings(self._definition))
         contents = {None: None, "blank": b"", "kept": self._kept_flash}
         self._power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
@@ -412,7 +413,7 @@ class BoardProcess:
         config = self._config
         request.answer(
             bridged=bool(config.bridge),
-            pc_ip=config.pc_ip,
+            pc_ip=str(config.pc_ip),
             server_port=config.server_port,
             turnaround_us=config.turnaround_us,
         )

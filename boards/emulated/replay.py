@@ -74,7 +74,9 @@ class Replay:
         machine.spi_log(False)
         if again.figures() != figures:
             raise BoardError(f"message {number}: tracing it changed the run; the engine's trace is at fault")
-        return message_trace(number, (start_us, end_us), frames, records, lost, intn_pin=self._definition.spi.intn_pin)
+        network = self._definition.network
+        intn_pin = None if network is None else network.intn_pin
+        return message_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
 
     def _power_up(self) -> Machine:
         return Machine(bootrom(), self._flash, self._settings)

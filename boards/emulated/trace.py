@@ -173,7 +173,7 @@ def message_trace(
     spi_log: Iterable[tuple[float, float, str, int, bool, int, bytes]],
     records: Iterable[dict[str, Any]],
     lost: int,
-    intn_pin: int,
+    intn_pin: int | None,
 ) -> MessageTrace:
     """Sorts what the engine recorded into one message; what lies outside of the window is left out."""
     start_us, end_us = window_us
@@ -201,7 +201,7 @@ def exception_name(number: int) -> str:
     return _EXCEPTIONS.get(number, f"exception {number}")
 
 
-def _events(records: Iterable[dict[str, Any]], intn_pin: int) -> Iterable[Event]:
+def _events(records: Iterable[dict[str, Any]], intn_pin: int | None) -> Iterable[Event]:
     intn: int | None = None
     for record in records:
         if record["kind"] == "irq" and record["entry"]:
@@ -209,7 +209,7 @@ def _events(records: Iterable[dict[str, Any]], intn_pin: int) -> Iterable[Event]
         elif record["kind"] == "lan":
             sender = "board" if record["from_board"] else "PC"
             yield Event(record["t_us"], f"{sender}'s frame, {record['len']} bytes")
-        elif record["kind"] == "pins":
+        elif record["kind"] == "pins" and intn_pin is not None:
             level = record["level"] >> intn_pin & 1
             if intn is not None and level != intn:
                 yield Event(record["t_us"], f"INTn {'high' if level else 'low'}")

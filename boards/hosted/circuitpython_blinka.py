@@ -14,6 +14,7 @@ import os
 import platform
 import sys
 import tempfile
+from dataclasses import asdict
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.machine import ethernet_settings
 from portbench.boards.errors import BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
@@ -57,10 +59,10 @@ class HostedCircuitPython(Board):
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("hosted CircuitPython: needs POSIX process groups, which this system has not")
-        if definition.ethernet != "W5500":
-            raise BoardUnavailable(
-                f"hosted CircuitPython: the simulated chip is a W5500, {definition.id} has a {definition.ethernet}"
-            )
+        if definition.network is None:
+            raise BoardUnavailable(f"hosted CircuitPython: {definition.id} has no network; choose a board with one")
+        ethernet_settings(definition, definition.network)
+        self._ethernet = asdict(definition.network)
         self._driver_version = _driver_version(driver_folder)
         self.definition = definition
         self.name = "hosted CircuitPython"
@@ -112,7 +114,7 @@ class HostedCircuitPython(Board):
         record = folder / _RECORD
         record.unlink(missing_ok=True)
         settings = {
-            "board": self.definition.id,
+            "ethernet": self._ethernet,
             "workload": self._workload,
             "port": _SERVER_PORT,
             "network": self._network,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from portbench.boards.board import RuntimeIdentity
-from portbench.boards.definition import BoardDefinition, builtin_definitions
+from portbench.boards.definition import BoardDefinition, known_boards
 from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader, is_known
@@ -76,7 +76,7 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
     board that cannot be asked.
     """
     devices = (bus or Buses(SystemBus(), EmulatedBus())).devices()
-    kinds = builtin_definitions().values()
+    kinds = known_boards().values()
     return [
         _look_at(device, ask, ask_s) for device in devices if any(is_known(device, definition) for definition in kinds)
     ]
@@ -84,7 +84,7 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
 
 def _look_at(device: UsbDevice, ask: bool, ask_s: float) -> AttachedBoard:
     info = read_volume_info(device.volume) if device.volume is not None else None
-    if any(is_bootloader(device, definition) for definition in builtin_definitions().values()):
+    if any(is_bootloader(device, definition) for definition in known_boards().values()):
         version = (info.version if info else None) or ""
         board_id = info.board_id if info else ""
         advice = "" if device.volume else "its drive is not mounted"

@@ -18,9 +18,6 @@ SETTLE_S = 5.0
 """How long udev may take to set a new node's permissions, and ModemManager to lose interest in it."""
 _RETRY_S = 0.1
 
-UDEV_RULE = 'SUBSYSTEM=="tty", ATTRS{idVendor}=="2e8a", MODE="0660", TAG+="uaccess"'
-"""Gives whoever sits at the machine access to the ports of boards with a Raspberry Pi USB id."""
-
 
 def open_port(
     url: str,
@@ -85,7 +82,7 @@ def permission_fix(path: str) -> str:
         return "close other programs that use it"
     group = _group(path)
     join = f"join its group (sudo usermod -aG {group} $USER, then log in again)" if group else ""
-    rule = f"add this udev rule in /etc/udev/rules.d/60-portbench.rules: {UDEV_RULE}"
+    rule = "copy docs/60-portbench.rules to /etc/udev/rules.d and plug the board in again"
     return f"{join} or {rule}" if join else rule
 
 

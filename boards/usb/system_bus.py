@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 from serial.tools import list_ports
 
-from portbench.boards.definition import BoardDefinition, builtin_definitions
+from portbench.boards.definition import BoardDefinition, known_boards
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.sysfs import SYSFS, Drive, enumeration_of, usb_drives
 from portbench.boards.usb.volume_info import VolumeInfo, read_volume_info
@@ -105,7 +105,7 @@ def _with_volume(found: list[UsbDevice], path: Path) -> list[UsbDevice]:
 
 
 def _definition_of(info: VolumeInfo) -> BoardDefinition | None:
-    for definition in builtin_definitions().values():
+    for definition in known_boards().values():
         if info.board_id == definition.volumes.bootloader_board_id and info.kind == "bootloader":
             return definition
         if info.board_id == definition.circuitpython_id and info.kind == "circuitpython":

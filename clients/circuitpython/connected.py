@@ -1,4 +1,4 @@
-"""WORKLOAD_TITLE client for CircuitPython on a W5500-EVB-Pico, with Adafruit's adafruit_wiznet5k.
+"""WORKLOAD_TITLE client for CircuitPython on a BOARD_MACHINE, with Adafruit's adafruit_wiznet5k.
 
 Runs as code.py beside portbench_config.json. Prints one line, PORTBENCH {...}, once a console is there to read it.
 """
@@ -32,13 +32,13 @@ def check_deadline(config):
 
 def make_nic(config):
     RESULT["stage"] = "nic"
-    rstn = digitalio.DigitalInOut(board.GP20)
+    rstn = digitalio.DigitalInOut(board.GP_RSTN)
     rstn.switch_to_output(False)
     time.sleep(0.001)  # T_RC, the shortest reset pulse, is 500 us (W5500 datasheet, section 5.5.1)
     rstn.value = True
-    spi = busio.SPI(board.GP18, MOSI=board.GP19, MISO=board.GP16)
+    spi = busio.SPI(board.GP_SCK, MOSI=board.GP_MOSI, MISO=board.GP_MISO)
     speed = {} if config["spi_hz"] is None else {"spi_baudrate": config["spi_hz"]}
-    eth = WIZNET5K(spi, digitalio.DigitalInOut(board.GP17), is_dhcp=False, mac=MAC, **speed)
+    eth = WIZNET5K(spi, digitalio.DigitalInOut(board.GP_CSN), is_dhcp=False, mac=MAC, **speed)
     RESULT["spi_hz_actual"] = getattr(spi, "frequency", None)
     return eth
 

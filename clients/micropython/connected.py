@@ -1,4 +1,4 @@
-"""WORKLOAD_TITLE client for MicroPython on a W5500-EVB-Pico: official builds (lwIP) and WIZnet's (hardwired TCP/IP).
+"""WORKLOAD_TITLE client for MicroPython on a BOARD_MACHINE: official builds (lwIP) and WIZnet's (hardwired TCP/IP).
 
 Runs as main.py beside portbench_config.json. Prints one line, PORTBENCH {...}, and keeps the same in RESULT.
 """
@@ -45,17 +45,17 @@ def make_nic(config):
             return network.WIZNET5K()  # the board's defaults: 20 MHz, INTn
         except TypeError:
             pass  # a build without defaults for this board wants its pins spelled out
-    spi = SPI(0, config["spi_hz"] or 20_000_000, mosi=Pin(19), miso=Pin(16), sck=Pin(18))
+    spi = SPI(BOARD_SPI_ID, config["spi_hz"] or BOARD_SPI_HZ, mosi=Pin(BOARD_MOSI_PIN), miso=Pin(BOARD_MISO_PIN), sck=Pin(BOARD_SCK_PIN))
     if RESULT["intn"]:
         try:
-            return network.WIZNET5K(spi, Pin(17), Pin(20), Pin(21))
+            return network.WIZNET5K(spi, Pin(BOARD_CSN_PIN), Pin(BOARD_RSTN_PIN), Pin(BOARD_INTN_PIN))
         except TypeError:
             RESULT["intn"] = False  # a build from before INTn was supported
-    return network.WIZNET5K(spi, Pin(17), Pin(20))
+    return network.WIZNET5K(spi, Pin(BOARD_CSN_PIN), Pin(BOARD_RSTN_PIN))
 
 
 def spi_hz_actual():
-    text = str(SPI(0))  # no arguments: shows the bus as it is
+    text = str(SPI(BOARD_SPI_ID))  # no arguments: shows the bus as it is
     return int(text[text.index("baudrate=") + 9 :].split(",")[0])
 
 

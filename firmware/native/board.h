@@ -1,13 +1,9 @@
-/* W5500-EVB-Pico: what is wired where (WIZnet's schematic) and the clocks this firmware chooses. */
+/* The board: what is wired where, and the clocks this firmware chooses. */
 #ifndef BOARD_H
 #define BOARD_H
 
-#define PIN_MISO 16u
-#define PIN_CSN 17u
-#define PIN_SCK 18u
-#define PIN_MOSI 19u
-#define PIN_RSTN 20u
-#define PIN_INTN 21u
+#include "board_pins.h"
+
 #define PIN_LED 25u
 
 #define XOSC_HZ 12000000u
@@ -21,6 +17,6 @@
 #define CLK_PERI_HZ CLK_SYS_HZ
 
 #define FLASH_BASE 0x10000000u
-#define CONFIG_ADDRESS 0x101ff000u /* last sector of the 2 MiB W25Q16JV */
+#define CONFIG_ADDRESS 0x101ff000u /* last sector of a 2 MiB flash; firmware/native_config.py writes there */
 
 #endif

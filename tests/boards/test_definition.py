@@ -1,27 +1,60 @@
-"""Board definitions: the built-in data, and one clear line for each fault of a file."""
+"""Board definitions: the built-in data, users' own files, and one clear line for each fault of a file."""
 
 from __future__ import annotations
 
-import tomllib
+import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards import BadDefinition, UnknownBoard, board_definition, builtin_definitions, load_definitions
-from portbench.boards.definition import DEFINITIONS, UsbId
+from portbench.boards import BadDefinition, UnknownBoard, board_definition, known_boards, load_board
+from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS, UsbId
+
+EVB = DEFINITIONS / "W5500_EVB_PICO.toml"
+PICO = DEFINITIONS / "RPI_PICO.toml"
 
 
-def test_the_two_boards_are_known() -> None:
-    w5500, w5100s = builtin_definitions().values()
-    assert (w5500.id, w5100s.id) == ("W5500_EVB_PICO", "W5100S_EVB_PICO")
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user who has no boards yet; the folder for them."""
+    monkeypatch.delenv(BOARDS_VARIABLE, raising=False)
+    monkeypatch.setattr("portbench.toml_files.user_config_path", lambda name: tmp_path / "config" / name)
+    return tmp_path / "config" / "portbench" / "boards"
+
+
+def own_board(folder: Path, name: str = "MY_PICO", **changes: str) -> Path:
+    """A board of a user's own: a Raspberry Pi Pico by another name, with some of the file's text changed."""
+    text = PICO.read_text().replace('["raspberry_pi_pico", "rpi-pico"]', "[]")
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_boards_are_known() -> None:
+    boards = known_boards()
+    assert list(boards) == ["RPI_PICO", "W5100S_EVB_PICO", "W5500_EVB_PICO"]
+    w5500, w5100s = boards["W5500_EVB_PICO"], boards["W5100S_EVB_PICO"]
     assert w5500.usb.circuitpython == UsbId(0x2E8A, 0x1029) and str(w5100s.usb.circuitpython) == "2e8a:1027"
     assert w5500.usb.bootloader == UsbId(0x2E8A, 0x0003) and w5500.usb.micropython == UsbId(0x2E8A, 0x0005)
     assert (w5500.volumes.bootloader, w5500.volumes.circuitpython) == ("RPI-RP2", "CIRCUITPY")
     assert w5500.flash_bytes == 2 << 20 and w5500.uf2_family == 0xE48BFF56
-    assert (w5500.spi.sck_pin, w5500.spi.mosi_pin, w5500.spi.miso_pin) == (18, 19, 16)
-    assert (w5500.spi.csn_pin, w5500.spi.rstn_pin, w5500.spi.intn_pin) == (17, 20, 21)
+    assert w5500.network is not None and w5100s.network is not None
+    assert asdict(w5500.network) == {
+        **{"kind": "ethernet", "chip": "W5500", "bus": "spi0", "default_hz": 20_000_000},
+        **{"sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17, "rstn_pin": 20, "intn_pin": 21},
+    }
+    assert w5500.network.spi_id == 0 and w5100s.network.chip == "W5100S"
+
+
+def test_the_pico_has_no_network() -> None:
+    pico = known_boards()["RPI_PICO"]
+    assert pico.network is None and pico.usb.circuitpython == UsbId(0x239A, 0x80F4)
 
 
 @pytest.mark.parametrize("name", ["W5500_EVB_PICO", "w5500_evb_pico", "wiznet_w5500_evb_pico", "w5500-evb-pico"])
@@ -30,55 +63,100 @@ def test_a_board_has_several_names(name: str) -> None:
 
 
 def test_an_unknown_board_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownBoard, match=r"^unknown board 'pico': there are W5500_EVB_PICO, W5100S_EVB_PICO$"):
+    with pytest.raises(
+        UnknownBoard, match=r"^unknown board 'pico': there are RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO$"
+    ):
         board_definition("pico")
+
+
+def test_users_boards_come_from_files_folders_and_the_configuration(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_board(home, "AT_HOME")
+    own_board(tmp_path / "folder", "IN_FOLDER")
+    named = own_board(tmp_path, "NAMED")
+    own_board(tmp_path, "NOT_NAMED")
+    monkeypatch.setenv(BOARDS_VARIABLE, os.pathsep.join([str(named), str(tmp_path / "folder"), str(home)]))
+    assert list(known_boards())[3:] == ["NAMED", "IN_FOLDER", "AT_HOME"]
+    assert board_definition("in_folder").title == "Raspberry Pi Pico"
+
+
+def test_a_users_board_may_not_take_a_name_that_is_used(home: Path) -> None:
+    mine = own_board(home, "mine", **{"aliases = []": 'aliases = ["w5500-evb-PICO"]'})
+    with pytest.raises(BadDefinition) as caught:
+        known_boards()
+    assert str(caught.value) == f"{mine}: the name 'w5500-evb-pico' is taken by {EVB}; use another"
+    mine.unlink()
+    own_board(home, "rpi_pico")
+    with pytest.raises(BadDefinition, match=r"rpi_pico\.toml: the name 'rpi_pico' is taken by .*RPI_PICO\.toml"):
+        known_boards()
+
+
+def test_a_users_file_that_is_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = own_board(tmp_path, mcu="mpu")
+    monkeypatch.setenv(BOARDS_VARIABLE, str(mine))
+    with pytest.raises(BadDefinition) as caught:
+        board_definition("W5500_EVB_PICO")
+    assert str(caught.value) == f"{mine}: mcu is absent; add it (and 1 more)"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("sck_pin = 18", "sck_pin = 30", "[W5500_EVB_PICO.spi] sck_pin = 30 is not a whole number from 0 to 29"),
-        ("sck_pin = 18", "sck_pin = true", "[W5500_EVB_PICO.spi] sck_pin = True is not a whole number from 0 to 29"),
-        ("sck_pin = 18", "", "[W5500_EVB_PICO.spi] has no sck_pin (a whole number from 0 to 29)"),
-        ('"2e8a:0005"', '"2e8a"', "[W5500_EVB_PICO.usb] micropython = '2e8a' is not a USB id such as \"2e8a:0005\""),
-        ('mcu = "RP2040"', 'mcu = ""', "[W5500_EVB_PICO] mcu = '' is not a text with anything in it"),
-        ("aliases = [", "aliases = [1, ", "is not a list of texts"),
-        ("[W5500_EVB_PICO.volumes]", "[W5500_EVB_PICO.volume]", "[W5500_EVB_PICO] has no volumes (a table)"),
-        ("title =", "title", "not TOML"),
-        ("# Boards as data.", "stray = 1\n#", "[stray] is 1, not a table"),
+        ("sck_pin = 18", "sck_pin = 30", "network.sck_pin is 30; input should be less than or equal to 29"),
+        ("sck_pin = 18", "sck_pin = true", "network.sck_pin is True; input should be a valid integer"),
+        ("sck_pin = 18", "", "network.sck_pin is absent; add it"),
+        ("sck_pin = 18", "sck_pin = 17", "network: sck_pin and csn_pin are both 17; give each wire its own pin"),
+        ("sck_pin = 18", "sck_pin = 18\nsda_pin = 1", "network.sda_pin is 1; the key is unknown, remove it"),
+        ('"ethernet"', '"wifi"', "network.kind is 'wifi'; input should be 'ethernet'"),
+        ('"spi0"', '"spi2"', "network.bus is 'spi2'; input should be 'spi0' or 'spi1'"),
+        ('"2e8a:0005"', '"2e8a"', "usb.micropython: '2e8a' is no USB id; write one such as \"2e8a:0005\""),
+        ('"2e8a:0005"', "5", "usb.micropython: 5 is no USB id"),
+        ('mcu = "RP2040"', 'mcu = ""', "mcu is ''; string should have at least 1 character"),
+        ("aliases = [", "aliases = [1, ", "aliases[1] is 1; input should be a valid string"),
+        ("[volumes]", "[volume]", "volumes is absent; add it"),
+        ("title =", "title", "is not TOML"),
+        ("title =", 'id = "X"\ntitle =', "id is 'X'; remove it, the file's name is the board's id"),
     ],
 )
 def test_a_fault_is_one_line_with_file_and_place(old: str, new: str, says: str, tmp_path: Path) -> None:
-    path = tmp_path / "boards.toml"
-    text = DEFINITIONS.read_text()
+    path = tmp_path / "MINE.toml"
+    text = EVB.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(BadDefinition) as caught:
-        load_definitions(path)
+        load_board(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ") and says in message and "\n" not in message
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadDefinition, match=r"nowhere\.toml: cannot be read: No such file"):
-        load_definitions(tmp_path / "nowhere.toml")
+def test_a_files_name_has_to_be_fit_for_an_id(tmp_path: Path) -> None:
+    path = own_board(tmp_path, "my pico")
+    with pytest.raises(BadDefinition, match=r"my pico\.toml: id is 'my pico'; string should match pattern"):
+        load_board(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BOARDS_VARIABLE, str(tmp_path / "nowhere.toml"))
+    with pytest.raises(BadDefinition, match=r"nowhere\.toml: cannot be read \(No such file or directory\)"):
+        known_boards()
 
 
 @given(data=st.data())
 def test_any_one_value_replaced_loads_or_is_a_bad_definition(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    lines = DEFINITIONS.read_text().splitlines()
+    lines = EVB.read_text().splitlines()
     number = data.draw(st.sampled_from([i for i, line in enumerate(lines) if " = " in line]))
     value = data.draw(
         st.sampled_from(["1", "-1", "9e99", '""', '"x"', "[]", "{}", "[[]]", "true", "1979-05-27", "nan", ""])
     )
     lines[number] = lines[number].split(" = ")[0] + " = " + value
-    path = tmp_path_factory.mktemp("boards") / "boards.toml"
+    path = tmp_path_factory.mktemp("boards") / "MINE.toml"
     path.write_text("\n".join(lines))
     try:
-        definitions = load_definitions(path)
+        definition = load_board(path)
     except BadDefinition as error:
         assert "\n" not in str(error)
     else:
-        assert set(definitions) == set(tomllib.loads(path.read_text()))
+        assert definition.id == "MINE"

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from portbench.boards import board_definition
 from portbench.boards.console import Console
 from portbench.boards.hosted.micropython_unix import micropython_command
 from portbench.clients import ClientConfig
 from portbench.clients.deployment import StaticAddress
+from portbench.clients.folding import fold
 
 HERE = Path(__file__).parent
 
@@ -74,7 +76,8 @@ class ClientRunner:
         (self._folder / "portbench_config.json").write_bytes(config.to_json())
         name = "code.py" if script == "circuitpython" else "main.py"
         source = Path(sys.modules["portbench.clients"].__file__ or "").parent / f"{script}.py"
-        (self._folder / name).write_bytes(source.read_bytes())
+        text = fold(source.read_text(encoding="utf-8"), board_definition("W5500_EVB_PICO"))
+        (self._folder / name).write_text(text, encoding="utf-8")
 
     def _run(self, command: list[str]) -> ClientRun:
         done = subprocess.run(command, cwd=self._folder, capture_output=True, timeout=60, check=False)

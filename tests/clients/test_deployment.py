@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
+from portbench.boards import board_definition
 from portbench.clients import ClientConfig, DeploymentError, build_deployment
 from portbench.clients.libraries import library_files, pinned_libraries
 
 from .conftest import STATIC
 
+EVB = board_definition("W5500_EVB_PICO")
+
 
 def test_config_has_every_agreed_key(config: ClientConfig) -> None:
-    files = build_deployment("micropython", "1.26.0", replace(config, static=STATIC, address_mode="static")).files
+    files = build_deployment("micropython", "1.26.0", EVB, replace(config, static=STATIC, address_mode="static")).files
     assert json.loads(files["portbench_config.json"]) == {
         "server": "192.168.1.247",
         "port": 5000,
@@ -34,17 +37,39 @@ def test_config_has_every_agreed_key(config: ClientConfig) -> None:
 
 @pytest.mark.parametrize("family", ["micropython", "wiznet", "hosted"])
 def test_micropython_families_get_main_py(family: str, config: ClientConfig) -> None:
-    deployment = build_deployment(family, "1.26.0", config)
+    deployment = build_deployment(family, "1.26.0", EVB, config)
     assert deployment.family == family and set(deployment.files) == {"main.py", "portbench_config.json"}
 
 
+@pytest.mark.parametrize(
+    ("family", "name", "sha256"),
+    [
+        ("micropython", "main.py", "2b27f530e8392ef2f916c68922b5a775225ec63dd734e2749264a571e79b3f5c"),
+        ("blinka", "code.py", "ef69ac1780cb82e22732a0671c6bf378160266e7cd08695e69c7d333f24b6d09"),
+    ],
+)
+def test_the_reference_board_gets_the_published_bytes(
+    family: str, name: str, sha256: str, config: ClientConfig
+) -> None:
+    """Each byte that the board has to read is simulated time: other bytes are other figures."""
+    content = build_deployment(family, "", EVB, config).files[name]
+    assert hashlib.sha256(content).hexdigest() == sha256
+
+
+def test_a_board_without_network_gets_no_client_that_needs_one(config: ClientConfig) -> None:
+    with pytest.raises(
+        DeploymentError, match=r"^RPI_PICO: has no BOARD_SPI_ID, .*; there are none: it has no network$"
+    ):
+        build_deployment("micropython", "1.26.0", board_definition("RPI_PICO"), config)
+
+
 def test_circuitpython_on_the_pc_needs_no_libraries(config: ClientConfig) -> None:
-    assert set(build_deployment("blinka", "7.4.5", config).files) == {"code.py", "portbench_config.json"}
+    assert set(build_deployment("blinka", "7.4.5", EVB, config).files) == {"code.py", "portbench_config.json"}
 
 
 def test_an_unknown_family_lists_the_known_ones(config: ClientConfig) -> None:
     with pytest.raises(DeploymentError, match="there are micropython, wiznet, circuitpython, hosted, blinka"):
-        build_deployment("native", "1", config)
+        build_deployment("native", "1", EVB, config)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +99,7 @@ def test_a_major_without_pins_lists_those_with() -> None:
 
 def test_a_version_without_a_major_is_refused(config: ClientConfig) -> None:
     with pytest.raises(DeploymentError, match="'unknown' does not begin with its major number"):
-        build_deployment("circuitpython", "unknown", config)
+        build_deployment("circuitpython", "unknown", EVB, config)
 
 
 class Wheel:
@@ -124,7 +149,7 @@ def test_a_pin_that_names_a_missing_module_is_reported(tmp_path: Path) -> None:
 )
 def test_the_real_libraries(version: str, sockets: str, config: ClientConfig) -> None:
     try:
-        files = build_deployment("circuitpython", version, config).files
+        files = build_deployment("circuitpython", version, EVB, config).files
     except DeploymentError as error:
         if "pip could not download it" in str(error):
             pytest.skip(str(error))

@@ -18,7 +18,7 @@ from portbench.server.tcp import PingPongServer
 def run_client(port: int, messages: int = 100, ready_timeout_s: float = 5) -> dict[str, Any]:
     config = ClientConfig(IPv4Address("127.0.0.1"), port, messages, ready_timeout_s=ready_timeout_s)
     with HostedMicroPython(board_definition("W5500_EVB_PICO")) as board:
-        board.deploy(build_deployment("hosted", "", config), Deadline(5, "deploy"))
+        board.deploy(build_deployment("hosted", "", board.definition, config), Deadline(5, "deploy"))
         result = board.run(Deadline(20, "run")).result
     assert result is not None
     return result

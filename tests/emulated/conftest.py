@@ -88,7 +88,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         asked = config or ClientConfig(board.own_network.server, board.own_network.port, messages)
         try:
             deployment = build_deployment(
-                family, "9.1.4" if family == "circuitpython" else "", replace(asked, messages=messages)
+                family, "9.1.4" if family == "circuitpython" else "", DEFINITION, replace(asked, messages=messages)
             )
         except DeploymentError as error:
             pytest.skip(str(error))

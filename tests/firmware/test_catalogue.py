@@ -1,5 +1,6 @@
 """The catalogue that is shipped is whole; a bad one gives one line naming file, entry, value and fix."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,61 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError, Family
+from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, CatalogueError, Family
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")
+OWN = """
+[[image]]
+id = "{id}"
+family = "native"
+board = "W5500_EVB_PICO"
+version = "0.1"
+file = "mine.uf2"
+bundled = "build/mine.uf2"
+provide = "make"
+rows = [{{ name = "tuned" }}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user who has no catalogue yet; where it would be."""
+    monkeypatch.delenv(CATALOGUE_VARIABLE, raising=False)
+    monkeypatch.setattr("portbench.toml_files.user_config_path", lambda name: tmp_path / "config" / name)
+    (tmp_path / "config" / "portbench").mkdir(parents=True)
+    return tmp_path / "config" / "portbench" / "catalogue.toml"
+
+
+def test_a_users_catalogues_follow_ours(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = [entry.id for entry in catalogue.load()]
+    home.write_text(OWN.format(id="at-home"))
+    named = [tmp_path / "one.toml", tmp_path / "two.toml"]
+    for path in named:
+        path.write_text(OWN.format(id=path.stem))
+    monkeypatch.setenv(CATALOGUE_VARIABLE, os.pathsep.join(map(str, named)))
+    known = catalogue.load()
+    assert [entry.id for entry in known] == [*ours, "one", "two", "at-home"]
+    assert known.paths == (CATALOGUE_PATH, *named, home)
+    assert known.get("one").bundled == tmp_path / "build" / "mine.uf2"
+
+
+def test_a_users_catalogue_may_not_take_an_id_that_is_used(home: Path) -> None:
+    home.write_text(OWN.format(id="wiznet-2.0.0"))
+    with pytest.raises(CatalogueError) as caught:
+        catalogue.load()
+    assert str(caught.value) == f"{home}: image 'wiznet-2.0.0': the id is taken by {CATALOGUE_PATH}; use another"
+
+
+def test_a_users_catalogue_that_is_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "mine.toml"
+    monkeypatch.setenv(CATALOGUE_VARIABLE, str(mine))
+    with pytest.raises(CatalogueError, match=r"^.*mine\.toml: cannot be read \(No such file or directory\); correct"):
+        catalogue.load()
+    mine.write_text(OWN.format(id="mine").replace("0.1", ""))
+    with pytest.raises(CatalogueError) as caught:
+        catalogue.load()
+    assert str(caught.value).startswith(f"{mine}: image 'mine': version is ''; ")
 
 
 def test_shipped_catalogue() -> None:

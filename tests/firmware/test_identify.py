@@ -89,5 +89,6 @@ def test_own_client_is_the_one_that_the_catalogue_names() -> None:
     entry = catalogue.load().get("portbench-native")
     folder = catalogue.CATALOGUE_PATH.parent
     assert f'VERSION "{entry.version}"' in (folder / "native" / "version.h").read_text()
-    image = uf2.read(folder / str(entry.bundled))
+    assert entry.bundled is not None
+    image = uf2.read(entry.bundled)
     assert identify(image).family is Family.NATIVE and not image.in_ram

@@ -285,13 +285,13 @@ def test_bundled_image(tmp_path: Path) -> None:
         rows=DEFAULT_ROWS[Family.NATIVE],
         version="1",
         file=FILE,
-        bundled=f"folder/{FILE}",
+        bundled=tmp_path / "folder" / FILE,
         provide="make native",
     )
     with pytest.raises(ImageUnavailable, match=r"is not built; provide it: make native"):
-        store(tmp_path, bundle=tmp_path).obtain(native)
+        store(tmp_path).obtain(native)
     put(tmp_path / "folder", IMAGE)
-    image = store(tmp_path, bundle=tmp_path).obtain(native)
+    image = store(tmp_path).obtain(native)
     assert (image.source, image.sha256) == (Source.BUNDLED, SHA256)
 
 

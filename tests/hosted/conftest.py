@@ -105,7 +105,9 @@ def make_bench(driver_path: list[str], monkeypatch: pytest.MonkeyPatch) -> Itera
     def make(access_us: float = 4.0, **settings: Any) -> Bench:
         _forget_driver()
         lan = engine.W5500Lan({"phy_link_delay_us": 500_000} | settings)
-        wires = Wires(lan, board_definition("W5500_EVB_PICO").spi, SimulatedClock(lan, access_us))
+        ethernet = board_definition("W5500_EVB_PICO").network
+        assert ethernet is not None
+        wires = Wires(lan, ethernet, SimulatedClock(lan, access_us))
         modules = circuitpython_modules(wires)
         for name, module in modules.items():
             monkeypatch.setitem(sys.modules, name, module)

@@ -46,7 +46,7 @@ def client(board: HostedCircuitPython, **changes: Any) -> Deployment:
         "messages": 20,
         "ready_timeout_s": 10.0,
     } | changes
-    return build_deployment("blinka", "", ClientConfig(**config))
+    return build_deployment("blinka", "", EVB, ClientConfig(**config))
 
 
 def script(source: bytes) -> Deployment:
@@ -156,7 +156,12 @@ def test_wants_a_client(board: HostedCircuitPython) -> None:
 
 
 def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(BoardUnavailable, match="simulated chip is a W5500, W5100S_EVB_PICO has a W5100S"):
+    with pytest.raises(
+        BoardUnavailable, match=r"^hosted CircuitPython: RPI_PICO has no network; choose a board with one$"
+    ):
+        HostedCircuitPython(board_definition("RPI_PICO"))
+    not_emulated = r"^W5100S_EVB_PICO: has a W5100S, which is not emulated \(there are: W5500\); use a real board$"
+    with pytest.raises(BoardUnavailable, match=not_emulated):
         HostedCircuitPython(board_definition("W5100S_EVB_PICO"))
     with pytest.raises(BoardUnavailable, match="pip install adafruit-circuitpython-wiznet5k"):
         HostedCircuitPython(EVB, driver_folder=tmp_path)

@@ -14,7 +14,8 @@ from portbench.boards.definition import board_definition
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
 from portbench.boards.hosted.blinka.wires import HostClock, Wires
 
-BUS = board_definition("W5500_EVB_PICO").spi
+BUS = board_definition("W5500_EVB_PICO").network
+assert BUS is not None
 
 
 class FakeLan:

@@ -7,6 +7,7 @@ import json
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from portbench.firmware import uf2
 from tests.native.emulated import IMAGE
 
 FIRMWARE = IMAGE.parents[1]
+BOARD = IMAGE.parents[2] / "boards" / "definitions" / "W5500_EVB_PICO.toml"
 RECORD = json.loads(IMAGE.with_suffix(".json").read_text())
 COMPILER = "arm-none-eabi-gcc"
 INSTALL = "apt-get install --no-install-recommends gcc-arm-none-eabi make"
@@ -59,7 +61,8 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"the image was built with {RECORD['compiler']}, installed is {version}")
     tree = tmp_path_factory.mktemp("rebuild") / "firmware"
     shutil.copytree(FIRMWARE, tree, ignore=shutil.ignore_patterns("build", "__pycache__", "*.uf2"))
-    subprocess.run(["make", "-s", "-C", tree / "native"], check=True)
+    made = ["make", "-s", "-C", tree / "native", f"PYTHON={sys.executable}", f"BOARD={BOARD}"]
+    subprocess.run(made, check=True)
     return tree / "native"
 
 

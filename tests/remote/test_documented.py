@@ -12,16 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.usb.port import UDEV_RULE
+from portbench.boards import load_board
+from portbench.boards.definition import DEFINITIONS
 from portbench.runner.options import add_options
 
 DOCS = Path(__file__).parents[2] / "docs"
 HARDWARE = (DOCS / "hardware.md").read_text(encoding="utf-8")
 
 
-def test_the_rule_that_messages_name_is_in_the_file() -> None:
+def test_the_rules_are_for_the_boards_that_there_are() -> None:
     rules = (DOCS / "60-portbench.rules").read_text(encoding="utf-8").splitlines()
-    assert UDEV_RULE in rules
+    for board in map(load_board, DEFINITIONS.glob("*.toml")):
+        for usb_id in (board.usb.micropython, board.usb.circuitpython):
+            vendor = f'ATTRS{{idVendor}}=="{usb_id.vid:04x}"'
+            assert f'SUBSYSTEM=="tty", {vendor}, MODE="0660", TAG+="uaccess"' in rules
+            assert f'{vendor}, ENV{{ID_MM_DEVICE_IGNORE}}="1"' in rules
     assert all(line.startswith("#") or re.fullmatch(r'([A-Z]+({\w+})?(==|=|\+=)"[^"]*"(, )?)+', line) for line in rules)
 
 

@@ -299,7 +299,7 @@ def test_a_missing_image_skips_the_row(world: World) -> None:
         family=Family.NATIVE,
         board="W5500_EVB_PICO",
         rows=(RunSettings("tuned"),),
-        bundled="gone.uf2",
+        bundled=Path("gone.uf2"),
         provide="make gone",
     )
     row = world.measure(PlannedRun(entry, entry.rows[0], 1, 1)).row

@@ -120,14 +120,14 @@ def test_lists_what_there_is(harness: Harness) -> None:
     done = harness.run("--list-runtimes")
     assert done.returncode == 0
     assert "micropython-1.26.0" in done.stdout and "as-published, tuned" in done.stdout
-    assert "boards: W5500_EVB_PICO, W5100S_EVB_PICO" in done.stdout
+    assert "boards: RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
         ("--runtime=nothing-1", "--runtime: 'nothing-1' is no .uf2 file and none of micropython-1.20.0, "),
-        ("--board=pico", "--board: unknown board 'pico': there are W5500_EVB_PICO, W5100S_EVB_PICO"),
+        ("--board=pico", "--board: unknown board 'pico': there are RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO"),
     ],
 )
 def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) -> None:
@@ -136,6 +136,20 @@ def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) ->
     lines = [line for line in (done.stdout + done.stderr).splitlines() if says in line]
     assert len(lines) == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr and not harness.results.exists()
+
+
+@pytest.mark.parametrize("variable", ["PORTBENCH_BOARDS", "PORTBENCH_CATALOGUE"])
+@pytest.mark.parametrize("arguments", [["tests/bench"], ["--list-runtimes"], ["--list-boards"]])
+def test_a_users_file_that_is_wrong_is_one_line(
+    variable: str, arguments: list[str], harness: Harness, tmp_path: Path
+) -> None:
+    mine = tmp_path / "MINE.toml"
+    mine.write_text("mcu = ")
+    harness.environment[variable] = str(mine)
+    done = harness.run(*arguments)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    said = (done.stdout + done.stderr).strip()
+    assert said == f"ERROR: {mine}: is not TOML (Invalid value (at end of document)); correct that line"
 
 
 @pytest.mark.parametrize("kind", ["missing", "file"])

@@ -246,8 +246,8 @@ def test_settings_say_all_of_a_fault(fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, ["kind is needed"]),
-        ({"kind": "power-lost", "how": 1}, ["how", "duration_ms"]),
+        ({}, ["kind is absent"]),
+        ({"kind": "power-lost", "how": 1}, ["how is 1", "unknown"]),
         ({"kind": "meteorite"}, ["meteorite", "power-lost"]),
         ({"kind": "power-lost", "when": "later"}, ["later", "answered"]),
         ({"kind": "power-lost", "after": -1}, ["power-lost", "after", "-1"]),

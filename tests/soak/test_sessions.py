@@ -128,7 +128,7 @@ def test_a_server_killed_in_mid_run_is_told_in_one_line() -> None:
             intn=True,
             ready_timeout_s=10,
         )
-        board.deploy(build_deployment("hosted", "", config), deadline)
+        board.deploy(build_deployment("hosted", "", board.definition, config), deadline)
 
         def kill() -> None:
             deadline.poll(lambda: server.accepted > 0, 0.005, "the client to connect")

@@ -75,7 +75,7 @@ def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
     assert board.own_network is not None
     config = ClientConfig(board.own_network.server, board.own_network.port, MESSAGES)
     try:
-        return build_deployment(family, version, config)
+        return build_deployment(family, version, DEFINITION, config)
     except DeploymentError as error:
         pytest.skip(str(error))
 
@@ -243,7 +243,8 @@ def test_the_listing_shows_it(board: EmulatedBoard, image: Image) -> None:
 
 def test_the_process_ends_with_its_owner(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from boards import board_definition; from boards.emulated import EmulatedBoard\n"
+        "import os, sys; from portbench.boards import board_definition\n"
+        "from portbench.boards.emulated import EmulatedBoard\n"
         "board = EmulatedBoard(board_definition('W5500_EVB_PICO')); print(board._process.pid, flush=True)\n"
         "sys.stdin.read(); os._exit(9)"
     )

@@ -72,7 +72,9 @@ def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(port_module, "_open", refused)
     node = tmp_path / "ttyACM0"
     node.touch()
-    with pytest.raises(BoardUnavailable, match=r"no permission to open \S+; join its group .*or add this udev rule"):
+    with pytest.raises(
+        BoardUnavailable, match=r"no permission to open \S+; join its group .*or copy docs/60-portbench.rules"
+    ):
         opened(str(node))
     assert "60-portbench.rules" in permission_fix("/dev/gone")
 

@@ -1,8 +1,8 @@
 """`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated W5500.
 
-SETTINGS is JSON: `board` (a board definition's id), `port` (of the simulated PC's server), `workload` (what it serves,
-or null) and `network` (the engine's network settings). RECORD gets JSON once the script has ended: the server's
-`sessions`, the chip's `counters`.
+SETTINGS is JSON: `ethernet` (the chip and its wires, as in a board's file), `port` (of the simulated PC's server),
+`workload` (what it serves, or null) and `network` (the engine's network settings). RECORD gets JSON once the script has
+ended: the server's `sessions`, the chip's `counters`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from portbench._engine import W5500Lan
-from portbench.boards.definition import board_definition
+from portbench.boards.definition import Ethernet
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
 from portbench.boards.hosted.blinka.wires import HostClock, Wires
 from portbench.server.simulated import SimulatedServer, serve
@@ -25,7 +25,7 @@ def main(script: str, settings_json: str, record: str) -> None:
     lan = W5500Lan(settings["network"])
     server = SimulatedServer(serve(settings["workload"]) if settings["workload"] else None)
     lan.listen(settings["port"], server)
-    wires = Wires(lan, board_definition(settings["board"]).spi, HostClock())
+    wires = Wires(lan, Ethernet(**settings["ethernet"]), HostClock())
     sys.modules.update(circuitpython_modules(wires))
     try:
         runpy.run_path(script, run_name="__main__")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from portbench.boards.definition import SpiBus
+from portbench.boards.definition import Ethernet
 
 _SPIN_US = 200.0
 """The operating system wakes a sleeper later than this; shorter waits spin."""
@@ -54,7 +54,7 @@ class HostClock:
 class Wires:
     """Chip select, reset, interrupt and SPI of one W5500, by the board's GPIO numbers."""
 
-    def __init__(self, lan: Lan, bus: SpiBus, clock: Clock) -> None:
+    def __init__(self, lan: Lan, bus: Ethernet, clock: Clock) -> None:
         self.bus = bus
         self._lan = lan
         self._clock = clock

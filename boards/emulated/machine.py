@@ -1,0 +1,32 @@
+"""The machine that the engine is to simulate for a board: its microcontroller, and what is wired to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portbench.boards.definition import BoardDefinition, Ethernet
+from portbench.boards.emulated.flat_engine import CHIPS, MCUS
+from portbench.boards.errors import BoardUnavailable
+
+
+def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
+    """The engine's settings for the board's hardware. Raises BoardUnavailable for what the engine has not."""
+    if definition.mcu not in MCUS:
+        raise _not_emulated(definition, definition.mcu, MCUS)
+    devices: list[dict[str, Any]] = []
+    if definition.network is not None:
+        devices.append(ethernet_settings(definition, definition.network))
+    return {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices}
+
+
+def ethernet_settings(definition: BoardDefinition, ethernet: Ethernet) -> dict[str, Any]:
+    """The engine's settings for the board's Ethernet chip. Raises BoardUnavailable for one that the engine has not."""
+    if ethernet.chip not in CHIPS:
+        raise _not_emulated(definition, ethernet.chip, CHIPS)
+    return {"chip": ethernet.chip, "bus": ethernet.bus, **ethernet.pins}
+
+
+def _not_emulated(definition: BoardDefinition, has: str, there_are: tuple[str, ...]) -> BoardUnavailable:
+    return BoardUnavailable(
+        f"{definition.id}: has a {has}, which is not emulated (there are: {', '.join(there_are)}); use a real board"
+    )

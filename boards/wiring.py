@@ -1,0 +1,22 @@
+"""Whether a board is wired as an image expects that has its pins built in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from portbench.boards.definition import BoardDefinition, Network
+from portbench.boards.errors import BoardUnavailable
+
+
+def require_wiring(definition: BoardDefinition, built_for: BoardDefinition, what: str) -> None:
+    """Raises BoardUnavailable unless the board has the chips and the pins of the one that `what` is built for."""
+    if definition.mcu != built_for.mcu or _wires(definition.network) != _wires(built_for.network):
+        raise BoardUnavailable(
+            f"{definition.id}: {what} is built for the chips and pins of {built_for.id}, which this board has not;"
+            " use a runtime that is told its pins"
+        )
+
+
+def _wires(network: Network | None) -> Network | None:
+    """How fast they are used does not matter."""
+    return None if network is None else replace(network, default_hz=1)

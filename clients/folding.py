@@ -1,0 +1,44 @@
+"""Puts a board's pins and SPI clock into a client's source, in the place of their names.
+
+MicroPython's `const()` would do it as the board compiles the script; done here, the board has no more to read than if
+the numbers had been written there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from portbench.boards import BoardDefinition
+from portbench.clients.errors import DeploymentError
+
+_NAME: Final = re.compile(r"\bboard\.GP_[A-Z]+\b|\bBOARD_[A-Z_]+\b")
+
+
+def fold(source: str, definition: BoardDefinition) -> str:
+    """`source` for that board. Raises DeploymentError for a name that the board has no value for.
+
+    The names are `BOARD_MACHINE`, `BOARD_SPI_ID`, `BOARD_SPI_HZ`, and `BOARD_SCK_PIN`, `BOARD_MOSI_PIN` and so on for
+    the GPIO numbers; CircuitPython's pins are `board.GP_SCK` and so on, which become `board.GP18`.
+    """
+    values = _values(definition)
+
+    def value(match: re.Match[str]) -> str:
+        if match[0] not in values:
+            known = ", ".join(sorted(values))
+            raise DeploymentError(f"{definition.id}: has no {match[0]}, which the client asks for; there are {known}")
+        return values[match[0]]
+
+    return _NAME.sub(value, source)
+
+
+def _values(definition: BoardDefinition) -> dict[str, str]:
+    values = {"BOARD_MACHINE": definition.machine}
+    ethernet = definition.network
+    if ethernet is None:
+        return values
+    values |= {"BOARD_SPI_ID": f"{ethernet.spi_id}", "BOARD_SPI_HZ": f"{ethernet.default_hz:_}"}
+    for name, pin in ethernet.pins.items():
+        values[f"BOARD_{name.upper()}"] = f"{pin}"
+        values[f"board.GP_{name.removesuffix('_pin').upper()}"] = f"board.GP{pin}"
+    return values

@@ -1,0 +1,32 @@
+"""What pydantic found wrong with something that a person wrote, as one line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import ValidationError
+
+_FIXES: Final = {
+    "unexpected_keyword_argument": "the key is unknown, remove it",
+    "extra_forbidden": "the key is unknown, remove it",
+    "missing": "add it",
+}
+
+
+def first_complaint(error: ValidationError) -> str:
+    """The first of pydantic's complaints as: key, value, what is asked for.
+
+    What our own checks raise as ValueError names values itself: only the key goes before it.
+    """
+    detail = error.errors(include_url=False)[0]
+    place = ""
+    for part in detail["loc"]:
+        name = str(part).encode("unicode_escape").decode()
+        place += f"[{part + 1}]" if isinstance(part, int) else f".{name}" if place else name
+    more = error.error_count() - 1
+    also = f" (and {more} more)" if more else ""
+    if detail["type"] == "value_error":
+        return f"{place}: {detail['ctx']['error']}{also}".removeprefix(": ")
+    fix = _FIXES.get(detail["type"], detail["msg"][0].lower() + detail["msg"][1:])
+    value = "absent" if detail["type"] == "missing" else repr(detail["input"])
+    return f"{place or 'it'} is {value}; {fix}{also}"
