@@ -12,7 +12,6 @@ from pydantic.dataclasses import dataclass
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.flat_engine import flat
 from portbench.boards.emulated.machine import engine_settings
 
 _STRICT = ConfigDict(extra="forbid")
@@ -42,13 +41,11 @@ class LanFaults:
 class EmulatedConfig:
     """Simulated surroundings of the board.
 
-    `turnaround_us`: from a message's arrival at the PC's application to its answer's handover to the PC's TCP.
-    `phy_link_delay_us`: from the W5500's reset to link up. `server_port`: TCP port of the simulated PC's ping-pong
-    server. `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine
-    instead (simulated time then follows the host's clock). `capture`: a pcap file of all frames.
-    `board_faults`: armed from the start, see `boards.emulated.faults`.
-    `xip_miss_cost`: count the wait states of flash cache misses; off only to compare with models without a cache.
-    `spi_edge_timing`: time SPI frames by their edges, with the PL022's pauses; off only to compare likewise.
+    `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
+    `phy_link_delay_us`: from the W5500's reset to link up. `server_port`: TCP port of the simulated PC's server.
+    `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine instead
+    (simulated time then follows the host's clock). `capture`: a pcap file of all frames. `board_faults`: armed from the
+    start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
     """
 
     turnaround_us: _Natural = 200
@@ -60,7 +57,6 @@ class EmulatedConfig:
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: StrictBool = True
-    spi_edge_timing: StrictBool = True
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
@@ -72,8 +68,7 @@ class EmulatedConfig:
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
-            "spi_edge_timing": self.spi_edge_timing,
-            **flat(engine_settings(definition)),
+            **engine_settings(definition),
         }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from portbench._engine import CHIPS, MCUS
 from portbench.boards.definition import BoardDefinition, Ethernet
-from portbench.boards.emulated.flat_engine import CHIPS, MCUS
 from portbench.boards.errors import BoardUnavailable
 
 

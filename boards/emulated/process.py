@@ -388,8 +388,6 @@ class BoardProcess:
         self._pacer.flat_out = measured and not self._config.bridge
         if request.arguments.get("trace"):
             self._machine.trace_start(**request.arguments["trace"])
-        if request.arguments.get("spi_log"):
-            self._machine.spi_log(True)
         self._publish()
         request.answer()
 
@@ -463,10 +461,6 @@ class BoardProcess:
     def _op_faults(self, request: Request) -> None:
         self._machine.set_lan_faults(request.arguments["faults"])
         request.answer()
-
-    def _op_spi_log(self, request: Request) -> None:
-        frames = [(*frame[:6], frame[6].hex()) for frame in self._machine.spi_log_take()]
-        request.answer(frames=frames)
 
     def _op_trace(self, request: Request) -> None:
         records, dropped = self._machine.trace_take()

@@ -1,4 +1,4 @@
-"""One message of a run, looked at closely: every SPI frame by the W5500's register names, interrupts and LAN frames.
+"""One message of a run, looked at closely: every SPI frame by the chip's register names, interrupts and LAN frames.
 
 Times are microseconds of simulated time. A message's window reaches from the moment at which the PC's server has the
 message before it to the moment at which the server has this one: the answer's way, the client's work and the sending.
@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from portbench.boards.errors import BoardError
 from portbench.server.records import Session
-
-HEADER_BYTES = 3
-"""Address and control phase of an SPI frame (W5500 datasheet 2.2)."""
 
 _EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}
 _IRQS = (
@@ -27,47 +24,22 @@ _IRQS = (
 """RP2040 datasheet 2.3.2, by IRQ number."""
 
 
-_COMMANDS = {
-    **{0x01: "OPEN", 0x02: "LISTEN", 0x04: "CONNECT", 0x08: "DISCON", 0x10: "CLOSE"},
-    **{0x20: "SEND", 0x21: "SEND_MAC", 0x22: "SEND_KEEP", 0x40: "RECV"},
-}
-"""Sn_CR (W5500 datasheet 3.2)."""
-_STATES = {
-    **{0x00: "SOCK_CLOSED", 0x13: "SOCK_INIT", 0x14: "SOCK_LISTEN", 0x15: "SOCK_SYNSENT", 0x16: "SOCK_SYNRECV"},
-    **{0x17: "SOCK_ESTABLISHED", 0x18: "SOCK_FIN_WAIT", 0x1A: "SOCK_CLOSING", 0x1B: "SOCK_TIME_WAIT"},
-    **{0x1C: "SOCK_CLOSE_WAIT", 0x1D: "SOCK_LAST_ACK", 0x22: "SOCK_UDP", 0x42: "SOCK_MACRAW"},
-}
-"""Sn_SR (W5500 datasheet 3.2)."""
-
-
-@dataclass(frozen=True)
-class SpiFrame:
-    """One chip select: `length` data bytes at `address` of the block that `name` says; `data` are the first 16."""
+class SpiFrame(NamedTuple):
+    """One decoded transfer of `device`, a chip: `length` data bytes at `address` of what `name` says."""
 
     start_us: float
     end_us: float
+    device: str
     name: str
     address: int
     write: bool
     length: int
     data: bytes
-
-    @property
-    def wire_bytes(self) -> int:
-        return HEADER_BYTES + self.length
-
-    @property
-    def meaning(self) -> str:
-        """The data as a command, a socket state, text or a number, as far as it is one; else empty."""
-        register = self.name.partition("_")[2]
-        if self.length == 1 and register == "CR":
-            return _COMMANDS.get(self.data[0], "done" if self.data[0] == 0 else "")
-        if self.length == 1 and register == "SR":
-            return _STATES.get(self.data[0], "")
-        if self.name.endswith(" buffer"):
-            text = self.data.decode("latin-1")
-            return repr(text) if text.isascii() and text.isprintable() else ""
-        return str(int.from_bytes(self.data, "big")) if self.length <= 2 else ""
+    """The first 16."""
+    meaning: str
+    """The data as a command, a socket state, text or a number, as far as it is one; else empty."""
+    wire_bytes: int
+    """With command and address."""
 
     @property
     def duration_us(self) -> float:
@@ -148,7 +120,7 @@ class MessageTrace:
             "end_us": self.end_us,
             "duration_us": self.duration_us,
             "spi": {"chip_selects": len(self.frames), "bytes": self.wire_bytes, "selected_us": self.selected_us},
-            "frames": [{**vars(frame), "data": frame.data.hex()} for frame in self.frames],
+            "frames": [{**frame._asdict(), "data": frame.data.hex()} for frame in self.frames],
             "registers": [vars(share) for share in self.shares()],
             "events": [vars(event) for event in self.events],
             "pc_samples": [{"core": core, "address": pc, "count": n} for core, pc, n in self.pc_samples],
@@ -170,7 +142,7 @@ def message_window(sessions: Sequence[Session], number: int) -> tuple[float, flo
 def message_trace(
     number: int,
     window_us: tuple[float, float],
-    spi_log: Iterable[tuple[float, float, str, int, bool, int, bytes]],
+    spi_log: Iterable[tuple[float, float, str, str, int, bool, int, bytes, str, int]],
     records: Iterable[dict[str, Any]],
     lost: int,
     intn_pin: int | None,

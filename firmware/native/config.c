@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "body.h"
 #include "crc32.h"
 #include "mem.h"
 
@@ -14,7 +15,7 @@ const struct config config_defaults = {
     .version = CONFIG_VERSION,
     .length = CONFIG_LENGTH,
     .port = 5000,
-    .messages = 1000,
+    .count = 1000,
     .repeat = 1,
     .ready_timeout_ms = 30000,
     .message_timeout_ms = 5000,
@@ -24,7 +25,7 @@ const struct config config_defaults = {
 static bool valid(const struct config *c) {
     return memcmp(c->magic, config_defaults.magic, sizeof c->magic) == 0 && c->version == CONFIG_VERSION &&
            c->length == CONFIG_LENGTH && c->crc32 == crc32(c, CONFIG_LENGTH) && c->port != 0 &&
-           (c->flags & ~CONFIG_FLAGS_KNOWN) == 0 && c->messages >= 1 && c->messages <= CONFIG_MESSAGES_MAX &&
+           (c->flags & ~CONFIG_FLAGS_KNOWN) == 0 && c->count >= 1 && c->count <= BODY_COUNT_MAX &&
            c->repeat >= 1 && c->ready_timeout_ms >= 1 && c->ready_timeout_ms <= WAIT_MAX_MS &&
            c->message_timeout_ms >= 1 && c->message_timeout_ms <= WAIT_MAX_MS && c->spi_hz >= SPI_HZ_MIN &&
            c->spi_hz <= SPI_HZ_MAX && c->success_wait_ms <= WAIT_MAX_MS && c->failure_wait_ms <= WAIT_MAX_MS;

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CONFIG_MESSAGES_MAX 50000u
-
 #define CONFIG_FLAG_STATIC 0x0001u /* use address, mask, gateway instead of DHCP */
 #define CONFIG_FLAG_POLL 0x0002u   /* poll Sn_RX_RSR over SPI instead of watching INTn */
 #define CONFIG_FLAGS_KNOWN (CONFIG_FLAG_STATIC | CONFIG_FLAG_POLL)
@@ -19,7 +17,7 @@ struct config {
     uint8_t server[4]; /* 0.0.0.0: the DHCP server, or the gateway of a static address */
     uint16_t port;
     uint16_t flags;
-    uint32_t messages;
+    uint32_t count; /* of what the body counts, at most its BODY_COUNT_MAX */
     uint8_t address[4];
     uint8_t mask[4];
     uint8_t gateway[4];

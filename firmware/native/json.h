@@ -1,4 +1,4 @@
-/* A JSON object written piece by piece through a small buffer: the report of 50 000 messages would not fit in memory. */
+/* A JSON object written piece by piece through a small buffer: the report of 50 000 samples would not fit in memory. */
 #ifndef JSON_H
 #define JSON_H
 

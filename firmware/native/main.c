@@ -1,6 +1,7 @@
-/* portbench-native: the ping-pong client for the W5500-EVB-Pico without any runtime. One run per power-up: clocks,
-   configuration, W5500, link, address, connect, ping-pong, report; then the USB boot loader. */
+/* portbench-native: a workload's body on the bare board, without any runtime. One run per power-up: clocks,
+   configuration, W5500, link, address, connect, body, report; then the USB boot loader. */
 #include "board.h"
+#include "body.h"
 #include "bootrom.h"
 #include "clocks.h"
 #include "config.h"
@@ -8,7 +9,6 @@
 #include "gpio.h"
 #include "mem.h"
 #include "network.h"
-#include "ping_pong.h"
 #include "report.h"
 #include "stage.h"
 #include "tcp.h"
@@ -19,7 +19,7 @@
 static struct config config;
 static struct network network;
 static struct run run;
-static struct ping_pong result;
+static struct figures figures;
 static struct tcp tcp;
 static enum stage stage;
 
@@ -80,7 +80,7 @@ static void report_failure(const char *error, enum stage failed) {
     }
     if (open) {
         enter(STAGE_REPORT);
-        report_send(&tcp, &config, &network, &run, &result, error, stage_name(failed));
+        report_send(&tcp, &config, &network, &run, &figures, error, stage_name(failed));
         tcp_close();
     }
     stage = failed;
@@ -93,11 +93,11 @@ static const char *measure(uint32_t start_us) {
     }
     run.ready_us = time_us() - start_us;
     enter(STAGE_EXCHANGE);
-    if ((error = ping_pong(&config, &tcp, &result))) {
+    if ((error = body_run(&config, &tcp, &figures))) {
         return error;
     }
     enter(STAGE_REPORT);
-    if (!report_send(&tcp, &config, &network, &run, &result, 0, 0)) {
+    if (!report_send(&tcp, &config, &network, &run, &figures, 0, 0)) {
         return "the report was not taken";
     }
     tcp_close();

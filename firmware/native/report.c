@@ -7,15 +7,14 @@
 static bool write_tcp(void *context, const char *data, uint32_t length) { return tcp_send(context, data, length); }
 
 bool report_send(struct tcp *tcp, const struct config *config, const struct network *network, const struct run *run,
-                 const struct ping_pong *result, const char *error, const char *stage) {
+                 const struct figures *figures, const char *error, const char *stage) {
     struct json json;
     json_begin(&json, write_tcp, tcp);
     if (error) {
         json_string(&json, "error", error);
         json_string(&json, "stage", stage);
     }
-    json_number(&json, "messages", result->completed);
-    json_number(&json, "total_us", result->total_us);
+    body_report_figures(&json, figures);
     json_number(&json, "ready_us", run->ready_us);
     json_number(&json, "link_us", run->link_us);
     json_number(&json, "connect_attempts", run->connect_attempts);
@@ -29,6 +28,6 @@ bool report_send(struct tcp *tcp, const struct config *config, const struct netw
     json_string(&json, "machine", "W5500-EVB-Pico with RP2040");
     json_number(&json, "clk_sys_hz", CLK_SYS_HZ);
     json_number(&json, "run", run->number);
-    json_numbers(&json, "round_trip_us", result->round_trip_us, result->completed);
+    body_report_samples(&json, figures);
     return json_end(&json);
 }

@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "body.h"
 #include "config.h"
 #include "network.h"
-#include "ping_pong.h"
 #include "tcp.h"
 
-/* What the report says besides the ping-pong's own figures; keys as in docs/architecture.md, "The client's result line". */
+/* What the report says besides the body's own figures; keys as in docs/architecture.md, "The client's result line". */
 struct run {
     uint32_t number; /* 1 to config->repeat */
     uint32_t link_us;
@@ -21,6 +21,6 @@ struct run {
 /* Sends the report line over the connection. `error` is NULL for a run that completed, otherwise what ended it, in
    which stage. False: it could not be sent. */
 bool report_send(struct tcp *tcp, const struct config *config, const struct network *network, const struct run *run,
-                 const struct ping_pong *result, const char *error, const char *stage);
+                 const struct figures *figures, const char *error, const char *stage);
 
 #endif

@@ -104,7 +104,7 @@ def make_bench(driver_path: list[str], monkeypatch: pytest.MonkeyPatch) -> Itera
 
     def make(access_us: float = 4.0, **settings: Any) -> Bench:
         _forget_driver()
-        lan = engine.W5500Lan({"phy_link_delay_us": 500_000} | settings)
+        lan = engine.ChipLan("W5500", {"phy_link_delay_us": 500_000} | settings)
         ethernet = board_definition("W5500_EVB_PICO").network
         assert ethernet is not None
         wires = Wires(lan, ethernet, SimulatedClock(lan, access_us))

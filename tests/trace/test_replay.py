@@ -16,9 +16,9 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.firmware.images import ImageError
-from portbench.runner import trace as command
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
+from portbench.runner.trace import command
 from portbench.runner.trace.command import main, prepared_flash, trace_row
 
 EVB = board_definition("W5500_EVB_PICO")

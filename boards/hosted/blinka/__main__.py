@@ -1,4 +1,4 @@
-"""`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated W5500.
+"""`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated Ethernet chip.
 
 SETTINGS is JSON: `ethernet` (the chip and its wires, as in a board's file), `port` (of the simulated PC's server),
 `workload` (what it serves, or null) and `network` (the engine's network settings). RECORD gets JSON once the script has
@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from portbench._engine import W5500Lan
+from portbench._engine import ChipLan
 from portbench.boards.definition import Ethernet
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
 from portbench.boards.hosted.blinka.wires import HostClock, Wires
@@ -22,10 +22,11 @@ from portbench.server.simulated import SimulatedServer, serve
 
 def main(script: str, settings_json: str, record: str) -> None:
     settings = json.loads(settings_json)
-    lan = W5500Lan(settings["network"])
+    ethernet = Ethernet(**settings["ethernet"])
+    lan = ChipLan(ethernet.chip, settings["network"])
     server = SimulatedServer(serve(settings["workload"]) if settings["workload"] else None)
     lan.listen(settings["port"], server)
-    wires = Wires(lan, Ethernet(**settings["ethernet"]), HostClock())
+    wires = Wires(lan, ethernet, HostClock())
     sys.modules.update(circuitpython_modules(wires))
     try:
         runpy.run_path(script, run_name="__main__")

@@ -12,7 +12,7 @@ _SPIN_US = 200.0
 
 
 class Lan(Protocol):
-    """What the wires need of `portbench._engine.W5500Lan`. Times are microseconds since it was made."""
+    """What the wires need of `portbench._engine.ChipLan`. Times are microseconds since it was made."""
 
     @property
     def time_us(self) -> float: ...

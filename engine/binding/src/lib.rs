@@ -1,27 +1,31 @@
 //! The emulated board for Python: `portbench._engine`.
 
-mod bit_spi;
-mod config;
-mod machine;
 mod py_app;
+mod py_chip_lan;
 mod py_config;
 mod py_cpu;
 mod py_machine;
+mod py_time;
 mod py_trace;
-mod py_w5500;
-mod wiring;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-pyo3::create_exception!(_engine, EngineError, pyo3::exceptions::PyRuntimeError, "The emulated board cannot go on; one line says why.");
+pyo3::create_exception!(
+    _engine,
+    EngineError,
+    pyo3::exceptions::PyRuntimeError,
+    "The emulated board cannot go on; one line says why."
+);
 
 /// The native engine of the emulated board.
 #[pymodule]
 fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("MCUS", PyTuple::new(m.py(), board::MCUS)?)?;
+    m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;
-    m.add_class::<py_w5500::PyW5500Lan>()?;
-    m.add_function(wrap_pyfunction!(py_w5500::register_name, m)?)?;
+    m.add_class::<py_chip_lan::PyChipLan>()?;
     Ok(())
 }

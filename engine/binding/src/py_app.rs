@@ -2,9 +2,11 @@
 
 use std::net::SocketAddrV4;
 
-use lan::{AppReply, Ps, TcpApp};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sim::{AppReply, Ps, TcpApp};
+
+use crate::py_time::us;
 
 /// A Python object with `accept(conn, peer, now_us)`, `receive(conn, data, now_us) -> (bytes, close, reset)` and
 /// `closed(conn, now_us)`. An exception resets the connection; Python reports it as unraisable.
@@ -16,10 +18,6 @@ impl PyApp {
     pub fn new(object: Py<PyAny>) -> Self {
         Self { object }
     }
-}
-
-fn us(now: Ps) -> f64 {
-    now as f64 / 1e6
 }
 
 impl TcpApp for PyApp {

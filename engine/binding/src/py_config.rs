@@ -1,25 +1,25 @@
-//! Reads a board's configuration from a Python dict. Unknown keys are refused.
+//! Reads settings from Python dicts. Unknown keys are refused.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use board::{BoardConfig, Chip, EthernetConfig, MCUS, SidePins, SpiWires};
 use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
+use sim::PS_PER_US;
 use usb_host::{HostConfig, ReadPolicy};
 
-use crate::config::{BoardConfig, W5500Pins};
-
-const PS_PER_US: u64 = 1_000_000;
-
 fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
-    value.parse().map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
+    value
+        .parse()
+        .map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
 }
 
-/// Settings of the LAN and of the W5500's PHY, which boards and the stand-alone W5500 share.
+/// Settings of the LAN and of the chip's PHY, which boards and the stand-alone chip share.
 #[derive(Clone, Default)]
 pub struct NetworkConfig {
-    pub w5500: w5500::Config,
+    pub phy: wiznet::Config,
     pub lan: LanConfig,
 }
 
@@ -27,12 +27,8 @@ impl NetworkConfig {
     /// Takes `key` if it is one of the network's; false otherwise.
     fn take(&mut self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         match key {
-            "phy_link_delay_us" => self.w5500.phy_link_delay = value.extract::<u64>()?.saturating_mul(PS_PER_US),
-            "cable_plugged" => self.w5500.cable_plugged = value.extract()?,
+            "phy_link_delay_us" => self.phy.phy_link_delay = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "turnaround_us" => self.lan.turnaround_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
-            "stack_delay_us" => self.lan.stack_delay_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
-            "delayed_ack_us" => self.lan.delayed_ack_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
-            "propagation_ns" => self.lan.propagation_ps = value.extract::<u64>()?.saturating_mul(1000),
             "pc_ip" => {
                 let ip: Ipv4Addr = parse(key, &value.extract::<String>()?)?;
                 let base = ip.to_bits() & 0xffff_ff00;
@@ -56,7 +52,6 @@ impl NetworkConfig {
             }
             "tcp_echo_port" => self.lan.tcp_echo_port = value.extract()?,
             "udp_echo_port" => self.lan.udp_echo_port = value.extract()?,
-            "seed" => self.lan.seed = value.extract()?,
             "faults" => self.lan.faults = faults(value)?,
             "bridge" => {
                 let mut rules = Vec::new();
@@ -107,61 +102,112 @@ pub fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
     Ok(faults)
 }
 
-impl BoardConfig {
-    pub fn from_dict(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let mut network = NetworkConfig::default();
-        let mut usb = HostConfig::default();
-        // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
-        usb.console.read_policy = ReadPolicy::Ring;
-        let mut config = Self {
-            bootrom,
-            flash_size: 2 << 20,
-            pins: W5500Pins::default(),
-            w5500: network.w5500.clone(),
-            lan: network.lan.clone(),
-            usb,
-            capture: None,
-            xip_miss_cost: true,
-            spi_edge_timing: true,
-        };
-        for (key, value) in dict.iter() {
-            let key: String = key.extract()?;
-            if network.take(&key, &value)? {
-                continue;
-            }
-            match key.as_str() {
-                "flash_bytes" => config.flash_size = value.extract()?,
-                "spi" => config.pins.spi = value.extract()?,
-                "sck_pin" => config.pins.sck = pin(&key, &value)?,
-                "mosi_pin" => config.pins.mosi = pin(&key, &value)?,
-                "miso_pin" => config.pins.miso = pin(&key, &value)?,
-                "csn_pin" => config.pins.csn = pin(&key, &value)?,
-                "rstn_pin" => config.pins.rstn = pin(&key, &value)?,
-                "intn_pin" => config.pins.intn = pin(&key, &value)?,
-                "capture" => config.capture = value.extract()?,
-                "spi_edge_timing" => config.spi_edge_timing = value.extract()?,
-                "xip_miss_cost" => config.xip_miss_cost = value.extract()?,
-                "console_open_after_us" => config.usb.console.open_after_us = value.extract()?,
-                "storage" => config.usb.storage.enabled = value.extract()?,
-                "usb_debounce_us" => config.usb.debounce_us = value.extract()?,
-                _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
-            }
+/// Reads a board's settings.
+pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig> {
+    let mut network = NetworkConfig::default();
+    let mut usb = HostConfig::default();
+    // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
+    usb.console.read_policy = ReadPolicy::Ring;
+    let (mut flash_size, mut ethernet, mut capture, mut xip_miss_cost) = (2usize << 20, None, None, true);
+    for (key, value) in dict.iter() {
+        let key: String = key.extract()?;
+        if network.take(&key, &value)? {
+            continue;
         }
-        if !config.flash_size.is_power_of_two() || !(1 << 16..=16 << 20).contains(&config.flash_size) {
-            let size = config.flash_size;
-            return Err(PyValueError::new_err(format!("flash_bytes = {size}: use a power of two from 65536 to 16777216")));
+        match key.as_str() {
+            "mcu" => mcu(&value.extract::<String>()?)?,
+            "flash_bytes" => flash_size = value.extract()?,
+            "devices" => ethernet = devices(&value)?,
+            "capture" => capture = value.extract()?,
+            "xip_miss_cost" => xip_miss_cost = value.extract()?,
+            _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
-        if config.bootrom.len() != rp2040::memory::ROM_SIZE {
-            let len = config.bootrom.len();
-            return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the RP2040's has 16384")));
-        }
-        config.w5500 = network.w5500;
-        config.lan = network.lan;
-        Ok(config)
     }
+    if !flash_size.is_power_of_two() || !(1 << 16..=16 << 20).contains(&flash_size) {
+        let message = format!("flash_bytes = {flash_size}: use a power of two from 65536 to 16777216");
+        return Err(PyValueError::new_err(message));
+    }
+    if bootrom.len() != rp2040::memory::ROM_SIZE {
+        let len = bootrom.len();
+        return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the RP2040's has 16384")));
+    }
+    Ok(BoardConfig { bootrom, flash_size, ethernet, phy: network.phy, lan: network.lan, usb, capture, xip_miss_cost })
 }
 
-fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let pin: u32 = value.extract()?;
-    if pin < 30 { Ok(pin) } else { Err(PyValueError::new_err(format!("{key} = {pin}: the RP2040 has GPIO 0 to 29"))) }
+fn mcu(name: &str) -> PyResult<()> {
+    if MCUS.contains(&name) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("mcu {name}: the engine models {}", MCUS.join(", "))))
+}
+
+/// The chip called `name`.
+pub fn chip(name: &str) -> PyResult<Chip> {
+    Chip::named(name).ok_or_else(|| {
+        let known: Vec<&str> = Chip::ALL.iter().map(|chip| chip.name()).collect();
+        PyValueError::new_err(format!("chip {name}: the engine models {}", known.join(", ")))
+    })
+}
+
+/// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`. The Ethernet chip among them.
+fn devices(value: &Bound<'_, PyAny>) -> PyResult<Option<EthernetConfig>> {
+    let mut ethernet: Option<EthernetConfig> = None;
+    for device in value.cast::<PyList>()?.iter() {
+        let device = spi_device(device.cast::<PyDict>()?)?;
+        if let Some(first) = &ethernet {
+            let (first, second) = (first.chip.name(), device.chip.name());
+            let message = format!("devices: {first} and {second} are both Ethernet chips; the board has one cable");
+            return Err(PyValueError::new_err(message));
+        }
+        ethernet = Some(device);
+    }
+    Ok(ethernet)
+}
+
+const PIN_KEYS: [&str; 6] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin"];
+
+fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
+    let (mut name, mut bus) = (None, None);
+    let mut pins = [None; PIN_KEYS.len()];
+    for (key, value) in dict.iter() {
+        let key: String = key.extract()?;
+        match key.as_str() {
+            "chip" => name = Some(value.extract::<String>()?),
+            "bus" => bus = Some(value.extract::<String>()?),
+            _ => match PIN_KEYS.iter().position(|known| *known == key) {
+                Some(index) => pins[index] = pin(&key, &value)?,
+                None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of a device"))),
+            },
+        }
+    }
+    let name = name.ok_or_else(|| PyValueError::new_err("devices: a device without \"chip\""))?;
+    let chip = chip(&name)?;
+    let spi = match bus.as_deref() {
+        Some("spi0") => 0,
+        Some("spi1") => 1,
+        other => {
+            let other = other.unwrap_or("none");
+            return Err(PyValueError::new_err(format!("devices: {name}: bus {other}: use spi0 or spi1")));
+        }
+    };
+    let [sck, mosi, miso, csn, rstn, intn] = pins;
+    let wired =
+        |key: &str, pin: Option<u32>| pin.ok_or_else(|| PyValueError::new_err(format!("devices: {name} has no {key}")));
+    let wires = SpiWires {
+        spi,
+        sck: wired("sck_pin", sck)?,
+        mosi: wired("mosi_pin", mosi)?,
+        miso: wired("miso_pin", miso)?,
+        csn: wired("csn_pin", csn)?,
+        side: SidePins { rstn, intn },
+    };
+    Ok(EthernetConfig { chip, wires })
+}
+
+/// A GPIO number, or None for a pin that is not wired.
+fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+    match value.extract::<Option<u32>>()? {
+        Some(pin) if pin >= 30 => Err(PyValueError::new_err(format!("{key} = {pin}: the RP2040 has GPIO 0 to 29"))),
+        pin => Ok(pin),
+    }
 }

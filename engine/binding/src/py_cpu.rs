@@ -21,11 +21,11 @@ type Registers = [u32; 16];
 /// `bootrom`: contents of the 16 KiB ROM from its start.
 #[pyclass(name = "CpuBench", module = "portbench._engine")]
 pub struct PyCpuBench {
-    inner: Mutex<Chip>,
+    inner: Mutex<Chip<Nothing>>,
 }
 
 impl PyCpuBench {
-    fn lock(&self) -> MutexGuard<'_, Chip> {
+    fn lock(&self) -> MutexGuard<'_, Chip<Nothing>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -44,7 +44,7 @@ impl PyCpuBench {
     #[pyo3(signature = (bootrom = vec![]))]
     fn new(bootrom: Vec<u8>) -> Self {
         let config = ChipConfig { bootrom: &bootrom, flash_size: 1 << 16, flash: &[], bootsel_pressed: false };
-        let mut chip = Chip::new(&config, Box::new(Nothing));
+        let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         chip.cores[0].regs = [0; 16];
         Self { inner: Mutex::new(chip) }

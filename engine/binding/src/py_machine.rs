@@ -2,20 +2,20 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use board::{Machine, Network, Stop};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
-use crate::EngineError;
-use crate::config::BoardConfig;
-use crate::machine::{Machine, Stop};
-use crate::py_app::PyApp;
-use crate::py_config::faults;
-use crate::py_trace::{self, KINDS};
+use sim::EthernetChip;
 
-const PS_PER_US: f64 = 1e6;
+use crate::EngineError;
+use crate::py_app::PyApp;
+use crate::py_config::{self, faults};
+use crate::py_time::{ps, us};
+use crate::py_trace::{self, KINDS, PyFrame};
 
 /// An emulated board on simulated time.
 ///
@@ -45,14 +45,14 @@ impl PyMachine {
     #[new]
     #[pyo3(signature = (bootrom, flash, settings, bootsel = false))]
     fn new(bootrom: Vec<u8>, flash: &[u8], settings: &Bound<'_, PyDict>, bootsel: bool) -> PyResult<Self> {
-        let config = BoardConfig::from_dict(bootrom, settings)?;
+        let config = py_config::board(bootrom, settings)?;
         Ok(Self { inner: Mutex::new(Machine::new(config, flash, bootsel).map_err(value_error)?) })
     }
 
     /// Simulated time in microseconds.
     #[getter]
     fn time_us(&self) -> f64 {
-        self.lock().now() as f64 / PS_PER_US
+        us(self.lock().now())
     }
 
     /// Simulated time in picoseconds.
@@ -64,7 +64,7 @@ impl PyMachine {
     /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb` or `reset: CAUSE`.
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
-        let until = (until_us * PS_PER_US) as u64;
+        let until = ps(until_us);
         let stop = py.detach(|| self.lock().run(until));
         match stop {
             Ok(Stop::Time) => Ok("time".into()),
@@ -75,7 +75,7 @@ impl PyMachine {
         }
     }
 
-    /// Restart RP2040, W5500 and LAN at simulated time 0; flash stays. LAN applications must be added again.
+    /// Restart the chips and the LAN at simulated time 0; flash stays. LAN applications must be added again.
     #[pyo3(signature = (bootsel = false))]
     fn power_cycle(&self, bootsel: bool) -> PyResult<()> {
         self.lock().power_cycle(bootsel).map_err(value_error)
@@ -85,7 +85,7 @@ impl PyMachine {
     fn configure(&self, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut machine = self.lock();
         let bootrom = machine.config_mut().bootrom.clone();
-        *machine.config_mut() = BoardConfig::from_dict(bootrom, settings)?;
+        *machine.config_mut() = py_config::board(bootrom, settings)?;
         Ok(())
     }
 
@@ -104,39 +104,40 @@ impl PyMachine {
         let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
         let mut machine = self.lock();
         let now = machine.now();
-        let conn = machine.lan().connect(now, peer, Box::new(PyApp::new(app))).map_err(value_error)?;
+        let conn =
+            machine.lan().map_err(value_error)?.connect(now, peer, Box::new(PyApp::new(app))).map_err(value_error)?;
         machine.reschedule();
         Ok(conn)
     }
 
     /// Send on a connection of the simulated PC; false if it is gone.
-    fn lan_send(&self, conn: u64, data: &[u8]) -> bool {
+    fn lan_send(&self, conn: u64, data: &[u8]) -> PyResult<bool> {
         let mut machine = self.lock();
         let now = machine.now();
-        let sent = machine.lan().send(now, conn, data);
+        let sent = machine.lan().map_err(value_error)?.send(now, conn, data);
         machine.reschedule();
-        sent
+        Ok(sent)
     }
 
-    fn set_cable(&self, plugged: bool) {
-        self.lock().set_cable(plugged);
+    fn set_cable(&self, plugged: bool) -> PyResult<()> {
+        self.lock().set_cable(plugged).map_err(value_error)
     }
 
     /// Faults of the cable from now on, see `boards/emulated/config.py`.
     fn set_lan_faults(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let faults = faults(value)?;
         let mut machine = self.lock();
-        machine.lan().set_faults(faults).map_err(value_error)?;
+        machine.lan().map_err(value_error)?.set_faults(faults).map_err(value_error)?;
         machine.reschedule();
         Ok(())
     }
 
-    /// Whether the W5500's PHY has a link.
+    /// Whether the Ethernet chip's PHY has a link; false on a board without one.
     #[getter]
     fn link_up(&self) -> bool {
         let mut machine = self.lock();
         let now = machine.now();
-        machine.w5500().link_up(now)
+        machine.wiring().network.as_ref().is_some_and(|network| network.chip().link_up(now))
     }
 
     /// Bytes that the board printed.
@@ -221,7 +222,7 @@ impl PyMachine {
                     Event::StorageReady { blocks, .. } => ("storage ready", format!("{blocks} blocks")),
                     Event::MediumGone => ("medium gone", String::new()),
                 };
-                (at as f64 / PS_PER_US, name.to_string(), detail)
+                (us(at), name.to_string(), detail)
             })
             .collect()
     }
@@ -269,23 +270,25 @@ impl PyMachine {
         .map_err(|e: VolumeError| volume_error(&e))
     }
 
-    /// Counters since the power cycle.
+    /// Counters since the power cycle; those of the network are 0, and `spi_hz` is None, on a board without one.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut machine = self.lock();
-        let w5500 = machine.w5500().stats();
-        let lan = machine.lan().stats();
+        let network = machine.wiring().network.as_ref();
+        let ethernet = network.map(|network| network.chip().stats()).unwrap_or_default();
+        let dropped = network.map_or(0, |network| network.lan.stats().dropped);
+        let spi = network.map(Network::spi);
         let chip = machine.chip();
         let d = PyDict::new(py);
-        d.set_item("spi_bytes", w5500.spi_bytes)?;
-        d.set_item("chip_selects", w5500.chip_selects)?;
-        d.set_item("frames_from_board", w5500.frames_out)?;
-        d.set_item("frames_to_board", w5500.frames_in)?;
-        d.set_item("frames_dropped", lan.dropped)?;
+        d.set_item("spi_bytes", ethernet.bus_bytes)?;
+        d.set_item("chip_selects", ethernet.chip_selects)?;
+        d.set_item("frames_from_board", ethernet.frames_out)?;
+        d.set_item("frames_to_board", ethernet.frames_in)?;
+        d.set_item("frames_dropped", dropped)?;
         d.set_item("instructions", chip.cores[0].instructions + chip.cores[1].instructions)?;
         d.set_item("cycles", chip.cores.iter().map(|c| c.cycles).collect::<Vec<_>>())?;
         d.set_item("clk_sys_hz", chip.bus.sys.freq.clk_sys_hz)?;
         d.set_item("clk_peri_hz", chip.bus.sys.freq.clk_peri_hz)?;
-        d.set_item("spi_hz", chip.bus.blocks.spi[machine.config_pins().spi].sck_hz(&chip.bus.sys))?;
+        d.set_item("spi_hz", spi.map(|spi| chip.bus.blocks.spi[spi].sck_hz(&chip.bus.sys)))?;
         d.set_item("flash_generation", chip.mem.flash_generation)?;
         d.set_item("core_states", chip.cores.iter().map(|c| format!("{:?}", c.state)).collect::<Vec<_>>())?;
         d.set_item("pc", chip.cores.iter().map(|c| c.pc).collect::<Vec<_>>())?;
@@ -316,7 +319,7 @@ impl PyMachine {
         Ok(())
     }
 
-    /// Reset both cores, as SYSRESETREQ does, when the board runs on; RP2040's peripherals and the W5500 keep their state.
+    /// Reset both cores, as SYSRESETREQ does, when the board runs on; RP2040's peripherals and the devices keep their state.
     fn reset_cores(&self) {
         self.lock().chip_mut().bus.sys.request_reset(ResetRequest::Processor { core: 0 });
     }
@@ -367,21 +370,15 @@ impl PyMachine {
         Ok((list, dropped))
     }
 
-    /// Log decoded SPI frames of the W5500 from now on (or stop).
+    /// Log decoded SPI frames of the devices from now on (or stop).
     fn spi_log(&self, on: bool) {
-        self.lock().w5500().set_spi_log(on);
+        self.lock().wiring().set_spi_log(on);
     }
 
-    /// Take the decoded SPI frames: `[(start_us, end_us, name, address, write, length, first bytes)]`.
-    #[allow(clippy::type_complexity)]
-    fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<(f64, f64, String, u16, bool, usize, Bound<'py, PyBytes>)> {
-        let frames = self.lock().w5500().take_spi_log();
-        frames
-            .into_iter()
-            .map(|f| {
-                let data = PyBytes::new(py, &f.data);
-                (f.start as f64 / PS_PER_US, f.end as f64 / PS_PER_US, f.name, f.address, f.write, f.len, data)
-            })
-            .collect()
+    /// Take the decoded SPI frames in order: `[(start_us, end_us, device, name, address, write, length,
+    /// first bytes, meaning, wire_bytes)]`.
+    fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<PyFrame<'py>> {
+        let frames = self.lock().wiring().take_spi_log();
+        frames.into_iter().map(|(device, frame)| py_trace::frame(py, device, frame)).collect()
     }
 }

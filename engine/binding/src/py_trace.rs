@@ -1,9 +1,11 @@
 //! Trace records as Python tuples.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use rp2040::Ps;
+use pyo3::types::{PyBytes, PyDict};
 use rp2040::trace::{Record, kind};
+use sim::{Ps, SpiFrame};
+
+use crate::py_time::us;
 
 /// Bits of the trace mask by name.
 pub const KINDS: [(&str, u32); 8] = [
@@ -20,7 +22,7 @@ pub const KINDS: [(&str, u32); 8] = [
 /// `{"t_us": float, "kind": str, ...}`.
 pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
-    d.set_item("t_us", at as f64 / 1e6)?;
+    d.set_item("t_us", us(at))?;
     match *record {
         Record::Spi { spi, mosi, miso } => {
             d.set_item("kind", "spi")?;
@@ -69,4 +71,14 @@ pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'
         }
     }
     Ok(d)
+}
+
+/// `(start_us, end_us, device, name, address, write, length, first bytes, meaning, wire_bytes)`.
+pub type PyFrame<'py> = (f64, f64, &'static str, String, u16, bool, usize, Bound<'py, PyBytes>, String, usize);
+
+/// A decoded SPI frame of `device`.
+pub fn frame<'py>(py: Python<'py>, device: &'static str, frame: SpiFrame) -> PyFrame<'py> {
+    let data = PyBytes::new(py, &frame.data);
+    let SpiFrame { start, end, name, address, write, len, meaning, wire_bytes, .. } = frame;
+    (us(start), us(end), device, name, address, write, len, data, meaning, wire_bytes)
 }

@@ -2,35 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use crate::Ps;
-
-/// An application's answer. The PC hands it to its TCP stack `turnaround_ps` after the data that caused it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AppReply {
-    /// Bytes to send; may be empty.
-    pub data: Vec<u8>,
-    /// Send FIN after `data`. What the peer sends afterwards is read and thrown away.
-    pub close: bool,
-    /// Abort with RST; `data` and everything unsent is dropped.
-    pub reset: bool,
-}
-
-impl AppReply {
-    pub fn send(data: impl Into<Vec<u8>>) -> Self {
-        Self { data: data.into(), ..Self::default() }
-    }
-}
-
-/// A TCP application. One object serves every connection of its port; `conn` tells them apart and is never reused.
-pub trait TcpApp: Send {
-    /// The three-way handshake is complete.
-    fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps);
-    /// In-order bytes; a peer's send may arrive in several calls, several sends in one.
-    fn receive(&mut self, conn: u64, data: &[u8], now: Ps) -> AppReply;
-    /// Called once: the peer sent FIN or RST, the connection timed out, or a `connect` failed (then without `accept`).
-    /// The PC closes its own half `turnaround_ps` later, after every answer still owed.
-    fn closed(&mut self, conn: u64, now: Ps);
-}
+use sim::{AppReply, Ps, TcpApp};
 
 /// A UDP application bound to one port.
 pub trait UdpApp: Send {

@@ -7,10 +7,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 
+use sim::Ps;
 use smoltcp::socket::tcp;
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::Ps;
 use crate::config::BridgeConfig;
 use crate::tcp::{BACKLOG_BYTES, Flow};
 

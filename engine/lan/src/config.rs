@@ -3,8 +3,9 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+
 use crate::faults::Faults;
-use crate::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
 /// One line that names the value and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use sim::{PS_PER_S, Ps};
 use smoltcp::wire::{DhcpFlags, DhcpMessageType, DhcpOpCode, DhcpOption, DhcpPacket, DhcpRepr, EthernetAddress};
 
 use crate::config::DhcpConfig;
-use crate::{PS_PER_S, Ps};
 
 /// How long an address stays reserved after an OFFER.
 const OFFER_HOLD_PS: Ps = 60 * PS_PER_S;

@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use sim::Ps;
 use smoltcp::wire::{DnsFlags, DnsOpcode, DnsPacket, DnsQueryType, DnsQuestion};
 
-use crate::Ps;
 use crate::app::UdpApp;
 
 pub(crate) const PORT: u16 = 53;

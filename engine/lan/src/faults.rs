@@ -1,7 +1,8 @@
 //! Faults of the cable, drawn from a seeded generator.
 
+use sim::{PS_PER_S, Ps};
+
 use crate::config::{LanError, check};
-use crate::{PS_PER_S, Ps};
 
 /// What the cable does wrong. The default does nothing wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
-use crate::Ps;
-use crate::app::{AppReply, TcpApp, UdpApp};
+use sim::{AppReply, Ps, TcpApp};
+
+use crate::app::UdpApp;
 use crate::capture::{Fate, FrameLog, FrameRecord, Pcap};
 use crate::config::{LanConfig, LanError, check};
 use crate::dhcp::Lease;

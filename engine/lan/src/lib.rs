@@ -2,10 +2,10 @@
 //!
 //! * [`Lan`] is the whole: a 100BASE-TX cable and one simulated PC.
 //! * The PC's Ethernet, ARP, ICMP, UDP and TCP are `smoltcp`; the DHCP server and the name server are ours.
-//! * Applications on the PC implement [`TcpApp`] or [`UdpApp`]; [`BridgeConfig`] relays chosen connections to real
+//! * Applications on the PC implement [`sim::TcpApp`] or [`UdpApp`]; [`BridgeConfig`] relays chosen connections to real
 //!   host sockets instead.
 //!
-//! Every time is a [`Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at the same
+//! Every time is a [`sim::Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at the same
 //! picosecond, whatever steps the caller advances in.
 
 mod app;
@@ -24,7 +24,7 @@ mod ping;
 mod tcp;
 mod udp;
 
-pub use app::{AppReply, TcpApp, TcpEcho, UdpApp, UdpEcho};
+pub use app::{TcpEcho, UdpApp, UdpEcho};
 pub use capture::{Fate, FrameRecord};
 pub use config::{BridgeConfig, BridgeRule, DhcpConfig, LanConfig, LanError};
 pub use dhcp::Lease;
@@ -34,12 +34,7 @@ pub use link::{MAX_FRAME_BYTES, MIN_FRAME_BYTES, wire_time_ps};
 pub use ping::PingReply;
 pub use tcp::{ConnectionInfo, ConnectionState};
 
-/// Simulated time in picoseconds since the power cycle.
-pub type Ps = u64;
-
-pub const PS_PER_US: Ps = 1_000_000;
-pub const PS_PER_MS: Ps = 1_000 * PS_PER_US;
-pub const PS_PER_S: Ps = 1_000 * PS_PER_MS;
+use sim::{PS_PER_US, Ps};
 
 /// The stack's clock counts microseconds. Rounding down keeps its timers exact: one set for microsecond `n` fires at
 /// `n` and not one early.

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use sim::{PS_PER_MS, Ps};
+
 use crate::capture::Fate;
 use crate::faults::{Faults, SplitMix64};
-use crate::{PS_PER_MS, Ps};
 
 /// Longest frame carried, without FCS.
 pub const MAX_FRAME_BYTES: usize = 1514;

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use sim::Ps;
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
 
-use crate::Ps;
 use crate::link::{MAX_FRAME_BYTES, wire_time_ps};
 
 /// Holds at most one received frame and what the stack sent at one simulated instant.

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use sim::{AppReply, PS_PER_MS, Ps, TcpApp};
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 
-use crate::app::{AppReply, TcpApp, TcpEcho, UdpApp, UdpEcho};
+use crate::app::{TcpEcho, UdpApp, UdpEcho};
 use crate::bridge::Bridge;
 use crate::config::LanConfig;
 use crate::dhcp::{DhcpServer, Lease};
@@ -16,7 +17,7 @@ use crate::peek::{self, Peek};
 use crate::ping::{PingReply, Pinger};
 use crate::tcp::{ConnectionInfo, Owner, TcpConfig, TcpConnections};
 use crate::udp::UdpServices;
-use crate::{PS_PER_MS, Ps, instant, ps};
+use crate::{instant, ps};
 
 /// The stack wants to send but cannot (a full queue): when to ask it again.
 const RETRY_PS: Ps = PS_PER_MS;

@@ -8,7 +8,7 @@ use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::socket::icmp;
 use smoltcp::wire::{Icmpv4Packet, Icmpv4Repr, IpAddress};
 
-use crate::Ps;
+use sim::Ps;
 
 const IDENT: u16 = 0x5042;
 const MAX_OUTSTANDING: usize = 64;

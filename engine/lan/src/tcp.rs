@@ -7,14 +7,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use sim::{AppReply, PS_PER_S, PS_PER_US, Ps, TcpApp};
 use smoltcp::iface::{Context, SocketHandle, SocketSet};
 use smoltcp::socket::tcp;
 use smoltcp::time::Duration;
 use smoltcp::wire::{IpAddress, IpEndpoint, IpListenEndpoint};
 
-use crate::app::{AppReply, TcpApp};
 use crate::bridge::HostStream;
-use crate::{PS_PER_S, PS_PER_US, Ps};
 
 /// Bytes an application or the host may be ahead of the board before the PC stops reading for that connection.
 pub(crate) const BACKLOG_BYTES: usize = 64 * 1024;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use sim::Ps;
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::udp;
 use smoltcp::wire::{IpAddress, IpEndpoint};
 
-use crate::Ps;
 use crate::app::UdpApp;
 
 /// Largest datagram that is sent without fragments.

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::*;
-use lan::{BridgeConfig, BridgeRule, Lan, LanConfig, PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+use lan::{BridgeConfig, BridgeRule, Lan, LanConfig};
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 use smoltcp::iface::SocketHandle;
 use smoltcp::socket::tcp;
 use smoltcp::wire::IpAddress;

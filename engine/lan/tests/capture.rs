@@ -7,7 +7,8 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use common::*;
-use lan::{Fate, Faults, Lan, LanConfig, PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+use lan::{Fate, Faults, Lan, LanConfig};
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
 const SHORT: Ps = 5_760_000;
 

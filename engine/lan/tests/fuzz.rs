@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use common::*;
-use lan::{AppReply, DhcpConfig, Faults, Lan, LanConfig, PS_PER_S, PS_PER_US, Ps};
+use lan::{DhcpConfig, Faults, Lan, LanConfig};
+use sim::{AppReply, PS_PER_S, PS_PER_US, Ps};
 
 const LARGEST_CONNECTIONS: usize = 12;
 
@@ -248,9 +249,9 @@ fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
     lan
 }
 
-fn app(answer: fn(&[u8]) -> AppReply, reached: &Arc<Reached>) -> Box<dyn lan::TcpApp> {
+fn app(answer: fn(&[u8]) -> AppReply, reached: &Arc<Reached>) -> Box<dyn sim::TcpApp> {
     struct App(fn(&[u8]) -> AppReply, Arc<Reached>);
-    impl lan::TcpApp for App {
+    impl sim::TcpApp for App {
         fn accept(&mut self, _: u64, _: SocketAddrV4, _: Ps) {
             self.1.accepted.fetch_add(1, Relaxed);
         }

@@ -5,10 +5,8 @@ mod common;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use common::*;
-use lan::{
-    AppReply, ConnectionState, Fate, Faults, FrameRecord, Lan, LanConfig, PS_PER_MS, PS_PER_S, PS_PER_US, Ps,
-    wire_time_ps,
-};
+use lan::{ConnectionState, Fate, Faults, FrameRecord, Lan, LanConfig, wire_time_ps};
+use sim::{AppReply, PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 use smoltcp::socket::{dhcpv4, tcp};
 
 /// A frame of at most 60 bytes.

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use lan::{AppReply, Lan, LanConfig, PS_PER_MS, PS_PER_US, Ps, UdpApp, wire_time_ps};
+use lan::{Lan, LanConfig, UdpApp, wire_time_ps};
+use sim::{AppReply, PS_PER_MS, PS_PER_US, Ps};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// A frame of at most 60 bytes: (8 + 60 + 4) byte times of 80 ns.

@@ -3,13 +3,14 @@
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
-    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm, psm::Psm, pwm::Pwm, resets, resets::Resets,
-    rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman, timer::Timer,
-    uart::Uart, usb::Usb, vreg_and_chip_reset, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl, xosc::Xosc,
+    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm::Psm, pwm::Pwm, resets,
+    resets::Resets, rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman,
+    timer::Timer, uart::Uart, usb::Usb, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl,
+    xosc::Xosc,
 };
 use crate::sys::{EventId, Sys};
 use crate::trace::{Record, kind};
-use crate::world::World;
+use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 
 /// The access has no target: the core takes a HardFault, the DMA channel stops with a bus error.
@@ -29,9 +30,9 @@ const APB_READ_WAITS: u32 = 2;
 const APB_WRITE_WAITS: u32 = 3;
 
 /// Everything on the bus but the memories.
-pub struct Bus {
+pub struct Bus<W> {
     pub sys: Sys,
-    pub world: Box<dyn World>,
+    pub world: W,
     /// Wait states of the last access.
     pub waits: u32,
     pub sio: Sio,
@@ -163,45 +164,10 @@ impl Blocks {
             _ => return None,
         })
     }
-
-    /// Puts the blocks that RESETS does not hold into their state after power-on, and all others into reset.
-    pub fn power_on(&mut self, sys: &mut Sys) {
-        self.vreg_and_chip_reset.chip_reset(vreg_and_chip_reset::Cause::PowerOn);
-        self.psm.reset(sys);
-        self.watchdog.reset(sys);
-        self.restart(sys, psm::bit::ALL);
-    }
-
-    /// Carries out what PSM.WDSEL and RESETS.WDSEL select when the watchdog fires (`timer`) or is triggered. Returns the
-    /// [`psm::bit`]s that were restarted: PSM is a chain, so everything behind the first selected block follows it.
-    pub fn watchdog_reset(&mut self, sys: &mut Sys, timer: bool) -> u32 {
-        let selection = self.psm.watchdog_selection();
-        let restarted = if selection == 0 { 0 } else { psm::bit::ALL & !((1 << selection.trailing_zeros()) - 1) };
-        self.watchdog.watchdog_reset(sys, timer);
-        self.resets.watchdog_reset(sys);
-        self.restart(sys, restarted);
-        restarted
-    }
-
-    fn restart(&mut self, sys: &mut Sys, blocks: u32) {
-        use psm::bit;
-        if blocks & bit::ROSC != 0 {
-            self.rosc.reset(sys);
-        }
-        if blocks & bit::XOSC != 0 {
-            self.xosc.reset(sys);
-        }
-        if blocks & bit::CLOCKS != 0 {
-            self.clocks.reset(sys);
-        }
-        if blocks & bit::RESETS != 0 {
-            self.resets.reset(sys);
-        }
-    }
 }
 
-impl Bus {
-    pub fn new(sys: Sys, world: Box<dyn World>) -> Self {
+impl<W: World> Bus<W> {
+    pub fn new(sys: Sys, world: W) -> Self {
         Self {
             sys,
             world,
@@ -247,7 +213,14 @@ impl Bus {
     }
 
     /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
-    pub fn write(&mut self, mem: &mut Memory, master: Master, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+    pub fn write(
+        &mut self,
+        mem: &mut Memory,
+        master: Master,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault> {
         self.waits = 0;
         match address >> 28 {
             // ROM ignores writes: TinyUSB stores through the null endpoint control pointer of EP0 and is none the wiser.
@@ -380,7 +353,9 @@ impl Bus {
             0x11..=0x13 if self.xip_ctrl.bad_write_faults() => return Err(BusFault),
             0x11..=0x13 => {}
             0x14 => self.xip_ctrl.write(&mut self.sys, mem, address & 0xffc, write),
-            0x15 if address & 0x00ff_c000 == 0 && mem.xip.is_sram() => self.xip_ctrl.sram_write(address & 0x3fff, value, size),
+            0x15 if address & 0x00ff_c000 == 0 && mem.xip.is_sram() => {
+                self.xip_ctrl.sram_write(address & 0x3fff, value, size)
+            }
             0x18 => self.ssi.write(&mut self.sys, mem, address & 0xffc, write),
             _ => return Err(BusFault),
         }
@@ -487,8 +462,7 @@ impl Bus {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory, id: EventId) {
-        let sys = &mut self.sys;
-        let world = self.world.as_mut();
+        let Self { sys, world, .. } = self;
         match id {
             EventId::Timer => self.blocks.timer.event(sys),
             EventId::Watchdog => self.blocks.watchdog.event(sys),
@@ -500,8 +474,8 @@ impl Bus {
             EventId::Spi1 => self.blocks.spi[1].event(sys, world),
             EventId::Uart0 => self.blocks.uart[0].event(sys, world),
             EventId::Uart1 => self.blocks.uart[1].event(sys, world),
-            EventId::I2c0 => self.blocks.i2c[0].event(sys),
-            EventId::I2c1 => self.blocks.i2c[1].event(sys),
+            EventId::I2c0 => self.blocks.i2c[0].event(sys, world),
+            EventId::I2c1 => self.blocks.i2c[1].event(sys, world),
             EventId::Adc => self.blocks.adc.event(sys),
             EventId::Pwm => self.blocks.pwm.event(sys),
             EventId::Pio0 => self.blocks.pio[0].event(sys),
@@ -509,8 +483,10 @@ impl Bus {
             EventId::Dma => Dma::service(self, mem),
             EventId::Usb => self.blocks.usb.event(sys),
             EventId::SysTick0 | EventId::SysTick1 => {}
-            EventId::World0 => world.event(sys, &mut self.blocks.usb, 0),
-            EventId::World1 => world.event(sys, &mut self.blocks.usb, 1),
+            EventId::World => {
+                let Blocks { usb, uart, .. } = &mut self.blocks;
+                world.event(sys, Inputs { usb, uart });
+            }
         }
         self.check_flash_answers(mem);
         self.settle(mem);

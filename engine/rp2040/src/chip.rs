@@ -4,9 +4,9 @@ use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::sys::{ResetRequest, Sys, Unmodelled};
-use crate::time::Ps;
 use crate::trace::{Record, kind};
 use crate::world::World;
+use sim::Ps;
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
@@ -35,19 +35,19 @@ pub enum RunEnd {
     Unmodelled(Unmodelled),
 }
 
-pub struct Chip {
+pub struct Chip<W> {
     pub cores: [Core; 2],
     pub mem: Memory,
-    pub bus: Bus,
+    pub bus: Bus<W>,
     now: Ps,
     last_rebase: u64,
     sample_cycles: u64,
     next_sample: u64,
 }
 
-impl Chip {
+impl<W: World> Chip<W> {
     /// A chip at power-on, with `world` on its pins.
-    pub fn new(config: &ChipConfig, world: Box<dyn World>) -> Self {
+    pub fn new(config: &ChipConfig, world: W) -> Self {
         let mut mem = Memory::new(config.bootrom, config.flash_size);
         let len = config.flash.len().min(mem.flash_size());
         mem.flash_write(0, &config.flash[..len]);

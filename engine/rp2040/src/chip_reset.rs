@@ -3,10 +3,11 @@
 use crate::bus::Bus;
 use crate::memory::Memory;
 use crate::peripherals::{Peripheral, psm, resets};
+use crate::world::World;
 
-impl Bus {
+impl<W: World> Bus<W> {
     /// Every block as after power-on, with the BOOTSEL button as given.
-    pub(crate) fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
+    pub fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);
         self.blocks.watchdog.reset(&mut self.sys);
         self.blocks.vreg_and_chip_reset.reset(&mut self.sys);
@@ -15,7 +16,7 @@ impl Bus {
     }
 
     /// The watchdog fired: what PSM.WDSEL and RESETS.WDSEL select is reset. Returns whether the cores are.
-    pub(crate) fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) -> bool {
+    pub fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) -> bool {
         let selected = self.blocks.psm.watchdog_selection();
         // PSM starts again from the first selected block, and every later one follows it.
         let restarted = match selected & selected.wrapping_neg() {

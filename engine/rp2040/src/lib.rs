@@ -10,12 +10,12 @@ pub mod peripherals;
 pub mod pins;
 pub mod sys;
 pub mod ticks;
-pub mod time;
 pub mod trace;
+mod usb_port;
 pub mod world;
 pub mod xip_cache;
 
 pub use chip::{Chip, ChipConfig, RunEnd};
 pub use sys::Sys;
-pub use time::Ps;
-pub use world::World;
+pub use usb_port::UsbPort;
+pub use world::{Inputs, World};

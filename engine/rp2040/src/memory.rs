@@ -1,5 +1,7 @@
 //! ROM, SRAM and the flash array, with the predecoded instructions of each.
 
+use w25q::Array;
+
 use crate::cpu::decode::Op;
 use crate::xip_cache::XipCache;
 
@@ -66,40 +68,12 @@ impl Memory {
         &self.ram
     }
 
-    /// Power-on: SRAM holds nothing a program may rely on; here zeros, so that runs repeat.
-    pub fn clear_ram(&mut self) {
-        self.ram.fill(0);
-        self.ops[RAM_OPS..SCRATCH_OP].fill(Op::default());
-        self.code.fill(false);
-    }
-
-    /// Replaces part of the flash array (a chip's program or erase, or a preloaded image). Addresses wrap at its size.
+    /// Replaces part of the flash array, as a preloaded image does. Addresses wrap at its size.
     pub fn flash_write(&mut self, offset: usize, data: &[u8]) {
         let mask = self.flash.len() - 1;
         for (i, &byte) in data.iter().enumerate() {
             let at = (offset + i) & mask;
             self.flash[at] = byte;
-            self.forget_flash(at);
-        }
-        self.flash_generation += 1;
-    }
-
-    /// Programs: bits can only go from 1 to 0.
-    pub fn flash_program(&mut self, offset: usize, data: &[u8]) {
-        let mask = self.flash.len() - 1;
-        for (i, &byte) in data.iter().enumerate() {
-            let at = (offset + i) & mask;
-            self.flash[at] &= byte;
-            self.forget_flash(at);
-        }
-        self.flash_generation += 1;
-    }
-
-    pub fn flash_erase(&mut self, offset: usize, len: usize) {
-        let len = len.min(self.flash.len());
-        let start = (offset & (self.flash.len() - 1)).min(self.flash.len() - len);
-        self.flash[start..start + len].fill(0xff);
-        for at in (start..start + len).step_by(2) {
             self.forget_flash(at);
         }
         self.flash_generation += 1;
@@ -253,5 +227,36 @@ impl Memory {
         }
         let (bank, within) = (offset >> 16, offset & 0xffff);
         Some(((within >> 2) << 4) | (bank << 2) | (within & 3))
+    }
+}
+
+/// The flash chip's cells.
+impl Array for Memory {
+    fn size(&self) -> usize {
+        self.flash.len()
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.flash_u8(at)
+    }
+
+    fn program(&mut self, at: usize, data: &[u8]) {
+        let mask = self.flash.len() - 1;
+        for (i, &byte) in data.iter().enumerate() {
+            let cell = (at + i) & mask;
+            self.flash[cell] &= byte;
+            self.forget_flash(cell);
+        }
+        self.flash_generation += 1;
+    }
+
+    fn erase(&mut self, at: usize, len: usize) {
+        let len = len.min(self.flash.len());
+        let start = (at & (self.flash.len() - 1)).min(self.flash.len() - len);
+        self.flash[start..start + len].fill(0xff);
+        for cell in (start..start + len).step_by(2) {
+            self.forget_flash(cell);
+        }
+        self.flash_generation += 1;
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::pins::Pins;
 use crate::ticks::Ticks;
-use crate::time::{NEVER, Ps, SysClock};
 use crate::trace::Trace;
+use sim::{Clock, NEVER, Ps};
 
 /// Who has something to do at a simulated time. One pending time each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +29,16 @@ pub enum EventId {
     Usb,
     SysTick0,
     SysTick1,
-    World0,
-    World1,
+    World,
 }
 
 impl EventId {
-    pub const COUNT: usize = EventId::World1 as usize + 1;
+    pub const COUNT: usize = EventId::World as usize + 1;
     pub const ALL: [EventId; Self::COUNT] = {
         use EventId::*;
         [
-            Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1, Dma, Usb, SysTick0,
-            SysTick1, World0, World1,
+            Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1,
+            Dma, Usb, SysTick0, SysTick1, World,
         ]
     };
 }
@@ -144,7 +143,7 @@ pub struct Sys {
     /// Cycle of clk_sys at which the current bus access or event happens.
     pub cycle: u64,
     event_now: Option<Ps>,
-    pub clock: SysClock,
+    pub clock: Clock,
     pub freq: Frequencies,
     /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
     pub clock_sources_dirty: bool,
@@ -165,9 +164,6 @@ pub struct Sys {
     /// DREQ lines that rose since the DMA last looked.
     pub dreq_rose: u64,
     pub pins: Pins,
-    /// Whether the PL022 times frames by their edges, with the pauses between them; off: only bits times SCK, to compare
-    /// with models that do so.
-    pub spi_edge_timing: bool,
     watched_pins: [u32; watcher::COUNT],
     watched_dreqs: u64,
     /// Somebody began or ceased to watch pins or DREQs.
@@ -190,7 +186,7 @@ impl Sys {
         Self {
             cycle: 0,
             event_now: None,
-            clock: SysClock::new(hz),
+            clock: Clock::new(hz),
             freq: Frequencies::default(),
             clock_sources_dirty: true,
             clocks_changed: false,
@@ -204,7 +200,6 @@ impl Sys {
             dreq: 0,
             dreq_rose: 0,
             pins: Pins::default(),
-            spi_edge_timing: true,
             watched_pins: [0; watcher::COUNT],
             watched_dreqs: 0,
             watch_dirty: false,
@@ -384,21 +379,5 @@ impl Sys {
             self.clock.set_hz(self.cycle, hz);
             self.attention = true;
         }
-    }
-
-    /// All lines low and no event but the world's: the state after a chip reset. Time goes on.
-    pub fn reset_lines(&mut self) {
-        for id in EventId::ALL {
-            if !matches!(id, EventId::World0 | EventId::World1) {
-                self.cancel(id);
-            }
-        }
-        self.irq_level = 0;
-        self.irq_rose = 0;
-        self.core_irq_level = [0; 2];
-        self.core_irq_rose = [0; 2];
-        self.dreq = 0;
-        self.dreq_rose = 0;
-        self.event_signal = false;
     }
 }

@@ -1,6 +1,6 @@
 //! A counter that runs at a constant rate and is only evaluated when somebody looks.
 
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
+use sim::{NEVER, PS_PER_S, Ps};
 
 /// Counts `hz / divisor` ticks a second without accumulating rounding errors over rate changes.
 ///
@@ -12,7 +12,7 @@ pub struct Ticks {
     divisor: u64,
     base_ps: Ps,
     base_count: u64,
-    /// Part of a tick that had passed at `base_ps`, in units of `1 / (divisor * PS_PER_SECOND)`.
+    /// Part of a tick that had passed at `base_ps`, in units of `1 / (divisor * PS_PER_S)`.
     phase: u128,
     /// Picoseconds of a tick, and those of them that had passed at `base_ps`, where both are whole numbers: the usual
     /// case, which needs no 128-bit division. Otherwise 0.
@@ -28,7 +28,7 @@ impl Default for Ticks {
 
 impl Ticks {
     fn tick_length(&self) -> u128 {
-        u128::from(self.divisor) * u128::from(PS_PER_SECOND)
+        u128::from(self.divisor) * u128::from(PS_PER_S)
     }
 
     fn elapsed(&self, now: Ps) -> (u64, u128) {
@@ -54,7 +54,7 @@ impl Ticks {
 
     /// Cycles of the undivided clock since the last tick.
     pub fn cycles_into_tick(&self, now: Ps) -> u64 {
-        ((self.elapsed(now).1 + u128::from(self.hz)) / u128::from(PS_PER_SECOND)).min(u128::from(self.divisor - 1)) as u64
+        ((self.elapsed(now).1 + u128::from(self.hz)) / u128::from(PS_PER_S)).min(u128::from(self.divisor - 1)) as u64
     }
 
     /// Time of the tick that makes [`Self::count`] equal `count`, which must not lie before the last rate change;

@@ -1,6 +1,6 @@
 //! The event trace: off by default, and without any effect on simulated time when on.
 
-use crate::time::Ps;
+use sim::Ps;
 
 /// What can be traced; a bit of [`Trace::mask`] each.
 pub mod kind {
@@ -17,19 +17,48 @@ pub mod kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// One SPI frame on controller `spi`.
-    Spi { spi: u8, mosi: u16, miso: u16 },
+    Spi {
+        spi: u8,
+        mosi: u16,
+        miso: u16,
+    },
     /// Levels and drivers of bank 0 after a change.
-    Pins { level: u32, output_enabled: u32 },
+    Pins {
+        level: u32,
+        output_enabled: u32,
+    },
     /// Core took exception `number` (16 + IRQ) or returned from it.
-    Exception { core: u8, number: u8, entry: bool },
+    Exception {
+        core: u8,
+        number: u8,
+        entry: bool,
+    },
     /// USB token as the host sent it, `endpoint` with bit 7 for IN, and the handshake.
-    Usb { endpoint: u8, token: &'static str, handshake: &'static str, len: u16 },
-    Lan { from_board: bool, len: u16 },
+    Usb {
+        endpoint: u8,
+        token: &'static str,
+        handshake: &'static str,
+        len: u16,
+    },
+    Lan {
+        from_board: bool,
+        len: u16,
+    },
     /// Sampled program counter.
-    Pc { core: u8, pc: u32 },
+    Pc {
+        core: u8,
+        pc: u32,
+    },
     /// Peripheral register access by a core.
-    Register { core: u8, write: bool, address: u32, value: u32 },
-    Reset { cause: &'static str },
+    Register {
+        core: u8,
+        write: bool,
+        address: u32,
+        value: u32,
+    },
+    Reset {
+        cause: &'static str,
+    },
 }
 
 /// Bounded list of records with their simulated times.

@@ -47,7 +47,10 @@ fn entry_stacks_a_frame_and_return_restores_it() {
         r.step();
         let frame = (sp - 0x20) & !4;
         let core = r.core();
-        assert_eq!((core.regs[13], core.regs[14], core.ipsr, core.pc), (frame, 0xffff_fff9, SV_CALL, Rig::handler_at(SV_CALL)));
+        assert_eq!(
+            (core.regs[13], core.regs[14], core.ipsr, core.pc),
+            (frame, 0xffff_fff9, SV_CALL, Rig::handler_at(SV_CALL))
+        );
         let stacked: Vec<u32> = (0..8).map(|i| r.word(frame + 4 * i)).collect();
         // Bit 9 of the stacked xPSR says that the stack pointer was not a multiple of 8; bit 24 is Thumb state.
         let aligned = u32::from(sp & 4 != 0) << 9;
@@ -58,7 +61,10 @@ fn entry_stacks_a_frame_and_return_restores_it() {
         core.set_apsr(0);
         r.step();
         let core = r.core();
-        assert_eq!((core.pc, core.regs[13], core.regs[14], core.ipsr, core.apsr()), (CODE + 2, sp, u32::MAX, 0, 0xa000_0000));
+        assert_eq!(
+            (core.pc, core.regs[13], core.regs[14], core.ipsr, core.apsr()),
+            (CODE + 2, sp, u32::MAX, 0, 0xa000_0000)
+        );
         assert_eq!((core.regs[0], core.regs[12]), (0x1000, 0x100c));
     }
 }
@@ -205,7 +211,18 @@ fn wfe_sees_masked_interrupts_only_with_sevonpend() {
 #[test]
 fn sevonpend_sees_exceptions_that_the_program_pends_again_and_again() {
     let pend = asm::str(0, 1, 0);
-    let mut r = Rig::new(&[pend, asm::WFE, pend, asm::WFE, asm::str(2, 3, 0), pend, asm::WFE, asm::adds(6, 1), asm::WFE, asm::adds(6, 1)]);
+    let mut r = Rig::new(&[
+        pend,
+        asm::WFE,
+        pend,
+        asm::WFE,
+        asm::str(2, 3, 0),
+        pend,
+        asm::WFE,
+        asm::adds(6, 1),
+        asm::WFE,
+        asm::adds(6, 1),
+    ]);
     r.poke(SCR, SEVONPEND);
     let core = r.core();
     (core.regs[0], core.regs[1], core.regs[2], core.regs[3]) = (1, NVIC_ISPR, 1, NVIC_ICPR);

@@ -2,9 +2,9 @@
 //! block of the chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
 use rp2040::cpu::core::{Core, State};
-use rp2040::time::{PS_PER_MS, PS_PER_US};
 use rp2040::world::Nothing;
 use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::{PS_PER_MS, PS_PER_US};
 use std::time::{Duration, Instant};
 
 /// Host time that one guest may take.
@@ -50,7 +50,8 @@ impl Random {
             12 => 0x4000 | (r & 0x03ff),
             13 => 0xd000 | (r & 0x0dff),
             14 => 0xe000 | (r & 0x07ff),
-            _ => [0xbf20, 0xbf30, 0xbf40, 0xb662, 0xb672, 0xb5ff, 0xbdff, 0xc9ff, 0xc1ff, 0x4770, 0x4708, 0x4798][self.below(12) as usize],
+            _ => [0xbf20, 0xbf30, 0xbf40, 0xb662, 0xb672, 0xb5ff, 0xbdff, 0xc9ff, 0xc1ff, 0x4770, 0x4708, 0x4798]
+                [self.below(12) as usize],
         }
     }
 
@@ -108,7 +109,7 @@ fn guest(seed: u64, duration_us: u64) -> (u64, bool) {
     let mut flash = vec![0; 64 * 1024];
     r.fill(&mut flash);
     let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
-    let mut chip = Chip::new(&config, Box::new(Nothing));
+    let mut chip = Chip::new(&config, Nothing);
     let mut ram = vec![0; 0x8000];
     r.fill(&mut ram);
     for (i, word) in ram.chunks_exact(4).enumerate() {
@@ -171,7 +172,7 @@ fn a_guest_that_sleeps_for_ever_ends_at_its_time() {
     // WFI, again and again.
     rom[0x100..0x104].copy_from_slice(&[0x30, 0xbf, 0xfd, 0xe7]);
     let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
-    let mut chip = Chip::new(&config, Box::new(Nothing));
+    let mut chip = Chip::new(&config, Nothing);
     assert_eq!(chip.run_until(60_000 * PS_PER_MS), RunEnd::Time);
     assert_eq!(chip.now(), 60_000 * PS_PER_MS);
     assert!(chip.cores[0].instructions < 10);

@@ -5,10 +5,8 @@
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
-use rp2040::peripherals::{i2c::I2cDevice, usb::Usb};
-use rp2040::time::{PS_PER_MS, PS_PER_US, Ps};
 use rp2040::world::World;
-use std::any::Any;
+use sim::{PS_PER_MS, PS_PER_US, Ps};
 
 const SET: u32 = 0x2000;
 const CLEAR: u32 = 0x3000;
@@ -29,8 +27,12 @@ impl Random {
     }
 }
 
-/// Wires every output of the lower half of the pins, inverted, to the pin 15 above it.
-struct Inverters;
+/// Wires every output of the lower half of the pins, inverted, to the pin 15 above it; on I2C it acknowledges two
+/// addresses and half of the bytes.
+#[derive(Default)]
+struct Inverters {
+    i2c_read: u8,
+}
 
 impl World for Inverters {
     fn spi_frame(&mut self, _: &mut Sys, _: usize, mosi: u16, _: u8) -> u16 {
@@ -45,15 +47,22 @@ impl World for Inverters {
         }
     }
 
-    fn event(&mut self, _: &mut Sys, _: &mut Usb, _: usize) {}
+    fn i2c_start(&mut self, _: &mut Sys, _: usize, address: u16, _: bool) -> bool {
+        matches!(address, 0x50 | 0x10)
+    }
 
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
+    fn i2c_write(&mut self, _: &mut Sys, _: usize, byte: u8) -> bool {
+        byte & 1 == 0
+    }
+
+    fn i2c_read(&mut self, _: &mut Sys, _: usize) -> u8 {
+        self.i2c_read = self.i2c_read.wrapping_add(1);
+        self.i2c_read
     }
 }
 
 struct Bench {
-    bus: Bus,
+    bus: Bus<Inverters>,
     mem: Memory,
     events: u64,
     digest: u64,
@@ -62,10 +71,9 @@ struct Bench {
 impl Bench {
     /// 125 MHz from the crystal, a 1 MHz tick and no block in reset, as the SDK's start-up code leaves the chip.
     fn new() -> Self {
-        let mut bus = Bus::new(Sys::new(6_500_000), Box::new(Inverters));
+        let mut bus = Bus::new(Sys::new(6_500_000), Inverters::default());
         let mut mem = Memory::new(&[], 1 << 20);
-        bus.blocks.power_on(&mut bus.sys);
-        bus.settle(&mut mem);
+        bus.power_on(&mut mem, false);
         let mut bench = Self { bus, mem, events: 0, digest: 0 };
         bench.write(0x4002_400c, 1);
         bench.write(0x4002_4000, 0x00fa_baa0);
@@ -165,32 +173,18 @@ fn value(r: &mut Random) -> u32 {
 fn start_up(base: u32) -> &'static [(u32, u32)] {
     match base {
         0x4003_4000 | 0x4003_8000 => &[(0x24, 2), (0x2c, 0x70), (0x30, 0x301), (0x38, 0x7ff), (0x48, 3), (0x00, 0x55)],
-        0x4004_4000 | 0x4004_8000 => &[(0x6c, 0), (0x00, 0x365), (0x04, 0x50), (0x1c, 20), (0x20, 20), (0x6c, 1), (0x10, 0x100)],
+        0x4004_4000 | 0x4004_8000 => {
+            &[(0x6c, 0), (0x00, 0x365), (0x04, 0x50), (0x1c, 20), (0x20, 20), (0x6c, 1), (0x10, 0x100)]
+        }
         0x4004_c000 => &[(0x00, 0x1f_000b), (0x08, 0x0100_000f), (0x18, 1)],
         0x4005_0000 => &[(0x10, 99), (0x0c, 50), (0x00, 1), (0xa0, 0xff), (0xa4, 0xff), (0xa8, 0xff)],
         0x4005_4000 => &[(0x30, 0), (0x38, 15)],
         0x4005_8000 => &[(0x04, 100), (0x00, 0x4000_0000)],
         0x4005_c000 => &[(0x00, 0), (0x0c, 1), (0x24, 1), (0x10, 0x1000_0000)],
-        0x5020_0000 | 0x5030_0000 => &[(0x0c8, 0x0001_0000), (0x0e0, 0x0001_8000), (0x000, 0xfff), (0x12c, 0xfff), (0x014, 7)],
+        0x5020_0000 | 0x5030_0000 => {
+            &[(0x0c8, 0x0001_0000), (0x0e0, 0x0001_8000), (0x000, 0xfff), (0x12c, 0xfff), (0x014, 7)]
+        }
         _ => &[],
-    }
-}
-
-/// Acknowledges two addresses and half of the bytes.
-struct Device(u8);
-
-impl I2cDevice for Device {
-    fn start(&mut self, address: u16, _read: bool) -> bool {
-        matches!(address, 0x50 | 0x10)
-    }
-
-    fn write(&mut self, byte: u8) -> bool {
-        byte & 1 == 0
-    }
-
-    fn read(&mut self) -> u8 {
-        self.0 = self.0.wrapping_add(1);
-        self.0
     }
 }
 
@@ -208,9 +202,6 @@ fn fuzz(base: u32, last: u32, per_us: u64, seed: u64) -> u64 {
             let opcode = r.next();
             b.write(base + 0x48 + 4 * instruction, opcode);
         }
-    }
-    for i2c in &mut b.bus.blocks.i2c {
-        i2c.attach(Box::new(Device(0)));
     }
     let start = b.bus.sys.now();
     for step in 0..1500 {
@@ -278,7 +269,11 @@ fn random_clock_settings_keep_time_going() {
             let base = [0x4000_8000, 0x4002_4000, 0x4002_8000, 0x4002_c000, 0x4006_0000][r.below(5) as usize];
             let last = if base == 0x4000_8000 { 0xc4 } else { 0x20 };
             let (offset, value) = (r.below(last / 4 + 1) * 4, value(&mut r));
-            if r.below(3) == 0 { b.read(base + offset) } else { b.write(base + offset, value) }
+            if r.below(3) == 0 {
+                b.read(base + offset)
+            } else {
+                b.write(base + offset, value)
+            }
             b.write(0x4003_4000, value);
             b.bus.sys.cycle += 1;
             let before = b.bus.sys.now();
@@ -287,8 +282,7 @@ fn random_clock_settings_keep_time_going() {
             b.bus.sys.unmodelled = None;
             b.bus.sys.reset_request = None;
             if r.below(30) == 0 {
-                b.bus.blocks.watchdog_reset(&mut b.bus.sys, true);
-                b.bus.settle(&mut b.mem);
+                b.bus.watchdog_reset(&mut b.mem, true);
             }
         }
     }

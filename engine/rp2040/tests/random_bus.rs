@@ -4,8 +4,8 @@
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
-use rp2040::time::PS_PER_US;
 use rp2040::world::Nothing;
+use sim::PS_PER_US;
 
 struct Random(u64);
 
@@ -46,7 +46,7 @@ fn value(r: &mut Random) -> u32 {
 fn run(seed: u64, steps: u64) {
     let mut r = Random(seed);
     let mut mem = Memory::new(&[], 1 << 20);
-    let mut bus = Bus::new(Sys::new(6_500_000), Box::new(Nothing));
+    let mut bus = Bus::new(Sys::new(6_500_000), Nothing);
     bus.settle(&mut mem);
     for _ in 0..steps {
         let master = if r.below(8) == 0 { Master::Dma } else { Master::Core(r.below(2) as usize) };

@@ -6,7 +6,7 @@ mod common;
 use common::{CODE, DATA, NVIC_ISER, Rig, SIO, STACK, SYST_CSR, asm};
 use rp2040::RunEnd;
 use rp2040::cpu::core::State;
-use rp2040::time::{PS_PER_MS, PS_PER_US};
+use sim::{PS_PER_MS, PS_PER_US};
 
 const CODE1: u32 = CODE + 0x400;
 const STACK1: u32 = STACK + 0x800;
@@ -104,22 +104,25 @@ fn busy_chip() -> Rig {
     }
     r.handler(15, &[0x44c8, asm::BX_LR]); // ADD R8, R9
     // TIMER_IRQ_0: clear it, arm it again 37 us from now.
-    r.handler(16, &[
-        0xb410, // PUSH {R4}
-        0x4c05, // LDR R4, =TIMER
-        asm::movs(0, 1),
-        asm::str(0, 4, 0x34),
-        asm::ldr(0, 4, 0x28),
-        asm::adds(0, 37),
-        asm::str(0, 4, 0x10),
-        0xbc10, // POP {R4}
-        asm::BX_LR,
-        asm::NOP,
-        asm::NOP,
-        asm::NOP,
-        0x4000,
-        0x4005,
-    ]);
+    r.handler(
+        16,
+        &[
+            0xb410, // PUSH {R4}
+            0x4c05, // LDR R4, =TIMER
+            asm::movs(0, 1),
+            asm::str(0, 4, 0x34),
+            asm::ldr(0, 4, 0x28),
+            asm::adds(0, 37),
+            asm::str(0, 4, 0x10),
+            0xbc10, // POP {R4}
+            asm::BX_LR,
+            asm::NOP,
+            asm::NOP,
+            asm::NOP,
+            0x4000,
+            0x4005,
+        ],
+    );
     r.poke(0x4000_f000, u32::MAX);
     r.poke(0x4005_802c, 0x200 | 6);
     r.poke(NVIC_ISER, 1);

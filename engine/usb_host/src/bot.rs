@@ -3,7 +3,8 @@
 //! CBW, data, CSW; a stalled data endpoint is cleared and the CSW read (figure 2); a stalled CSW is read once more; anything
 //! invalid ends in reset recovery (section 5.3.4): Bulk-Only Mass Storage Reset, clear halt IN, clear halt OUT.
 
-use crate::bus::{PS_PER_US, Ps};
+use sim::{PS_PER_US, Ps};
+
 use crate::config::PollConfig;
 use crate::control::Request;
 use crate::descriptors::MassStorage;
@@ -101,11 +102,7 @@ pub struct Bot {
 impl Bot {
     pub fn new(msc: MassStorage, address: u8, poll: &PollConfig, timeout: Ps, now: Ps) -> Bot {
         let retry = poll.nak_retry_us * PS_PER_US;
-        let pace = Pace::Bulk {
-            busy: retry,
-            idle: retry,
-            idle_after: 0,
-        };
+        let pace = Pace::Bulk { busy: retry, idle: retry, idle_after: 0 };
         let pipe =
             |e: crate::descriptors::Endpoint| Pipe::new(address, e.address, usize::from(e.max_packet), pace, now);
         Bot {
@@ -268,11 +265,7 @@ impl Bot {
             let residue = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
             self.state = State::Idle;
             let data = std::mem::take(&mut self.received);
-            return Some(BotResult::Status {
-                passed: bytes[12] == PASSED,
-                data,
-                residue,
-            });
+            return Some(BotResult::Status { passed: bytes[12] == PASSED, data, residue });
         };
         self.recover(BotError::InvalidStatus(invalid));
         None
@@ -293,10 +286,7 @@ impl Bot {
 
     fn recover(&mut self, why: BotError) {
         self.control_sent = false;
-        self.state = State::Recovery {
-            step: Recovery::Reset,
-            why,
-        };
+        self.state = State::Recovery { step: Recovery::Reset, why };
     }
 
     /// The control request that the state needs, once.
@@ -305,19 +295,15 @@ impl Bot {
             return None;
         }
         let request = match &self.state {
-            State::Clear { input: true }
-            | State::Recovery {
-                step: Recovery::ClearIn,
-                ..
-            } => Request::clear_halt(self.msc.bulk_in.address),
-            State::Clear { input: false }
-            | State::Recovery {
-                step: Recovery::ClearOut,
-                ..
-            } => Request::clear_halt(self.msc.bulk_out.address),
-            State::Recovery {
-                step: Recovery::Reset, ..
-            } => Request::new(0x21, 0xff, 0, u16::from(self.msc.interface), 0),
+            State::Clear { input: true } | State::Recovery { step: Recovery::ClearIn, .. } => {
+                Request::clear_halt(self.msc.bulk_in.address)
+            }
+            State::Clear { input: false } | State::Recovery { step: Recovery::ClearOut, .. } => {
+                Request::clear_halt(self.msc.bulk_out.address)
+            }
+            State::Recovery { step: Recovery::Reset, .. } => {
+                Request::new(0x21, 0xff, 0, u16::from(self.msc.interface), 0)
+            }
             _ => return None,
         };
         self.control_sent = true;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::bus::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps};
+
 use crate::config::{ConsoleConfig, PollConfig, ReadPolicy};
 use crate::control::Request;
 use crate::descriptors::CdcAcm;
@@ -31,12 +32,7 @@ pub struct LineCoding {
 impl LineCoding {
     /// 8 data bits, no parity, 1 stop bit.
     pub const fn baud(baud: u32) -> LineCoding {
-        LineCoding {
-            baud,
-            data_bits: 8,
-            parity: 0,
-            stop_bits: 0,
-        }
+        LineCoding { baud, data_bits: 8, parity: 0, stop_bits: 0 }
     }
 
     fn bytes(self) -> Vec<u8> {
@@ -97,13 +93,7 @@ pub struct Console {
 
 impl Console {
     pub fn new(config: ConsoleConfig) -> Console {
-        Console {
-            config,
-            function: None,
-            tx: VecDeque::new(),
-            rx: VecDeque::new(),
-            dropped: 0,
-        }
+        Console { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), dropped: 0 }
     }
 
     /// The device was configured at `now` and has this function.
@@ -119,13 +109,7 @@ impl Console {
             acm,
             notify: acm.notify.map(|e| {
                 let interval = Ps::from(e.interval.max(1)) * PS_PER_MS;
-                Pipe::new(
-                    address,
-                    e.address,
-                    usize::from(e.max_packet),
-                    Pace::Interrupt { interval },
-                    now,
-                )
+                Pipe::new(address, e.address, usize::from(e.max_packet), Pace::Interrupt { interval }, now)
             }),
             bulk_in: bulk(acm.bulk_in),
             bulk_out: bulk(acm.bulk_out),
@@ -296,9 +280,7 @@ impl Console {
         Some(match channel {
             Channel::Notify => f.notify.as_ref()?.input(),
             Channel::In => f.bulk_in.input(),
-            Channel::Out => f
-                .bulk_out
-                .output(self.tx.iter().take(f.bulk_out.max_packet()).copied().collect()),
+            Channel::Out => f.bulk_out.output(self.tx.iter().take(f.bulk_out.max_packet()).copied().collect()),
         })
     }
 

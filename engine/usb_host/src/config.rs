@@ -89,11 +89,7 @@ impl Default for HostConfig {
 
 impl Default for PollConfig {
     fn default() -> PollConfig {
-        PollConfig {
-            nak_retry_us: 20,
-            idle_retry_us: 250,
-            idle_after_us: 1_000,
-        }
+        PollConfig { nak_retry_us: 20, idle_retry_us: 250, idle_after_us: 1_000 }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The default control pipe: SETUP, data and status stages (USB 2.0 section 8.5.3).
 
-use crate::bus::Ps;
+use sim::Ps;
+
 use crate::pipe::{MAX_DUPLICATES, TRIES};
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
@@ -27,19 +28,13 @@ impl Request {
     /// A transfer without a data stage, or with one from the device when bit 7 of `request_type` is set.
     pub fn new(request_type: u8, request: u8, value: u16, index: u16, length: u16) -> Request {
         let (v, i, l) = (value.to_le_bytes(), index.to_le_bytes(), length.to_le_bytes());
-        Request {
-            setup: [request_type, request, v[0], v[1], i[0], i[1], l[0], l[1]],
-            data: Vec::new(),
-        }
+        Request { setup: [request_type, request, v[0], v[1], i[0], i[1], l[0], l[1]], data: Vec::new() }
     }
 
     /// A transfer with a data stage to the device.
     pub fn with_data(request_type: u8, request: u8, value: u16, index: u16, data: Vec<u8>) -> Request {
         let length = u16::try_from(data.len()).expect("class requests carry a few bytes");
-        Request {
-            data,
-            ..Request::new(request_type, request, value, index, length)
-        }
+        Request { data, ..Request::new(request_type, request, value, index, length) }
     }
 
     pub fn get_descriptor(kind: u8, index: u8, language: u16, length: u16) -> Request {
@@ -103,13 +98,7 @@ pub struct ControlPipe {
 
 impl ControlPipe {
     pub fn new(retry: Ps, timeout: Ps) -> ControlPipe {
-        ControlPipe {
-            address: 0,
-            max_packet: 8,
-            retry,
-            timeout,
-            active: None,
-        }
+        ControlPipe { address: 0, max_packet: 8, retry, timeout, active: None }
     }
 
     /// Forgets any transfer and talks to the default address again, as after a bus reset.
@@ -157,30 +146,18 @@ impl ControlPipe {
 
     pub fn transaction(&self) -> Option<Transaction> {
         let a = self.active.as_ref()?;
-        let input = Token::In {
-            max_packet: self.max_packet,
-        };
+        let input = Token::In { max_packet: self.max_packet };
         let token = match (a.stage, a.request.is_input()) {
             (Stage::Setup, _) => Token::Setup(a.request.setup),
             (Stage::Data, true) => input,
             (Stage::Data, false) => {
                 let end = a.request.data.len().min(a.sent + self.max_packet);
-                Token::Out {
-                    data1: a.data1,
-                    data: a.request.data[a.sent..end].to_vec(),
-                }
+                Token::Out { data1: a.data1, data: a.request.data[a.sent..end].to_vec() }
             }
-            (Stage::Status, true) if a.request.length() > 0 => Token::Out {
-                data1: true,
-                data: Vec::new(),
-            },
+            (Stage::Status, true) if a.request.length() > 0 => Token::Out { data1: true, data: Vec::new() },
             (Stage::Status, _) => input,
         };
-        Some(Transaction {
-            address: self.address,
-            endpoint: 0,
-            token,
-        })
+        Some(Transaction { address: self.address, endpoint: 0, token })
     }
 
     /// Takes a transaction's outcome; returns the transfer's result when it is over.
@@ -216,11 +193,7 @@ impl Active {
         match self.stage {
             Stage::Setup => {
                 self.data1 = true;
-                self.stage = if self.request.length() > 0 {
-                    Stage::Data
-                } else {
-                    Stage::Status
-                };
+                self.stage = if self.request.length() > 0 { Stage::Data } else { Stage::Status };
                 None
             }
             Stage::Data => {
@@ -243,11 +216,7 @@ impl Active {
             return (self.duplicates >= MAX_DUPLICATES).then_some(Err(TransferError::Toggle));
         }
         if self.stage == Stage::Status {
-            return Some(if bytes.is_empty() {
-                Ok(())
-            } else {
-                Err(TransferError::Babble)
-            });
+            return Some(if bytes.is_empty() { Ok(()) } else { Err(TransferError::Babble) });
         }
         self.data1 = !self.data1;
         let short = bytes.len() < max_packet;

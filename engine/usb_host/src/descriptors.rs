@@ -92,13 +92,10 @@ const CDC_UNION: u8 = 0x06;
 pub fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
     match *bytes {
         [_, TYPE_DEVICE, _, _, _, _, _, size @ (8 | 16 | 32 | 64), ..] => Ok(size),
-        [_, TYPE_DEVICE, _, _, _, _, _, size, ..] => Err(format!(
-            "device descriptor: bMaxPacketSize0 is {size}, a full-speed device has 8, 16, 32 or 64"
-        )),
-        _ => Err(format!(
-            "device descriptor: the first {} bytes are not one",
-            bytes.len()
-        )),
+        [_, TYPE_DEVICE, _, _, _, _, _, size, ..] => {
+            Err(format!("device descriptor: bMaxPacketSize0 is {size}, a full-speed device has 8, 16, 32 or 64"))
+        }
+        _ => Err(format!("device descriptor: the first {} bytes are not one", bytes.len())),
     }
 }
 
@@ -106,11 +103,7 @@ pub fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
 pub fn parse_device(bytes: &[u8]) -> Result<DeviceDescriptor, String> {
     let max_packet0 = parse_max_packet0(bytes)?;
     if bytes.len() < 18 || bytes[0] != 18 {
-        return Err(format!(
-            "device descriptor: {} bytes came and bLength is {}, not 18",
-            bytes.len(),
-            bytes[0]
-        ));
+        return Err(format!("device descriptor: {} bytes came and bLength is {}, not 18", bytes.len(), bytes[0]));
     }
     let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     Ok(DeviceDescriptor {
@@ -133,9 +126,7 @@ pub fn parse_total_length(bytes: &[u8]) -> Result<u16, String> {
         [9, TYPE_CONFIGURATION, low, high, _, _, _, _, _, ..] => {
             let total = u16::from_le_bytes([low, high]);
             if total < 9 {
-                return Err(format!(
-                    "configuration descriptor: wTotalLength is {total}, less than 9"
-                ));
+                return Err(format!("configuration descriptor: wTotalLength is {total}, less than 9"));
             }
             Ok(total)
         }
@@ -150,10 +141,7 @@ pub fn parse_total_length(bytes: &[u8]) -> Result<u16, String> {
 pub fn parse_configuration(bytes: &[u8]) -> Result<Configuration, String> {
     let total = usize::from(parse_total_length(bytes)?);
     let bytes = &bytes[..bytes.len().min(total)];
-    let mut configuration = Configuration {
-        value: bytes[5],
-        interfaces: Vec::new(),
-    };
+    let mut configuration = Configuration { value: bytes[5], interfaces: Vec::new() };
     let mut skipped = true;
     let mut rest = &bytes[9..];
     while let [length, kind, ..] = *rest {
@@ -209,20 +197,12 @@ fn parse_endpoint(body: &[u8]) -> Option<Endpoint> {
         EndpointKind::Interrupt => (1..=64).contains(&max_packet),
         EndpointKind::Control | EndpointKind::Isochronous => true,
     };
-    (address & 0x0f != 0 && allowed).then_some(Endpoint {
-        address,
-        kind,
-        max_packet,
-        interval,
-    })
+    (address & 0x0f != 0 && allowed).then_some(Endpoint { address, kind, max_packet, interval })
 }
 
 impl Interface {
     fn endpoint(&self, kind: EndpointKind, input: bool) -> Option<Endpoint> {
-        self.endpoints
-            .iter()
-            .copied()
-            .find(|e| e.kind == kind && (e.address & 0x80 != 0) == input)
+        self.endpoints.iter().copied().find(|e| e.kind == kind && (e.address & 0x80 != 0) == input)
     }
 }
 
@@ -307,18 +287,10 @@ mod tests {
             body.extend([7, 5, out, 2, 64, 0, 0]);
             body.extend([7, 5, input, 2, 64, 0, 0]);
         }
-        body.extend([
-            9, 4, 4, 0, 2, 8, 6, 0x50, 6, 7, 5, 0x05, 2, 64, 0, 0, 7, 5, 0x85, 2, 64, 0, 0,
-        ]);
-        body.extend([
-            9, 4, 5, 0, 1, 3, 0, 0, 7, 9, 0x21, 0x11, 1, 0, 1, 0x22, 50, 0, 7, 5, 0x86, 3, 64, 0, 8,
-        ]);
-        body.extend([
-            9, 4, 6, 0, 2, 1, 3, 0, 8, 9, 5, 0x07, 2, 64, 0, 0, 0, 0, 9, 5, 0x87, 2, 64, 0, 0, 0, 0,
-        ]);
-        body.extend([
-            9, 4, 7, 0, 2, 0xff, 0, 0, 0, 7, 5, 0x08, 2, 64, 0, 0, 7, 5, 0x88, 2, 64, 0, 0,
-        ]);
+        body.extend([9, 4, 4, 0, 2, 8, 6, 0x50, 6, 7, 5, 0x05, 2, 64, 0, 0, 7, 5, 0x85, 2, 64, 0, 0]);
+        body.extend([9, 4, 5, 0, 1, 3, 0, 0, 7, 9, 0x21, 0x11, 1, 0, 1, 0x22, 50, 0, 7, 5, 0x86, 3, 64, 0, 8]);
+        body.extend([9, 4, 6, 0, 2, 1, 3, 0, 8, 9, 5, 0x07, 2, 64, 0, 0, 0, 0, 9, 5, 0x87, 2, 64, 0, 0, 0, 0]);
+        body.extend([9, 4, 7, 0, 2, 0xff, 0, 0, 0, 7, 5, 0x08, 2, 64, 0, 0, 7, 5, 0x88, 2, 64, 0, 0]);
         let mut bytes = header(9 + body.len() as u16);
         bytes.extend(body);
         bytes
@@ -333,10 +305,7 @@ mod tests {
         assert_eq!((console.bulk_in.address, console.bulk_out.address), (0x82, 0x02));
         assert_eq!(console.notify.map(|e| (e.address, e.interval)), Some((0x81, 16)));
         let storage = configuration.storage().unwrap();
-        assert_eq!(
-            (storage.interface, storage.bulk_in.address, storage.bulk_out.address),
-            (4, 0x85, 0x05)
-        );
+        assert_eq!((storage.interface, storage.bulk_in.address, storage.bulk_out.address), (4, 0x85, 0x05));
     }
 
     #[test]
@@ -364,22 +333,10 @@ mod tests {
 
     #[test]
     fn descriptors_that_are_none_are_refused_in_one_line() {
-        assert!(
-            parse_device(&[18, 1, 0, 2, 0, 0, 0, 7])
-                .unwrap_err()
-                .contains("bMaxPacketSize0 is 7")
-        );
-        assert!(
-            parse_device(&[18, 1, 0, 2, 0, 0, 0, 64])
-                .unwrap_err()
-                .contains("not 18")
-        );
+        assert!(parse_device(&[18, 1, 0, 2, 0, 0, 0, 7]).unwrap_err().contains("bMaxPacketSize0 is 7"));
+        assert!(parse_device(&[18, 1, 0, 2, 0, 0, 0, 64]).unwrap_err().contains("not 18"));
         assert!(parse_device(&[]).is_err());
-        assert!(
-            parse_configuration(&[9, 2, 8, 0, 1, 1, 0, 0, 0])
-                .unwrap_err()
-                .contains("wTotalLength is 8")
-        );
+        assert!(parse_configuration(&[9, 2, 8, 0, 1, 1, 0, 0, 0]).unwrap_err().contains("wTotalLength is 8"));
         assert!(parse_configuration(&[9, 2, 9]).is_err());
     }
 
@@ -407,11 +364,7 @@ mod tests {
             let _ = parse_string(&bytes);
             let _ = parse_language(&bytes);
             if let Ok(configuration) = parse_configuration(&bytes) {
-                let endpoints = configuration
-                    .interfaces
-                    .iter()
-                    .map(|i| i.endpoints.len())
-                    .sum::<usize>();
+                let endpoints = configuration.interfaces.iter().map(|i| i.endpoints.len()).sum::<usize>();
                 assert!(endpoints * 7 + configuration.interfaces.len() * 8 <= bytes.len());
                 if let Some(console) = configuration.console() {
                     assert!((8..=64).contains(&console.bulk_in.max_packet));

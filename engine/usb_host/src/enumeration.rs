@@ -1,6 +1,7 @@
 //! The enumeration sequence after a bus reset (USB 2.0 section 9.1.2).
 
-use crate::bus::Ps;
+use sim::Ps;
+
 use crate::control::{CONFIGURATION_DESCRIPTOR, DEVICE_DESCRIPTOR, Request, STRING_DESCRIPTOR};
 use crate::descriptors::{self, Configuration, DeviceDescriptor};
 use crate::transaction::TransferError;
@@ -63,10 +64,7 @@ impl Enumeration {
             ready_at,
             address_recovery,
             language: 0,
-            device: Device {
-                address,
-                ..Device::default()
-            },
+            device: Device { address, ..Device::default() },
         }
     }
 
@@ -103,10 +101,7 @@ impl Enumeration {
 
     fn take(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Result<Progress, String> {
         // Strings are optional: a device that stalls a string request is used without that string.
-        let optional = matches!(
-            self.step,
-            Step::Languages | Step::Manufacturer | Step::Product | Step::Serial
-        );
+        let optional = matches!(self.step, Step::Languages | Step::Manufacturer | Step::Product | Step::Serial);
         let bytes = match result {
             Err(TransferError::Stall) if optional => Vec::new(),
             other => other.map_err(|e| e.to_string())?,
@@ -134,11 +129,7 @@ impl Enumeration {
                 self.device.configuration = descriptors::parse_configuration(&bytes)?;
                 let d = &self.device.descriptor;
                 let has_strings = d.manufacturer_index != 0 || d.product_index != 0 || d.serial_index != 0;
-                self.step = if has_strings {
-                    Step::Languages
-                } else {
-                    Step::SetConfiguration
-                };
+                self.step = if has_strings { Step::Languages } else { Step::SetConfiguration };
             }
             Step::Languages => match descriptors::parse_language(&bytes) {
                 Some(language) => {

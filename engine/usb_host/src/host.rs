@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use crate::bus::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
+use sim::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
+
 use crate::cdc::{self, Channel, Console, LineCoding};
 use crate::config::HostConfig;
 use crate::control::{ControlPipe, Finished, Owner};
@@ -143,10 +144,7 @@ pub struct UsbHost {
 impl UsbHost {
     /// A powered port at time 0.
     pub fn new(config: HostConfig) -> UsbHost {
-        let control = ControlPipe::new(
-            config.poll.nak_retry_us * PS_PER_US,
-            config.control_timeout_us * PS_PER_US,
-        );
+        let control = ControlPipe::new(config.poll.nak_retry_us * PS_PER_US, config.control_timeout_us * PS_PER_US);
         let console = Console::new(config.console.clone());
         let storage = Storage::new(config.storage.clone());
         UsbHost {
@@ -470,14 +468,7 @@ impl UsbHost {
         }
         let (vid, pid) = (device.descriptor.vid, device.descriptor.pid);
         self.device = Some(device);
-        self.note(
-            end,
-            Event::Configured {
-                generation: self.generation,
-                vid,
-                pid,
-            },
-        );
+        self.note(end, Event::Configured { generation: self.generation, vid, pid });
     }
 
     fn console_notice(&mut self, end: Ps, notice: cdc::Notice) -> Option<Problem> {
@@ -491,19 +482,8 @@ impl UsbHost {
 
     fn storage_notice(&mut self, end: Ps, notice: msc::Notice) -> Option<Problem> {
         match notice {
-            msc::Notice::Ready {
-                blocks,
-                block_size,
-                write_protected,
-            } => {
-                self.note(
-                    end,
-                    Event::StorageReady {
-                        blocks,
-                        block_size,
-                        write_protected,
-                    },
-                );
+            msc::Notice::Ready { blocks, block_size, write_protected } => {
+                self.note(end, Event::StorageReady { blocks, block_size, write_protected });
             }
             msc::Notice::MediumGone => self.note(end, Event::MediumGone),
             msc::Notice::Lost(e) => {
@@ -530,8 +510,7 @@ impl UsbHost {
         if self.control.is_idle() {
             let now = self.bus_free.max(t);
             if let Some(enumeration) = &self.enumeration {
-                self.control
-                    .start(Owner::Enumeration, enumeration.request(), enumeration.ready_at().max(t));
+                self.control.start(Owner::Enumeration, enumeration.request(), enumeration.ready_at().max(t));
             } else if let Some(request) = self.console.control_request() {
                 self.control.start(Owner::Console, request, now);
             } else if let Some(request) = self.storage.control_request() {
@@ -585,10 +564,7 @@ impl UsbHost {
         let timers = [self.console.wake_at(), self.storage.wake_at(), self.control.deadline()];
         let timer = timers.into_iter().flatten().min().map(|at| at.max(t + 1));
         let seen_at = self.in_flight.as_ref().map(|f| f.seen_at);
-        [timer, seen_at]
-            .into_iter()
-            .flatten()
-            .fold(self.next_sof.min(poll), Ps::min)
+        [timer, seen_at].into_iter().flatten().fold(self.next_sof.min(poll), Ps::min)
     }
 
     fn choose(&mut self, t: Ps) {
@@ -607,12 +583,7 @@ impl UsbHost {
             return;
         }
         let seen_at = start + transaction.seen_after();
-        self.in_flight = Some(InFlight {
-            source,
-            transaction,
-            start,
-            seen_at,
-        });
+        self.in_flight = Some(InFlight { source, transaction, start, seen_at });
     }
 }
 

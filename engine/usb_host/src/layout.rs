@@ -59,26 +59,14 @@ fn boot_sector(sector: &[u8; SECTOR], start: u64, available: u64) -> io::Result<
     let reserved = word(sector, 0x0e);
     let fats = u64::from(sector[0x10]);
     let root_entries = word(sector, 0x11);
-    let sectors = if word(sector, 0x13) != 0 {
-        word(sector, 0x13)
-    } else {
-        double(sector, 0x20)
-    };
+    let sectors = if word(sector, 0x13) != 0 { word(sector, 0x13) } else { double(sector, 0x20) };
     let is_fat32 = word(sector, 0x16) == 0;
-    let fat_sectors = if is_fat32 {
-        double(sector, 0x24)
-    } else {
-        word(sector, 0x16)
-    };
+    let fat_sectors = if is_fat32 { double(sector, 0x24) } else { word(sector, 0x16) };
     if sector_size != SECTOR as u64 {
-        return Err(invalid(&format!(
-            "no FAT volume: {sector_size} bytes per sector instead of 512"
-        )));
+        return Err(invalid(&format!("no FAT volume: {sector_size} bytes per sector instead of 512")));
     }
     if !cluster_sectors.is_power_of_two() {
-        return Err(invalid(&format!(
-            "no FAT volume: {cluster_sectors} sectors per cluster"
-        )));
+        return Err(invalid(&format!("no FAT volume: {cluster_sectors} sectors per cluster")));
     }
     if reserved == 0 || !(1..=2).contains(&fats) || fat_sectors == 0 {
         return Err(invalid(&format!(
@@ -88,14 +76,10 @@ fn boot_sector(sector: &[u8; SECTOR], start: u64, available: u64) -> io::Result<
     let root_sectors = (root_entries * 32).div_ceil(SECTOR as u64);
     let data_start = reserved + fats * fat_sectors + root_sectors;
     if sectors > available {
-        return Err(invalid(&format!(
-            "the FAT volume has {sectors} sectors, the drive has room for {available}"
-        )));
+        return Err(invalid(&format!("the FAT volume has {sectors} sectors, the drive has room for {available}")));
     }
     if data_start >= sectors {
-        return Err(invalid(&format!(
-            "the FAT volume's data starts at sector {data_start} of {sectors}"
-        )));
+        return Err(invalid(&format!("the FAT volume's data starts at sector {data_start} of {sectors}")));
     }
     let clusters = (sectors - data_start) / cluster_sectors;
     if is_fat32 && !(2..clusters + 2).contains(&double(sector, 0x2c)) {
@@ -107,17 +91,9 @@ fn boot_sector(sector: &[u8; SECTOR], start: u64, available: u64) -> io::Result<
         _ => 32,
     };
     if fat_sectors * SECTOR as u64 * 8 / bits < clusters + 2 {
-        return Err(invalid(&format!(
-            "a FAT of {fat_sectors} sectors is too small for {clusters} clusters"
-        )));
+        return Err(invalid(&format!("a FAT of {fat_sectors} sectors is too small for {clusters} clusters")));
     }
-    Ok(Layout {
-        start,
-        sectors,
-        fat_start: reserved,
-        fat_end: reserved + fats * fat_sectors,
-        clusters,
-    })
+    Ok(Layout { start, sectors, fat_start: reserved, fat_end: reserved + fats * fat_sectors, clusters })
 }
 
 fn invalid(what: &str) -> io::Error {

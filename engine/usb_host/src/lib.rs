@@ -4,7 +4,6 @@
 //! mass storage. [`Volume`] is a FAT volume on any [`BlockDevice`].
 
 mod bot;
-mod bus;
 mod cdc;
 mod config;
 mod control;
@@ -23,7 +22,6 @@ mod transaction;
 mod volume;
 
 pub use bot::BotError;
-pub use bus::{Handshake, InResult, PS_PER_MS, PS_PER_US, Ps, UsbBus};
 pub use cdc::LineCoding;
 pub use config::{ConsoleConfig, HostConfig, PollConfig, ReadPolicy, StorageConfig};
 pub use descriptors::{

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use sim::{PS_PER_MS, PS_PER_US, Ps};
+
 use crate::bot::{Bot, BotError, BotResult, Data};
-use crate::bus::{PS_PER_MS, PS_PER_US, Ps};
 use crate::config::{PollConfig, StorageConfig};
 use crate::control::Request;
 use crate::descriptors::MassStorage;
@@ -59,11 +60,7 @@ impl std::fmt::Display for StorageError {
             StorageError::NoMedium => f.write_str("the drive has no medium"),
             StorageError::WriteProtected => f.write_str("the drive is write-protected"),
             StorageError::OutOfRange { lba, count, blocks } => {
-                write!(
-                    f,
-                    "blocks {lba} to {} of a drive of {blocks} blocks",
-                    lba.saturating_add(*count)
-                )
+                write!(f, "blocks {lba} to {} of a drive of {blocks} blocks", lba.saturating_add(*count))
             }
             StorageError::Unaligned { bytes, block_size } => {
                 write!(f, "{bytes} bytes are not one or more blocks of {block_size}")
@@ -71,11 +68,7 @@ impl std::fmt::Display for StorageError {
             StorageError::TooLarge => f.write_str("more than 16 MiB in one request"),
             StorageError::QueueFull => f.write_str("64 requests are already waiting or not collected"),
             StorageError::Refused(s) => {
-                write!(
-                    f,
-                    "the drive refused the command: sense {:x}/{:02x}/{:02x}",
-                    s.key, s.asc, s.ascq
-                )
+                write!(f, "the drive refused the command: sense {:x}/{:02x}/{:02x}", s.key, s.asc, s.ascq)
             }
             StorageError::Short => f.write_str("the drive processed only a part of the command"),
             StorageError::Transport(e) => e.fmt(f),
@@ -177,13 +170,7 @@ pub struct Storage {
 
 impl Storage {
     pub fn new(config: StorageConfig) -> Storage {
-        Storage {
-            config,
-            drive: None,
-            queue: VecDeque::new(),
-            completions: BTreeMap::new(),
-            last_id: 0,
-        }
+        Storage { config, drive: None, queue: VecDeque::new(), completions: BTreeMap::new(), last_id: 0 }
     }
 
     /// The device was configured at `now` and has this interface.
@@ -217,12 +204,7 @@ impl Storage {
     pub fn info(&self) -> Option<DriveInfo> {
         let drive = self.drive.as_ref().filter(|d| d.ready)?;
         let (blocks, block_size) = drive.capacity?;
-        Some(DriveInfo {
-            inquiry: drive.inquiry.clone(),
-            blocks,
-            block_size,
-            write_protected: drive.write_protected,
-        })
+        Some(DriveInfo { inquiry: drive.inquiry.clone(), blocks, block_size, write_protected: drive.write_protected })
     }
 
     pub fn read(&mut self, lba: u64, count: u64) -> Result<RequestId, StorageError> {
@@ -273,13 +255,7 @@ impl Storage {
         if self.queue.len() + self.completions.len() >= MAX_REQUESTS {
             return Err(StorageError::QueueFull);
         }
-        let job = Job {
-            id: self.last_id + 1,
-            op,
-            done: 0,
-            read: Vec::new(),
-            refusals: 0,
-        };
+        let job = Job { id: self.last_id + 1, op, done: 0, read: Vec::new(), refusals: 0 };
         job.check(self.capacity().map_or(u64::from(u32::MAX), |c| c.0), self.block_size())?;
         self.last_id = job.id;
         self.queue.push_back(job);
@@ -356,17 +332,11 @@ impl Storage {
         let Some(drive) = self.drive.as_mut() else { return };
         drive.step = step;
         let (cdb, data) = match step {
-            Step::Inquiry => (
-                scsi::six(scsi::INQUIRY, scsi::INQUIRY_LENGTH as u8),
-                Data::In(scsi::INQUIRY_LENGTH),
-            ),
+            Step::Inquiry => (scsi::six(scsi::INQUIRY, scsi::INQUIRY_LENGTH as u8), Data::In(scsi::INQUIRY_LENGTH)),
             Step::Probe => (scsi::six(scsi::TEST_UNIT_READY, 0), Data::None),
             Step::Capacity => (scsi::ten(scsi::READ_CAPACITY_10, 0, 0), Data::In(scsi::CAPACITY_LENGTH)),
             Step::Mode => (scsi::mode_sense(), Data::In(scsi::MODE_LENGTH)),
-            Step::Sense(_) => (
-                scsi::six(scsi::REQUEST_SENSE, scsi::SENSE_LENGTH as u8),
-                Data::In(scsi::SENSE_LENGTH),
-            ),
+            Step::Sense(_) => (scsi::six(scsi::REQUEST_SENSE, scsi::SENSE_LENGTH as u8), Data::In(scsi::SENSE_LENGTH)),
             Step::Transfer => {
                 let (blocks, size) = drive.capacity.unwrap_or((0, 512));
                 let Some(job) = self.queue.front() else {
@@ -414,11 +384,7 @@ impl Storage {
         };
         let failed = match step {
             Step::Sense(after) => {
-                let sense = if passed {
-                    scsi::parse_sense(&data)
-                } else {
-                    Sense::default()
-                };
+                let sense = if passed { scsi::parse_sense(&data) } else { Sense::default() };
                 return self.sensed(after, sense, end);
             }
             Step::Inquiry if passed => {
@@ -467,11 +433,7 @@ impl Storage {
         let (blocks, block_size) = drive.capacity?;
         let write_protected = drive.write_protected;
         self.idle(end);
-        Some(Notice::Ready {
-            blocks,
-            block_size,
-            write_protected,
-        })
+        Some(Notice::Ready { blocks, block_size, write_protected })
     }
 
     /// A part of the first request succeeded.
@@ -595,10 +557,8 @@ impl Storage {
                 self.begin(Step::Probe, end);
             }
             Failed::Transfer => {
-                let optional = matches!(
-                    self.queue.front().map(|j| &j.op),
-                    Some(Op::Synchronize | Op::PreventRemoval(_))
-                );
+                let optional =
+                    matches!(self.queue.front().map(|j| &j.op), Some(Op::Synchronize | Op::PreventRemoval(_)));
                 drive.retries += 1;
                 match sense.key {
                     scsi::KEY_DATA_PROTECT => {

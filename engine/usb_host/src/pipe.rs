@@ -1,6 +1,7 @@
 //! A bulk or interrupt endpoint as the host keeps it: data toggle, retries, and when to try again.
 
-use crate::bus::Ps;
+use sim::Ps;
+
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
 /// A transaction without an answer is tried this often (USB 2.0 section 10.2.6).
@@ -81,24 +82,11 @@ impl Pipe {
     }
 
     pub fn input(&self) -> Transaction {
-        Transaction {
-            address: self.address,
-            endpoint: self.number,
-            token: Token::In {
-                max_packet: self.max_packet,
-            },
-        }
+        Transaction { address: self.address, endpoint: self.number, token: Token::In { max_packet: self.max_packet } }
     }
 
     pub fn output(&self, data: Vec<u8>) -> Transaction {
-        Transaction {
-            address: self.address,
-            endpoint: self.number,
-            token: Token::Out {
-                data1: self.data1,
-                data,
-            },
-        }
+        Transaction { address: self.address, endpoint: self.number, token: Token::Out { data1: self.data1, data } }
     }
 
     pub fn finish(&mut self, end: Ps, outcome: Outcome) -> Progress {
@@ -127,12 +115,7 @@ impl Pipe {
             Outcome::Nak => {
                 self.errors = 0;
                 if let Pace::Bulk { busy, idle, idle_after } = self.pace {
-                    self.ready_at = end
-                        + if end - self.last_progress < idle_after {
-                            busy
-                        } else {
-                            idle
-                        };
+                    self.ready_at = end + if end - self.last_progress < idle_after { busy } else { idle };
                 }
                 Progress::Pending
             }

@@ -61,11 +61,9 @@ pub const ASC_MEDIUM_NOT_PRESENT: u8 = 0x3a;
 /// Parses fixed-format sense data; anything else counts as "no sense".
 pub fn parse_sense(data: &[u8]) -> Sense {
     match *data {
-        [code, _, key, ..] if matches!(code & 0x7f, 0x70 | 0x71) => Sense {
-            key: key & 0x0f,
-            asc: data.get(12).copied().unwrap_or(0),
-            ascq: data.get(13).copied().unwrap_or(0),
-        },
+        [code, _, key, ..] if matches!(code & 0x7f, 0x70 | 0x71) => {
+            Sense { key: key & 0x0f, asc: data.get(12).copied().unwrap_or(0), ascq: data.get(13).copied().unwrap_or(0) }
+        }
         _ => Sense::default(),
     }
 }
@@ -82,10 +80,7 @@ pub struct Inquiry {
 pub fn parse_inquiry(data: &[u8]) -> Inquiry {
     let text = |from: usize, to: usize| {
         let bytes = data.get(from..to.min(data.len())).unwrap_or(&[]);
-        let text: String = bytes
-            .iter()
-            .map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { ' ' })
-            .collect();
+        let text: String = bytes.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { ' ' }).collect();
         text.trim().to_string()
     };
     Inquiry {
@@ -134,13 +129,6 @@ mod tests {
         assert_eq!(parse_capacity(&[0, 0, 7, 0xd7, 0, 0, 2, 0]), Some((2008, 512)));
         assert_eq!(parse_capacity(&[0xff; 8]), None);
         let sense = parse_sense(&[0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x3a, 0, 0, 0, 0, 0]);
-        assert_eq!(
-            sense,
-            Sense {
-                key: 2,
-                asc: 0x3a,
-                ascq: 0
-            }
-        );
+        assert_eq!(sense, Sense { key: 2, asc: 0x3a, ascq: 0 });
     }
 }

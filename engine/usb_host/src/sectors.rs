@@ -84,12 +84,10 @@ impl<D: BlockDevice> Sectors<D> {
     }
 
     fn spend(&mut self) -> io::Result<()> {
-        self.budget = self.budget.checked_sub(1).ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the FAT volume's structures lead in circles",
-            )
-        })?;
+        self.budget = self
+            .budget
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the FAT volume's structures lead in circles"))?;
         Ok(())
     }
 
@@ -103,11 +101,7 @@ impl<D: BlockDevice> Sectors<D> {
         }
         let offset = (position % SECTOR as u64) as usize;
         let length = buf.len().min(SECTOR - offset);
-        let ahead = if self.content && sector >= self.layout.fat_end {
-            READ_AHEAD
-        } else {
-            0
-        };
+        let ahead = if self.content && sector >= self.layout.fat_end { READ_AHEAD } else { 0 };
         let data = self.sector(sector, ahead)?;
         buf[..length].copy_from_slice(&data[offset..offset + length]);
         Ok(length)
@@ -152,11 +146,7 @@ impl<D: BlockDevice> Sectors<D> {
         if !self.written.contains_key(&sector) && !self.clean.contains_key(&sector) {
             self.fetch(sector, ahead)?;
         }
-        Ok(self
-            .written
-            .get(&sector)
-            .or_else(|| self.clean.get(&sector))
-            .expect("just fetched"))
+        Ok(self.written.get(&sector).or_else(|| self.clean.get(&sector)).expect("just fetched"))
     }
 
     fn fetch(&mut self, sector: u64, ahead: u64) -> io::Result<()> {
@@ -198,12 +188,7 @@ impl<D: BlockDevice> Sectors<D> {
     fn write_back(&mut self, sectors: &[u64]) -> io::Result<()> {
         let mut rest = sectors;
         while let Some(&first) = rest.first() {
-            let run = rest
-                .iter()
-                .zip(first..)
-                .take(MAX_RUN)
-                .take_while(|(s, expected)| *s == expected)
-                .count();
+            let run = rest.iter().zip(first..).take(MAX_RUN).take_while(|(s, expected)| *s == expected).count();
             let mut buf = Vec::with_capacity(run * SECTOR);
             for s in &rest[..run] {
                 buf.extend_from_slice(&self.written[s][..]);

@@ -13,16 +13,13 @@
 //! A 64-byte bulk transaction is 35 + 4 + 547 + 4 + 19 + 4 = 613 bits or 51.1 us, so that 19 fit into a frame, which is the
 //! maximum that table 5-9 gives.
 
-use crate::bus::Ps;
+use sim::Ps;
 
 const TOKEN_BITS: u64 = 35;
 const DATA_OVERHEAD_BITS: u64 = 35;
 const HANDSHAKE_BITS: u64 = 19;
 const GAP_BITS: u64 = 4;
 const TIMEOUT_BITS: u64 = 18;
-
-/// Largest payload of a full-speed bulk, interrupt or control packet (section 5.5.3, 5.8.3).
-pub const MAX_PACKET: usize = 64;
 
 /// `bits` bit times at 12 Mbit/s, rounded down to a picosecond.
 pub const fn bits(bits: u64) -> Ps {
@@ -72,7 +69,7 @@ pub const fn in_timeout() -> Ps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::PS_PER_MS;
+    use sim::PS_PER_MS;
 
     #[test]
     fn nineteen_full_bulk_packets_fit_into_a_frame() {

@@ -1,6 +1,7 @@
 //! One transaction: token, data and handshake on the bus.
 
-use crate::bus::{Handshake, InResult, Ps, UsbBus};
+use sim::{Handshake, InResult, Ps, UsbBus};
+
 use crate::timing;
 
 /// What the host sends to start a transaction.

@@ -78,23 +78,11 @@ struct FixedTime;
 
 impl TimeProvider for FixedTime {
     fn get_current_date(&self) -> Date {
-        Date {
-            year: 2024,
-            month: 1,
-            day: 1,
-        }
+        Date { year: 2024, month: 1, day: 1 }
     }
 
     fn get_current_date_time(&self) -> DateTime {
-        DateTime {
-            date: self.get_current_date(),
-            time: Time {
-                hour: 0,
-                min: 0,
-                sec: 0,
-                millis: 0,
-            },
-        }
+        DateTime { date: self.get_current_date(), time: Time { hour: 0, min: 0, sec: 0, millis: 0 } }
     }
 }
 
@@ -119,9 +107,7 @@ impl<D: BlockDevice> Volume<D> {
             Ok(sector)
         });
         let layout = found.map_err(|source| failed("mount", Stage::Prepare, source))?;
-        let volume = Volume {
-            sectors: RefCell::new(Sectors::new(device, layout)),
-        };
+        let volume = Volume { sectors: RefCell::new(Sectors::new(device, layout)) };
         volume.with("mount", |_| Ok(()))?;
         Ok(volume)
     }
@@ -143,9 +129,7 @@ impl<D: BlockDevice> Volume<D> {
             let mut file = fs.root_dir().open_file(&path)?;
             let size = file.seek(SeekFrom::End(0))?;
             if size > limit {
-                return Err(invalid(format!(
-                    "its directory entry claims {size} bytes on a volume of {limit}"
-                )));
+                return Err(invalid(format!("its directory entry claims {size} bytes on a volume of {limit}")));
             }
             file.seek(SeekFrom::Start(0))?;
             self.sectors.borrow_mut().content = true;
@@ -195,11 +179,7 @@ impl<D: BlockDevice> Volume<D> {
 
     /// The volume's label: the root directory's, else the boot sector's.
     pub fn label(&self) -> Result<String, VolumeError> {
-        self.with("read the label", |fs| {
-            Ok(fs
-                .read_volume_label_from_root_dir()?
-                .unwrap_or_else(|| fs.volume_label()))
-        })
+        self.with("read the label", |fs| Ok(fs.read_volume_label_from_root_dir()?.unwrap_or_else(|| fs.volume_label())))
     }
 
     /// Bytes that new files can use.
@@ -212,10 +192,7 @@ impl<D: BlockDevice> Volume<D> {
 
     /// Brings changes to the drive that a failed flush has left.
     pub fn flush(&self) -> Result<(), VolumeError> {
-        self.sectors
-            .borrow_mut()
-            .flush()
-            .map_err(|(stage, source)| failed("flush", stage, source))
+        self.sectors.borrow_mut().flush().map_err(|(stage, source)| failed("flush", stage, source))
     }
 
     /// Forgets what is known of the drive, including changes that were not flushed.
@@ -241,10 +218,7 @@ impl<D: BlockDevice> Volume<D> {
             self.sectors.borrow_mut().discard();
             return Err(error);
         }
-        self.sectors
-            .borrow_mut()
-            .flush()
-            .map_err(|(stage, source)| failed(operation, stage, source))
+        self.sectors.borrow_mut().flush().map_err(|(stage, source)| failed(operation, stage, source))
     }
 
     fn with<T>(&self, operation: &str, f: impl FnOnce(&Fs<'_, D>) -> io::Result<T>) -> Result<T, VolumeError> {
@@ -257,13 +231,7 @@ impl<D: BlockDevice> Volume<D> {
         }
         let run = || {
             let options = FsOptions::new().time_provider(&FIXED_TIME);
-            let fs = FileSystem::new(
-                Stream {
-                    sectors: &self.sectors,
-                    position: 0,
-                },
-                options,
-            )?;
+            let fs = FileSystem::new(Stream { sectors: &self.sectors, position: 0 }, options)?;
             let result = f(&fs)?;
             self.sectors.borrow_mut().content = false;
             fs.unmount()?;
@@ -293,11 +261,7 @@ fn list_into<D: BlockDevice>(
         }
         let path = format!("{prefix}{name}");
         let is_dir = entry.is_dir();
-        entries.push(Entry {
-            path: path.clone(),
-            size: if is_dir { 0 } else { entry.len() },
-            is_dir,
-        });
+        entries.push(Entry { path: path.clone(), size: if is_dir { 0 } else { entry.len() }, is_dir });
         if is_dir {
             list_into(&entry.to_dir(), &format!("{path}/"), depth + 1, entries)?;
         }
@@ -332,11 +296,7 @@ fn invalid(what: String) -> io::Error {
 }
 
 fn failed(operation: &str, stage: Stage, source: io::Error) -> VolumeError {
-    VolumeError {
-        operation: operation.to_string(),
-        stage,
-        source,
-    }
+    VolumeError { operation: operation.to_string(), stage, source }
 }
 
 /// The volume as the byte stream that `fatfs` works on.

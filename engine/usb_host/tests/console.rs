@@ -7,9 +7,7 @@ use usb_host::{Event, HostConfig, LineCoding, ReadPolicy, UsbHost};
 
 fn open(config: HostConfig) -> (UsbHost, Device) {
     let (mut host, mut device) = (UsbHost::new(config), Device::new(8));
-    run_until(&mut host, &mut device, 600 * MS, "the console", |h, _| {
-        h.state().console_open
-    });
+    run_until(&mut host, &mut device, 600 * MS, "the console", |h, _| h.state().console_open);
     (host, device)
 }
 
@@ -29,12 +27,7 @@ fn dtr_rises_at_its_time_and_nothing_is_read_before() {
     assert!((opened - configured).abs_diff(250 * MS) < MS, "{}", opened - configured);
     assert_eq!(device.line_codings[0].1, [0, 0xc2, 1, 0, 0, 0, 8]);
     assert_eq!(device.line_states[0].1, 3);
-    assert!(
-        device
-            .tokens
-            .iter()
-            .all(|&(t, ep)| ep != CONSOLE_IN || t > device.line_states[0].0)
-    );
+    assert!(device.tokens.iter().all(|&(t, ep)| ep != CONSOLE_IN || t > device.line_states[0].0));
 }
 
 #[test]
@@ -64,11 +57,7 @@ fn a_hundred_kilobytes_go_both_ways_at_once() {
     assert_eq!(read, input);
     assert_eq!(device.from_console, out);
     // 200 kB at 19 packets per frame take 165 ms.
-    assert!(
-        (160 * MS..200 * MS).contains(&(device.now - start)),
-        "{} ms",
-        (device.now - start) / MS
-    );
+    assert!((160 * MS..200 * MS).contains(&(device.now - start)), "{} ms", (device.now - start) / MS);
 }
 
 #[test]
@@ -94,9 +83,7 @@ fn naks_lost_packets_and_repeated_packets_change_nothing() {
 #[test]
 fn zero_length_and_short_packets_are_no_end_of_anything() {
     let (mut host, mut device) = open(HostConfig::default());
-    device
-        .to_console
-        .extend([vec![], b"a".to_vec(), vec![], vec![b'b'; 64], vec![], b"c".to_vec()]);
+    device.to_console.extend([vec![], b"a".to_vec(), vec![], vec![b'b'; 64], vec![], b"c".to_vec()]);
     let end = device.now + 20 * MS;
     run_to(&mut host, &mut device, end);
     assert_eq!(host.console_read().len(), 66);
@@ -160,9 +147,7 @@ fn a_full_device_keeps_the_rest_in_a_bounded_queue() {
 fn a_1200_baud_touch_is_line_coding_then_dtr_low() {
     let (mut host, mut device) = open(HostConfig::default());
     assert!(host.set_line_coding(LineCoding::baud(1200)) && host.console_close());
-    run_until(&mut host, &mut device, 500 * MS, "DTR low", |_, d| {
-        d.line_states.len() == 2
-    });
+    run_until(&mut host, &mut device, 500 * MS, "DTR low", |_, d| d.line_states.len() == 2);
     assert_eq!(device.line_codings[1].1, [0xb0, 4, 0, 0, 0, 0, 8]);
     assert!(device.line_codings[1].0 < device.line_states[1].0);
     assert_eq!(device.line_states[1].1, 0);
@@ -182,9 +167,7 @@ fn what_was_read_survives_the_device_and_what_was_not_sent_does_not() {
     assert_eq!(host.console_write(b"later"), 0);
     device.pulled_up = true;
     device.console_room = usize::MAX;
-    run_until(&mut host, &mut device, 800 * MS, "the console again", |h, _| {
-        h.state().console_open
-    });
+    run_until(&mut host, &mut device, 800 * MS, "the console again", |h, _| h.state().console_open);
     run_to(&mut host, &mut device, 900 * MS);
     assert_eq!(host.console_read(), b"last words");
     assert!(device.from_console.is_empty());

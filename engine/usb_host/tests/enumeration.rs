@@ -7,9 +7,7 @@ use usb_host::timing::{bits, out_received, sof};
 use usb_host::{Event, HostConfig, Port, UsbHost};
 
 fn configured(host: &mut UsbHost, device: &mut Device, deadline: u64) {
-    run_until(host, device, deadline, "configuration", |h, _| {
-        h.port() == Port::Configured
-    });
+    run_until(host, device, deadline, "configuration", |h, _| h.port() == Port::Configured);
 }
 
 #[test]
@@ -40,21 +38,13 @@ fn times_are_those_of_usb_2() {
     // SET_ADDRESS directly follows: data IN of 8 bytes, status OUT.
     let device8 =
         bits(35 + 4 + 35 + 64 + 4 + 19 + 4) + bits(35 + 4 + 35 + 64 + 4 + 19 + 4) + bits(35 + 4 + 35 + 4 + 19 + 4);
-    assert!(
-        device.setups[1].0.abs_diff(first + device8) < 10,
-        "{} {}",
-        device.setups[1].0,
-        first + device8
-    );
+    assert!(device.setups[1].0.abs_diff(first + device8) < 10, "{} {}", device.setups[1].0, first + device8);
     // 10 ms after SET_ADDRESS's status stage.
     let set_address = bits(35 + 4 + 35 + 64 + 4 + 19 + 4) + bits(35 + 4 + 35 + 4 + 19 + 4) + 10 * MS;
     assert!(device.setups[2].0.abs_diff(device.setups[1].0 + set_address) < 10);
     let state = host.state();
     let info = state.device.unwrap();
-    assert_eq!(
-        (info.descriptor.vid, info.descriptor.pid, info.address),
-        (0x2e8a, 0x1029, 1)
-    );
+    assert_eq!((info.descriptor.vid, info.descriptor.pid, info.address), (0x2e8a, 0x1029, 1));
     assert_eq!(info.manufacturer.as_deref(), Some("Fake"));
     assert_eq!(info.product.as_deref(), Some("Composite \u{e9}"));
     assert_eq!(info.serial.as_deref(), Some("E66118604B"));
@@ -144,10 +134,7 @@ fn lost_packets_and_naks_are_retried() {
 fn four_failed_enumerations_leave_the_port_alone_until_the_device_detaches() {
     let mut broken = vec![18, 1, 0, 2, 0, 0, 0, 13];
     broken.resize(18, 0);
-    let (mut host, mut device) = (
-        UsbHost::new(HostConfig::default()),
-        Device::with_device_descriptor(broken),
-    );
+    let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::with_device_descriptor(broken));
     run_to(&mut host, &mut device, 5000 * MS);
     assert_eq!(host.port(), Port::Failed);
     assert_eq!(device.resets.len(), 4);
@@ -157,9 +144,7 @@ fn four_failed_enumerations_leave_the_port_alone_until_the_device_detaches() {
         .map(|e| e.event)
         .filter(|e| matches!(e, Event::EnumerationFailed { .. }))
         .collect();
-    let [Event::EnumerationFailed { reason }] = &reasons[..] else {
-        panic!("{reasons:?}")
-    };
+    let [Event::EnumerationFailed { reason }] = &reasons[..] else { panic!("{reasons:?}") };
     assert!(reason.contains("bMaxPacketSize0 is 13"), "{reason}");
     device.pulled_up = false;
     run_to(&mut host, &mut device, 5010 * MS);
@@ -171,27 +156,19 @@ fn four_failed_enumerations_leave_the_port_alone_until_the_device_detaches() {
 fn a_device_that_naks_for_ever_meets_the_control_deadline() {
     let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));
     device.faults.nak_every = 1;
-    run_until(&mut host, &mut device, 6000 * MS, "a second reset", |_, d| {
-        d.resets.len() == 2
-    });
+    run_until(&mut host, &mut device, 6000 * MS, "a second reset", |_, d| d.resets.len() == 2);
     assert!(device.resets[1].abs_diff(5160 * MS) < MS);
 }
 
 #[test]
 fn a_device_that_stops_answering_is_reset_and_enumerated_again() {
     let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));
-    run_until(&mut host, &mut device, 400 * MS, "the console", |h, _| {
-        h.state().console_open
-    });
+    run_until(&mut host, &mut device, 400 * MS, "the console", |h, _| h.state().console_open);
     device.address = 99;
-    run_until(&mut host, &mut device, 1000 * MS, "a second generation", |h, _| {
-        h.generation() == 2
-    });
+    run_until(&mut host, &mut device, 1000 * MS, "a second generation", |h, _| h.generation() == 2);
     let events = host.take_events();
     assert!(
-        events
-            .iter()
-            .any(|e| matches!(&e.event, Event::PortReset { reason } if reason.contains("did not answer")))
+        events.iter().any(|e| matches!(&e.event, Event::PortReset { reason } if reason.contains("did not answer")))
     );
 }
 

@@ -3,7 +3,8 @@
 mod fake;
 
 use fake::{Device, MS};
-use usb_host::{Handshake, HostConfig, InResult, LineCoding, Port, UsbBus, UsbHost};
+use sim::{Handshake, InResult, UsbBus};
+use usb_host::{HostConfig, LineCoding, Port, UsbHost};
 
 struct Random(u64);
 
@@ -57,11 +58,7 @@ impl UsbBus for Chaos {
 
     fn setup(&mut self, addr: u8, packet: [u8; 8]) -> Handshake {
         assert!(addr < 128);
-        if self.random.one_in(self.rarity) {
-            self.handshake()
-        } else {
-            self.device.setup(addr, packet)
-        }
+        if self.random.one_in(self.rarity) { self.handshake() } else { self.device.setup(addr, packet) }
     }
 
     fn out(&mut self, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
@@ -70,11 +67,7 @@ impl UsbBus for Chaos {
             return self.handshake();
         }
         // A confused exchange may have left the model's own control transfer half-way; it asserts on that.
-        if ep == 0 && !data.is_empty() {
-            Handshake::Ack
-        } else {
-            self.device.out(addr, ep, data1 || ep == 0, data)
-        }
+        if ep == 0 && !data.is_empty() { Handshake::Ack } else { self.device.out(addr, ep, data1 || ep == 0, data) }
     }
 
     fn input(&mut self, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
@@ -91,16 +84,10 @@ impl UsbBus for Chaos {
             Handshake::Timeout => InResult::Timeout,
             Handshake::Nak => InResult::Nak,
             Handshake::Ack => {
-                let length = if self.random.one_in(50) {
-                    self.largest
-                } else {
-                    self.random.next() as usize % 70
-                };
+                let length = if self.random.one_in(50) { self.largest } else { self.random.next() as usize % 70 };
                 let byte = self.random.next();
                 buf.extend((0..length).map(|i| (byte >> (i % 32)) as u8));
-                InResult::Data {
-                    data1: self.random.one_in(2),
-                }
+                InResult::Data { data1: self.random.one_in(2) }
             }
         }
     }
@@ -131,12 +118,7 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
         let config = configuration(&mut random);
         // From pure noise to a device that goes wrong now and then.
         let rarity = [1, 2, 5, 20, 100, 1000][seed as usize % 6];
-        let mut bus = Chaos {
-            random,
-            rarity,
-            device: Device::new(64),
-            largest: 100_000,
-        };
+        let mut bus = Chaos { random, rarity, device: Device::new(64), largest: 100_000 };
         let mut host = UsbHost::new(config);
         let mut ids = Vec::new();
         let mut events = 0u64;

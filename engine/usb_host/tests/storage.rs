@@ -11,22 +11,12 @@ const MIB: usize = 1 << 20;
 fn a_drive_is_identified() {
     let (mut host, device) = with_drive(2008);
     let drive = host.state().storage.unwrap();
-    assert_eq!(
-        (drive.blocks, drive.block_size, drive.write_protected),
-        (2008, 512, false)
-    );
-    assert_eq!(
-        (drive.inquiry.vendor.as_str(), drive.inquiry.product.as_str()),
-        ("Fake", "Mass Storage")
-    );
+    assert_eq!((drive.blocks, drive.block_size, drive.write_protected), (2008, 512, false));
+    assert_eq!((drive.inquiry.vendor.as_str(), drive.inquiry.product.as_str()), ("Fake", "Mass Storage"));
     assert!(drive.inquiry.removable);
     let commands: Vec<u8> = device.commands.iter().map(|c| c[0]).collect();
     assert_eq!(commands, [0x12, 0x00, 0x25, 0x1a]);
-    let ready = Event::StorageReady {
-        blocks: 2008,
-        block_size: 512,
-        write_protected: false,
-    };
+    let ready = Event::StorageReady { blocks: 2008, block_size: 512, write_protected: false };
     assert!(host.take_events().iter().any(|e| e.event == ready));
 }
 
@@ -71,10 +61,7 @@ fn survives(faults: impl FnOnce(&mut Device)) -> (UsbHost, Device) {
     let write = host.request_write(7, data.clone()).unwrap();
     let read = host.request_read(7, 40).unwrap();
     assert_eq!(complete(&mut host, &mut device, write, 100_000 * MS), Ok(Vec::new()));
-    assert_eq!(
-        complete(&mut host, &mut device, read, 100_000 * MS).as_deref(),
-        Ok(&data[..])
-    );
+    assert_eq!(complete(&mut host, &mut device, read, 100_000 * MS).as_deref(), Ok(&data[..]));
     assert_eq!(device.blocks[7 * 512..][..data.len()], data);
     (host, device)
 }
@@ -84,11 +71,7 @@ fn resets(device: &Device) -> usize {
 }
 
 fn cleared(device: &Device, endpoint: u8) -> usize {
-    device
-        .setups
-        .iter()
-        .filter(|s| s.2[..2] == [0x02, 1] && s.2[4] == endpoint)
-        .count()
+    device.setups.iter().filter(|s| s.2[..2] == [0x02, 1] && s.2[4] == endpoint).count()
 }
 
 #[test]
@@ -135,10 +118,7 @@ fn invalid_statuses_and_babble_lead_to_reset_recovery() {
     for (n, fault) in faults.into_iter().enumerate() {
         let (_, device) = survives(fault);
         assert_eq!(resets(&device), 1, "fault {n}");
-        assert!(
-            cleared(&device, 0x03) >= 1 && cleared(&device, DISK_IN) >= 1,
-            "fault {n}"
-        );
+        assert!(cleared(&device, 0x03) >= 1 && cleared(&device, DISK_IN) >= 1, "fault {n}");
     }
 }
 
@@ -153,10 +133,7 @@ fn a_transport_that_never_recovers_is_given_up_and_the_port_reset() {
     device.faults.wrong_tags = u32::MAX;
     let id = host.request_read(0, 1).unwrap();
     let result = complete(&mut host, &mut device, id, 1000 * MS);
-    assert_eq!(
-        result,
-        Err(StorageError::Transport(BotError::InvalidStatus("wrong tag")))
-    );
+    assert_eq!(result, Err(StorageError::Transport(BotError::InvalidStatus("wrong tag"))));
     let end = device.now + 3000 * MS;
     run_to(&mut host, &mut device, end);
     // One reset of the port; after the second failure the console still works and the drive is left alone.
@@ -174,9 +151,7 @@ fn a_refused_reset_recovery_resets_the_port() {
     let id = host.request_read(0, 1).unwrap();
     assert!(complete(&mut host, &mut device, id, 1000 * MS).is_err());
     let deadline = device.now + 1000 * MS;
-    run_until(&mut host, &mut device, deadline, "the drive again", |h, _| {
-        h.state().storage.is_some()
-    });
+    run_until(&mut host, &mut device, deadline, "the drive again", |h, _| h.state().storage.is_some());
     assert_eq!(host.generation(), 2);
     let id = host.request_read(0, 1).unwrap();
     assert!(complete(&mut host, &mut device, id, 1000 * MS).is_ok());
@@ -191,14 +166,9 @@ fn a_device_that_disappears_fails_every_request_wherever_it_was() {
         let read = host.request_read(0, 32).unwrap();
         for id in [write, read] {
             let result = complete(&mut host, &mut device, id, 100 * MS);
-            assert!(
-                matches!(result, Err(StorageError::Disconnected)) || id == write,
-                "{result:?}"
-            );
+            assert!(matches!(result, Err(StorageError::Disconnected)) || id == write, "{result:?}");
         }
-        run_until(&mut host, &mut device, 1000 * MS, "detachment", |h, _| {
-            !h.state().attached
-        });
+        run_until(&mut host, &mut device, 1000 * MS, "detachment", |h, _| !h.state().attached);
         assert_eq!(host.request_read(0, 1), Err(StorageError::Disconnected));
     }
 }
@@ -210,10 +180,7 @@ fn a_device_that_turns_silent_is_a_transport_error() {
     device.faults.timeouts = u32::MAX;
     let result = complete(&mut host, &mut device, id, 100 * MS);
     let expected = StorageError::Transport(BotError::Transfer(TransferError::NoAnswer));
-    assert!(
-        result == Err(expected) || result == Err(StorageError::Disconnected),
-        "{result:?}"
-    );
+    assert!(result == Err(expected) || result == Err(StorageError::Disconnected), "{result:?}");
 }
 
 #[test]
@@ -222,19 +189,13 @@ fn a_command_that_is_never_answered_meets_its_deadline() {
     config.storage.poll_interval_us = None;
     config.storage.command_timeout_us = 200_000;
     let (mut host, mut device) = (UsbHost::new(config), Device::new(64));
-    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| {
-        h.state().storage.is_some()
-    });
+    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     device.faults.write_naks = u32::MAX;
     let id = host.request_write(0, vec![1; 512]).unwrap();
     let start = device.now;
     let result = complete(&mut host, &mut device, id, 5000 * MS);
     assert_eq!(result, Err(StorageError::Transport(BotError::Deadline)));
-    assert!(
-        (device.now - start).abs_diff(800 * MS) < 20 * MS,
-        "four tries of 200 ms: {}",
-        (device.now - start) / MS
-    );
+    assert!((device.now - start).abs_diff(800 * MS) < 20 * MS, "four tries of 200 ms: {}", (device.now - start) / MS);
 }
 
 #[test]
@@ -242,15 +203,10 @@ fn write_protection_is_seen_and_reported() {
     let mut device = Device::new(64);
     device.write_protected = true;
     let mut host = UsbHost::new(HostConfig::default());
-    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| {
-        h.state().storage.is_some()
-    });
+    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     assert!(host.state().storage.unwrap().write_protected);
     let id = host.request_write(0, vec![1; 512]).unwrap();
-    assert_eq!(
-        complete(&mut host, &mut device, id, 1000 * MS),
-        Err(StorageError::WriteProtected)
-    );
+    assert_eq!(complete(&mut host, &mut device, id, 1000 * MS), Err(StorageError::WriteProtected));
     let id = host.request_read(0, 1).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 1000 * MS), Ok(vec![0; 512]));
 }
@@ -258,23 +214,14 @@ fn write_protection_is_seen_and_reported() {
 #[test]
 fn ejecting_and_inserting_a_medium_are_noticed_by_polling() {
     let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(64));
-    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| {
-        h.state().storage.is_some()
-    });
+    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     device.no_medium = true;
-    run_until(&mut host, &mut device, 2000 * MS, "the medium's end", |h, _| {
-        h.state().storage.is_none()
-    });
+    run_until(&mut host, &mut device, 2000 * MS, "the medium's end", |h, _| h.state().storage.is_none());
     assert!(host.take_events().iter().any(|e| e.event == Event::MediumGone));
     let id = host.request_read(0, 1).unwrap();
-    assert_eq!(
-        complete(&mut host, &mut device, id, 100 * MS),
-        Err(StorageError::NoMedium)
-    );
+    assert_eq!(complete(&mut host, &mut device, id, 100 * MS), Err(StorageError::NoMedium));
     device.no_medium = false;
-    run_until(&mut host, &mut device, 4000 * MS, "the medium", |h, _| {
-        h.state().storage.is_some()
-    });
+    run_until(&mut host, &mut device, 4000 * MS, "the medium", |h, _| h.state().storage.is_some());
     let id = host.request_eject().unwrap();
     complete(&mut host, &mut device, id, 100 * MS).unwrap();
     assert!(device.no_medium && host.state().storage.is_none());
@@ -293,10 +240,7 @@ fn test_unit_ready_is_sent_at_its_interval_and_can_be_off() {
 #[test]
 fn commands_that_a_drive_need_not_know_succeed() {
     let (mut host, mut device) = with_drive(64);
-    for id in [
-        host.request_synchronize().unwrap(),
-        host.request_prevent_removal(true).unwrap(),
-    ] {
+    for id in [host.request_synchronize().unwrap(), host.request_prevent_removal(true).unwrap()] {
         assert_eq!(complete(&mut host, &mut device, id, 100 * MS), Ok(Vec::new()));
     }
     assert!(device.commands.iter().any(|c| c[0] == 0x35));
@@ -306,22 +250,12 @@ fn commands_that_a_drive_need_not_know_succeed() {
 #[test]
 fn impossible_requests_are_refused_at_once() {
     let (mut host, mut device) = with_drive(64);
-    let range = StorageError::OutOfRange {
-        lba: 60,
-        count: 5,
-        blocks: 64,
-    };
+    let range = StorageError::OutOfRange { lba: 60, count: 5, blocks: 64 };
     assert_eq!(range.to_string(), "blocks 60 to 65 of a drive of 64 blocks");
     assert_eq!(host.request_read(60, 5), Err(range));
-    assert!(matches!(
-        host.request_read(u64::MAX, 2),
-        Err(StorageError::OutOfRange { .. })
-    ));
+    assert!(matches!(host.request_read(u64::MAX, 2), Err(StorageError::OutOfRange { .. })));
     assert!(matches!(host.request_read(0, 0), Err(StorageError::Unaligned { .. })));
-    assert!(matches!(
-        host.request_write(0, vec![0; 100]),
-        Err(StorageError::Unaligned { .. })
-    ));
+    assert!(matches!(host.request_write(0, vec![0; 100]), Err(StorageError::Unaligned { .. })));
     assert_eq!(host.request_read(0, u64::MAX), Err(StorageError::TooLarge));
     for _ in 0..64 {
         host.request_read(0, 1).unwrap();
@@ -329,9 +263,5 @@ fn impossible_requests_are_refused_at_once() {
     assert_eq!(host.request_read(0, 1), Err(StorageError::QueueFull));
     let end = device.now + 500 * MS;
     run_to(&mut host, &mut device, end);
-    assert_eq!(
-        host.request_read(0, 1),
-        Err(StorageError::QueueFull),
-        "completions that nobody takes count"
-    );
+    assert_eq!(host.request_read(0, 1), Err(StorageError::QueueFull), "completions that nobody takes count");
 }

@@ -43,10 +43,7 @@ impl BlockDevice for Disk {
 
 fn formatted(blocks: usize, kind: fatfs::FatType, label: &[u8; 11]) -> Vec<u8> {
     let mut bytes = vec![0; blocks * 512];
-    let options = fatfs::FormatVolumeOptions::new()
-        .fat_type(kind)
-        .bytes_per_cluster(512)
-        .volume_label(*label);
+    let options = fatfs::FormatVolumeOptions::new().fat_type(kind).bytes_per_cluster(512).volume_label(*label);
     fatfs::format_volume(io::Cursor::new(&mut bytes), options).unwrap();
     bytes
 }
@@ -60,24 +57,15 @@ fn circuitpy() -> Disk {
     bytes[446 + 12..][..4].copy_from_slice(&2007u32.to_le_bytes());
     bytes[510..].copy_from_slice(&[0x55, 0xaa]);
     bytes.extend(volume);
-    Disk {
-        bytes,
-        ..Disk::default()
-    }
+    Disk { bytes, ..Disk::default() }
 }
 
 fn pattern(length: usize, seed: u8) -> Vec<u8> {
-    (0..length)
-        .map(|i| (i as u8).wrapping_mul(31) ^ (i >> 8) as u8 ^ seed)
-        .collect()
+    (0..length).map(|i| (i as u8).wrapping_mul(31) ^ (i >> 8) as u8 ^ seed).collect()
 }
 
 fn entry(path: &str, size: u64, is_dir: bool) -> Entry {
-    Entry {
-        path: path.to_string(),
-        size,
-        is_dir,
-    }
+    Entry { path: path.to_string(), size, is_dir }
 }
 
 /// Writes files of many sizes, reads them back from a fresh mount, replaces, renames and removes them.
@@ -86,12 +74,7 @@ fn exercise(disk: Disk) -> Disk {
     let free = volume.free_bytes().unwrap();
     let sizes = [0usize, 1, 511, 512, 513, 5000, 100_000];
     for (n, &size) in sizes.iter().enumerate() {
-        volume
-            .write_file(
-                &format!("lib/a long directory name/file number {n}.py"),
-                &pattern(size, n as u8),
-            )
-            .unwrap();
+        volume.write_file(&format!("lib/a long directory name/file number {n}.py"), &pattern(size, n as u8)).unwrap();
     }
     volume.write_file("code.py", b"print(1)\n").unwrap();
     volume.write_file("/code.py", &pattern(3000, 9)).unwrap();
@@ -105,13 +88,12 @@ fn exercise(disk: Disk) -> Disk {
     }
     assert_eq!(volume.read_file("code.py").unwrap(), b"print(2)\n");
     let mut expected = vec![entry("lib", 0, true), entry("lib/a long directory name", 0, true)];
-    expected.extend(sizes.iter().enumerate().map(|(n, &s)| {
-        entry(
-            &format!("lib/a long directory name/file number {n}.py"),
-            s as u64,
-            false,
-        )
-    }));
+    expected.extend(
+        sizes
+            .iter()
+            .enumerate()
+            .map(|(n, &s)| entry(&format!("lib/a long directory name/file number {n}.py"), s as u64, false)),
+    );
     expected.extend([entry("code.py", 9, false), entry(".hidden", 0, false)]);
     expected.extend([entry("empty", 0, true), entry("empty/inside", 0, true)]);
     assert_eq!(volume.list().unwrap(), expected);
@@ -133,23 +115,15 @@ fn fat12_behind_a_master_boot_record() {
     let volume = Volume::mount(circuitpy()).unwrap();
     assert_eq!(volume.label().unwrap(), "CIRCUITPY");
     let disk = exercise(volume.into_device());
-    assert!(
-        disk.writes.iter().all(|(lba, _)| *lba > 1),
-        "the boot record and boot sector stay untouched"
-    );
+    assert!(disk.writes.iter().all(|(lba, _)| *lba > 1), "the boot record and boot sector stay untouched");
 }
 
 #[test]
 fn fat12_fat16_and_fat32_without_a_master_boot_record() {
-    for (blocks, kind) in [
-        (2000, fatfs::FatType::Fat12),
-        (16_000, fatfs::FatType::Fat16),
-        (80_000, fatfs::FatType::Fat32),
-    ] {
-        exercise(Disk {
-            bytes: formatted(blocks, kind, b"DRIVE      "),
-            ..Disk::default()
-        });
+    for (blocks, kind) in
+        [(2000, fatfs::FatType::Fat12), (16_000, fatfs::FatType::Fat16), (80_000, fatfs::FatType::Fat32)]
+    {
+        exercise(Disk { bytes: formatted(blocks, kind, b"DRIVE      "), ..Disk::default() });
     }
 }
 
@@ -159,9 +133,7 @@ fn a_full_volume_refuses_a_file_and_stays_as_it_was() {
     volume.write_file("code.py", b"old").unwrap();
     let before = volume.with_device(|d| (d.bytes.clone(), d.writes.len()));
     let free = volume.free_bytes().unwrap();
-    let error = volume
-        .write_file("lib/big.bin", &vec![1; free as usize + 1])
-        .unwrap_err();
+    let error = volume.write_file("lib/big.bin", &vec![1; free as usize + 1]).unwrap_err();
     assert_eq!(error.stage, Stage::Prepare);
     assert_eq!(error.to_string(), "write lib/big.bin: No space left on device");
     assert!(volume.with_device(|d| (d.bytes.clone(), d.writes.len())) == before);
@@ -192,19 +164,13 @@ fn contents_come_first_then_fat_then_directories_and_twice_the_same() {
     let contents: usize = writes[..first_fat].iter().map(|w| w.1.len()).sum();
     assert_eq!(contents, 60_000usize.next_multiple_of(512));
     assert!(regions[..first_fat].is_sorted() && regions[first_fat..].is_sorted());
-    assert!(
-        regions[first_fat..].last().unwrap() >= &data_start,
-        "lib's directory sector comes last"
-    );
+    assert!(regions[first_fat..].last().unwrap() >= &data_start, "lib's directory sector comes last");
     assert_eq!(writes, run());
 }
 
 #[test]
 fn a_lost_drive_says_how_far_the_file_got_and_flush_finishes_it() {
-    let disk = Disk {
-        writes_left: Some(1),
-        ..circuitpy()
-    };
+    let disk = Disk { writes_left: Some(1), ..circuitpy() };
     let volume = Volume::mount(disk).unwrap();
     let error = volume.write_file("code.py", &pattern(100_000, 3)).unwrap_err();
     assert_eq!(error.stage, Stage::Content);
@@ -220,22 +186,9 @@ fn a_lost_drive_says_how_far_the_file_got_and_flush_finishes_it() {
 fn paths_that_are_none_are_refused() {
     let volume = Volume::mount(circuitpy()).unwrap();
     for path in ["", "/", "a/../b", "."] {
-        assert!(
-            volume
-                .write_file(path, b"x")
-                .unwrap_err()
-                .to_string()
-                .contains("is not a path"),
-            "{path}"
-        );
+        assert!(volume.write_file(path, b"x").unwrap_err().to_string().contains("is not a path"), "{path}");
     }
-    assert!(
-        volume
-            .write_file("a:b", b"x")
-            .unwrap_err()
-            .to_string()
-            .contains("unsupported characters")
-    );
+    assert!(volume.write_file("a:b", b"x").unwrap_err().to_string().contains("unsupported characters"));
     let error = volume.read_file("nothing.txt").unwrap_err();
     assert_eq!(error.to_string(), "read nothing.txt: No such file or directory");
     assert_eq!(error.source.kind(), io::ErrorKind::NotFound);
@@ -309,9 +262,8 @@ impl BootRom {
             }
         } else if lba == fats.end {
             s[..12].copy_from_slice(b"RPI-RP2    \x28");
-            for (n, (name, length)) in [(b"INDEX   HTM", INDEX.len()), (b"INFO_UF2TXT", INFO.len())]
-                .into_iter()
-                .enumerate()
+            for (n, (name, length)) in
+                [(b"INDEX   HTM", INDEX.len()), (b"INFO_UF2TXT", INFO.len())].into_iter().enumerate()
             {
                 let entry = &mut s[32 * (n + 1)..][..32];
                 entry[..11].copy_from_slice(name);
@@ -354,16 +306,7 @@ fn uf2(blocks: u32, family: u32) -> Vec<u8> {
     let mut image = Vec::new();
     for n in 0..blocks {
         let mut block = vec![0; 512];
-        let words = [
-            0x0a32_4655,
-            0x9e5d_5157,
-            0x2000,
-            0x1000_0000 + 256 * n,
-            256,
-            n,
-            blocks,
-            family,
-        ];
+        let words = [0x0a32_4655, 0x9e5d_5157, 0x2000, 0x1000_0000 + 256 * n, 256, n, blocks, family];
         for (at, word) in words.iter().enumerate() {
             block[4 * at..][..4].copy_from_slice(&word.to_le_bytes());
         }
@@ -378,19 +321,13 @@ fn uf2(blocks: u32, family: u32) -> Vec<u8> {
 fn the_boot_roms_volume_takes_a_uf2_in_order_and_shows_what_was_written() {
     let volume = Volume::mount(BootRom::default()).unwrap();
     assert_eq!(volume.label().unwrap(), "RPI-RP2");
-    let before = [
-        entry("INDEX.HTM", INDEX.len() as u64, false),
-        entry("INFO_UF2.TXT", INFO.len() as u64, false),
-    ];
+    let before = [entry("INDEX.HTM", INDEX.len() as u64, false), entry("INFO_UF2.TXT", INFO.len() as u64, false)];
     assert_eq!(volume.list().unwrap(), before);
     assert_eq!(volume.read_file("INFO_UF2.TXT").unwrap(), INFO);
     let image = uf2(2600, 0xe48b_ff56);
     let name = "W5500_EVB_PICO-20250809-v1.26.0.uf2";
     volume.write_file(name, &image).unwrap();
-    assert!(
-        volume.with_device(|d| d.uf2.concat() == image),
-        "all blocks, once, in ascending order"
-    );
+    assert!(volume.with_device(|d| d.uf2.concat() == image), "all blocks, once, in ascending order");
     assert_eq!(volume.list().unwrap()[2], entry(name, image.len() as u64, false));
     assert_eq!(volume.read_file(name).unwrap(), image);
     assert!(volume.with_device(|d| d.writes[..2600].is_sorted()));
@@ -427,10 +364,7 @@ fn corrupt_volumes_end_in_errors() {
             bytes[at] = random(&mut state) as u8;
         }
         let blocks = bytes.len();
-        let Ok(volume) = Volume::mount(Disk {
-            bytes,
-            ..Disk::default()
-        }) else {
+        let Ok(volume) = Volume::mount(Disk { bytes, ..Disk::default() }) else {
             continue;
         };
         mounted += 1;

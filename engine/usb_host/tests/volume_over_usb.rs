@@ -49,23 +49,13 @@ fn files_survive_naks_stalls_and_broken_statuses() {
     let volume = Volume::mount(Drive(machine.clone())).unwrap();
     {
         let faults = &mut machine.borrow_mut().1.faults;
-        (
-            faults.nak_every,
-            faults.stalled_reads,
-            faults.wrong_tags,
-            faults.lost_acks,
-        ) = (5, 1, 1, 20);
+        (faults.nak_every, faults.stalled_reads, faults.wrong_tags, faults.lost_acks) = (5, 1, 1, 20);
     }
     let data = pattern(300_000, 1);
-    volume
-        .write_file("lib/adafruit_wiznet5k/adafruit_wiznet5k.mpy", &data)
-        .unwrap();
+    volume.write_file("lib/adafruit_wiznet5k/adafruit_wiznet5k.mpy", &data).unwrap();
     volume.write_file("code.py", b"print('hello')\n").unwrap();
     let fresh = Volume::mount(Drive(machine.clone())).unwrap();
-    assert_eq!(
-        fresh.read_file("lib/adafruit_wiznet5k/adafruit_wiznet5k.mpy").unwrap(),
-        data
-    );
+    assert_eq!(fresh.read_file("lib/adafruit_wiznet5k/adafruit_wiznet5k.mpy").unwrap(), data);
     assert_eq!(fresh.read_file("code.py").unwrap(), b"print('hello')\n");
     assert_eq!(fresh.label().unwrap(), "CIRCUITPY");
     // What the host wrote is a volume that an independent reader of the RAM disk accepts.

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::{Arc, Mutex};
 
-use lan::{AppReply, Lan, PS_PER_US, Ps, TcpApp};
+use lan::Lan;
+use sim::{AppReply, PS_PER_US, Ps, TcpApp};
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::tcp;

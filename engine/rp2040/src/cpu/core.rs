@@ -4,6 +4,7 @@ use super::ppb::{Ppb, exception, scr};
 use crate::bus::{Bus, Master};
 use crate::memory::{Memory, ROM_SIZE};
 use crate::trace::{Record, kind};
+use crate::world::World;
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
 const EXCEPTION_ENTRY_CYCLES: u64 = 15;
@@ -176,7 +177,12 @@ impl Core {
 
     /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
     #[inline(always)]
-    pub(super) fn load<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32) -> Result<u32, ()> {
+    pub(super) fn load<const SIZE: u32, W: World>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus<W>,
+        address: u32,
+    ) -> Result<u32, ()> {
         if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
@@ -185,7 +191,13 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn load_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, size: u32) -> Result<u32, ()> {
+    pub(super) fn load_slow<W: World>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus<W>,
+        address: u32,
+        size: u32,
+    ) -> Result<u32, ()> {
         if address & (size - 1) != 0 {
             return Err(());
         }
@@ -223,7 +235,13 @@ impl Core {
 
     /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
     #[inline(always)]
-    pub(super) fn store<const SIZE: u32>(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32) -> Result<(), ()> {
+    pub(super) fn store<const SIZE: u32, W: World>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus<W>,
+        address: u32,
+        value: u32,
+    ) -> Result<(), ()> {
         if mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
             return Ok(());
@@ -232,7 +250,14 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn store_slow(&mut self, mem: &mut Memory, bus: &mut Bus, address: u32, value: u32, size: u32) -> Result<(), ()> {
+    pub(super) fn store_slow<W: World>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus<W>,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), ()> {
         if address & (size - 1) != 0 {
             return Err(());
         }
@@ -283,11 +308,12 @@ impl Core {
 
     /// Whether an exception is pending that would be taken if PRIMASK were clear (ARMv6-M ARM B1.5.19).
     fn interrupt_could_preempt(&self) -> bool {
-        self.ppb.anything_pending() && self.ppb.most_urgent().is_some_and(|(_, priority)| priority < self.ppb.active_priority())
+        self.ppb.anything_pending()
+            && self.ppb.most_urgent().is_some_and(|(_, priority)| priority < self.ppb.active_priority())
     }
 
     /// Takes the most urgent exception, if one may be taken now.
-    pub fn take_pending_exception(&mut self, mem: &mut Memory, bus: &mut Bus) {
+    pub fn take_pending_exception<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>) {
         if !self.ppb.anything_pending() || self.state != State::Running {
             return;
         }
@@ -299,7 +325,7 @@ impl Core {
     }
 
     /// A fault of the instruction at `pc`, or an escalated exception.
-    pub(super) fn hard_fault(&mut self, mem: &mut Memory, bus: &mut Bus) {
+    pub(super) fn hard_fault<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>) {
         if self.ppb.active_priority() <= -1 {
             self.state = State::LockedUp;
             return;
@@ -308,7 +334,7 @@ impl Core {
     }
 
     /// SVC: pends SVCall, which is taken at once or, when masked, escalates to HardFault.
-    pub(super) fn supervisor_call(&mut self, mem: &mut Memory, bus: &mut Bus, return_address: u32) {
+    pub(super) fn supervisor_call<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, return_address: u32) {
         let masked = if self.primask { 0 } else { 256 };
         if self.ppb.priority(exception::SV_CALL) < self.ppb.active_priority().min(masked) {
             self.enter_exception(mem, bus, exception::SV_CALL, return_address);
@@ -317,7 +343,7 @@ impl Core {
         }
     }
 
-    fn enter_exception(&mut self, mem: &mut Memory, bus: &mut Bus, number: u32, return_address: u32) {
+    fn enter_exception<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, number: u32, return_address: u32) {
         let aligned = self.regs[13] & 4 == 0;
         let frame = (self.regs[13].wrapping_sub(0x20)) & !4;
         let xpsr = self.apsr() | self.ipsr | (u32::from(!aligned) << 9) | (1 << 24);
@@ -334,7 +360,7 @@ impl Core {
         let start = self.cycles;
         let mut fault = false;
         for (i, word) in words.into_iter().enumerate() {
-            fault |= self.store::<4>(mem, bus, frame.wrapping_add(4 * i as u32), word).is_err();
+            fault |= self.store::<4, W>(mem, bus, frame.wrapping_add(4 * i as u32), word).is_err();
         }
         self.cycles = start;
         let used_psp = self.uses_psp();
@@ -351,7 +377,7 @@ impl Core {
         self.regs[14] = exc_return;
         self.ppb.activate(number);
         self.event_register = true;
-        match self.load::<4>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
+        match self.load::<4, W>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
             // A vector without the Thumb bit faults at its first instruction.
             Ok(vector) => {
                 self.pc = vector & !1;
@@ -375,7 +401,12 @@ impl Core {
     }
 
     /// Branch to an EXC_RETURN value in handler mode. `Err`: fault.
-    pub(super) fn exception_return(&mut self, mem: &mut Memory, bus: &mut Bus, exc_return: u32) -> Result<(), ()> {
+    pub(super) fn exception_return<W: World>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus<W>,
+        exc_return: u32,
+    ) -> Result<(), ()> {
         let number = self.ipsr;
         let (to_thread, from_psp) = match exc_return & 0xf {
             0x1 => (false, false),
@@ -405,7 +436,7 @@ impl Core {
         let start = self.cycles;
         let mut words = [0; 8];
         for (i, word) in words.iter_mut().enumerate() {
-            *word = self.load::<4>(mem, bus, frame.wrapping_add(4 * i as u32))?;
+            *word = self.load::<4, W>(mem, bus, frame.wrapping_add(4 * i as u32))?;
         }
         self.cycles = start + EXCEPTION_RETURN_CYCLES;
         let [r0, r1, r2, r3, r12, lr, pc, xpsr] = words;

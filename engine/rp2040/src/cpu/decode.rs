@@ -158,9 +158,8 @@ pub fn decode(hw: u16, next: u16) -> Op {
         0b00110 => Op::new(AddImm, rd8, rd8, 0, imm8),
         0b00111 => Op::new(SubImm, rd8, rd8, 0, imm8),
         0b01000 if hw & 0x0400 == 0 => {
-            let kind = [
-                And, Eor, LslReg, LsrReg, AsrReg, Adc, Sbc, RorReg, Tst, Rsb, CmpReg, Cmn, Orr, Mul, Bic, Mvn,
-            ][usize::from((hw >> 6) & 15)];
+            let kind = [And, Eor, LslReg, LsrReg, AsrReg, Adc, Sbc, RorReg, Tst, Rsb, CmpReg, Cmn, Orr, Mul, Bic, Mvn]
+                [usize::from((hw >> 6) & 15)];
             Op::new(kind, lo(0), lo(0), lo(3), 0)
         }
         0b01000 => {
@@ -182,7 +181,8 @@ pub fn decode(hw: u16, next: u16) -> Op {
         }
         0b01001 => Op::new(LdrLit, rd8, 0, 0, imm8 * 4),
         0b01010 | 0b01011 => {
-            let kind = [StrReg, StrhReg, StrbReg, LdrsbReg, LdrReg, LdrhReg, LdrbReg, LdrshReg][usize::from((hw >> 9) & 7)];
+            let kind =
+                [StrReg, StrhReg, StrbReg, LdrsbReg, LdrReg, LdrhReg, LdrbReg, LdrshReg][usize::from((hw >> 9) & 7)];
             Op::new(kind, lo(0), lo(3), lo(6), 0)
         }
         0b01100 => Op::new(StrImm, lo(0), lo(3), 0, imm5 * 4),
@@ -204,7 +204,8 @@ pub fn decode(hw: u16, next: u16) -> Op {
                 14 => Op::new(Undefined, 0, 0, 0, 2),
                 15 => Op::new(Svc, 0, 0, 0, imm8),
                 condition => {
-                    let kind = [Beq, Bne, Bcs, Bcc, Bmi, Bpl, Bvs, Bvc, Bhi, Bls, Bge, Blt, Bgt, Ble][usize::from(condition)];
+                    let kind =
+                        [Beq, Bne, Bcs, Bcc, Bmi, Bpl, Bvs, Bvc, Bhi, Bls, Bge, Blt, Bgt, Ble][usize::from(condition)];
                     Op::new(kind, 0, 0, 0, offset)
                 }
             }
@@ -260,7 +261,8 @@ fn decode_32(hw: u16, next: u16) -> Op {
         let j2 = u32::from((next >> 11) & 1);
         let i1 = !(j1 ^ s) & 1;
         let i2 = !(j2 ^ s) & 1;
-        let offset = (s << 24) | (i1 << 23) | (i2 << 22) | (u32::from(hw & 0x3ff) << 12) | (u32::from(next & 0x7ff) << 1);
+        let offset =
+            (s << 24) | (i1 << 23) | (i2 << 22) | (u32::from(hw & 0x3ff) << 12) | (u32::from(next & 0x7ff) << 1);
         return Op::new(Bl, 0, 0, 0, sign_extend(offset, 25));
     }
     let sysm = u32::from(next & 0xff);

@@ -6,6 +6,7 @@ use super::core::{Core, Exit, State};
 use super::decode::{Kind, Op, decode};
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
+use crate::world::World;
 
 /// Where instructions come from; each gets its own copy of the loop.
 mod region {
@@ -19,18 +20,18 @@ mod region {
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
-    pub fn run(&mut self, mem: &mut Memory, bus: &mut Bus, limit: u64) {
+    pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
             let pc = self.pc;
             let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
-                self.run_region::<{ region::FAST }>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
+                self.run_region::<{ region::FAST }, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
             } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
                 let size = mem.flash_size() as u32;
-                self.run_region::<{ region::XIP }>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
+                self.run_region::<{ region::XIP }, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
             } else if pc < ROM_SIZE as u32 {
-                self.run_region::<{ region::FAST }>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
+                self.run_region::<{ region::FAST }, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
             } else {
-                self.run_region::<{ region::BUS }>(mem, bus, limit, pc, 4, SCRATCH_OP)
+                self.run_region::<{ region::BUS }, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
             };
             if exit == Exit::Limit {
                 break;
@@ -41,7 +42,7 @@ impl Core {
     /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
     #[cold]
     #[inline(never)]
-    fn predecode(&mut self, mem: &mut Memory, bus: &mut Bus, pc: u32) -> Result<Op, ()> {
+    fn predecode<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, pc: u32) -> Result<Op, ()> {
         let ram = pc.wrapping_sub(RAM_BASE) as usize;
         let flash = pc.wrapping_sub(XIP_BASE) as usize;
         if ram < RAM_SIZE {
@@ -76,7 +77,15 @@ impl Core {
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8>(&mut self, mem: &mut Memory, bus: &mut Bus, limit: u64, start: u32, size: u32, base: usize) -> Exit {
+    fn run_region<const REGION: u8, W: World>(
+        &mut self,
+        mem: &mut Memory,
+        bus: &mut Bus<W>,
+        limit: u64,
+        start: u32,
+        size: u32,
+        base: usize,
+    ) -> Exit {
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut executed: u64 = 0;

@@ -2,7 +2,7 @@
 //! (ARMv6-M Architecture Reference Manual, chapter B3).
 
 use crate::sys::{EventId, ResetRequest, Sys};
-use crate::time::NEVER;
+use sim::NEVER;
 
 /// Exception numbers.
 pub mod exception {
@@ -35,11 +35,7 @@ impl SysTick {
     /// Ticks of the selected clock since power-on: clk_sys, or the watchdog's tick as the external reference (datasheet
     /// 2.4.5.1.1).
     fn ticks(&self, sys: &Sys, cycle: u64) -> u64 {
-        if self.processor_clock {
-            cycle
-        } else {
-            sys.tick.count(sys.clock.ps_at(cycle))
-        }
+        if self.processor_clock { cycle } else { sys.tick.count(sys.clock.ps_at(cycle)) }
     }
 
     /// Advances `value` to now; returns whether it reached zero on the way.
@@ -312,11 +308,15 @@ impl Ppb {
                 }
             }
             0xed08 => self.vtor = value & 0xffff_ff00,
-            0xed0c if value >> 16 == 0x05fa && value & 4 != 0 => sys.request_reset(ResetRequest::Processor { core: self.core }),
+            0xed0c if value >> 16 == 0x05fa && value & 4 != 0 => {
+                sys.request_reset(ResetRequest::Processor { core: self.core })
+            }
             0xed10 => self.scr = value & 0x16,
             0xed1c => self.shpr2 = value & 0xc000_0000,
             0xed20 => self.shpr3 = value & 0xc0c0_0000,
-            0xed94 if value & 1 != 0 => sys.unmodelled(format!("MPU_CTRL write 0x{value:08x} (memory protection enabled)")),
+            0xed94 if value & 1 != 0 => {
+                sys.unmodelled(format!("MPU_CTRL write 0x{value:08x} (memory protection enabled)"))
+            }
             0xed94 => self.mpu[0] = value & 6,
             0xed98 => self.mpu[1] = value & 0xff,
             0xed9c | 0xeda0 => self.mpu[2] = value,

@@ -7,7 +7,7 @@
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, dreq, irq};
 use crate::ticks::Ticks;
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
+use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 
 const CYCLES: u64 = 96;
@@ -121,7 +121,7 @@ impl Adc {
         let end = if hz == 0 {
             NEVER
         } else {
-            let ps = u128::from(CYCLES) * u128::from(PS_PER_SECOND) / u128::from(hz);
+            let ps = u128::from(CYCLES) * u128::from(PS_PER_S) / u128::from(hz);
             sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER))
         };
         self.converting_until = Some(end);
@@ -238,7 +238,7 @@ impl Peripheral for Adc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::PS_PER_US;
+    use sim::PS_PER_US;
 
     fn enabled() -> (Sys, Adc) {
         let mut sys = Sys::new(125_000_000);
@@ -263,7 +263,9 @@ mod tests {
     fn reset_values() {
         let mut sys = Sys::new(125_000_000);
         let mut adc = Adc::default();
-        for (offset, value) in [(0x0, 0), (0x4, 0), (0x8, fcs::EMPTY), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)] {
+        for (offset, value) in
+            [(0x0, 0), (0x4, 0), (0x8, fcs::EMPTY), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)]
+        {
             assert_eq!(adc.read(&mut sys, offset), value);
         }
     }

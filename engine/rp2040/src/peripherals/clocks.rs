@@ -6,7 +6,7 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::{Frequencies, Sys, irq};
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
+use sim::{NEVER, PS_PER_S, Ps};
 
 const ENABLE: u32 = 1 << 11;
 const KILL: u32 = 1 << 10;
@@ -66,7 +66,16 @@ mod generator {
 }
 
 const NAMES: [&str; generator::COUNT] = [
-    "CLK_GPOUT0", "CLK_GPOUT1", "CLK_GPOUT2", "CLK_GPOUT3", "CLK_REF", "CLK_SYS", "CLK_PERI", "CLK_USB", "CLK_ADC", "CLK_RTC",
+    "CLK_GPOUT0",
+    "CLK_GPOUT1",
+    "CLK_GPOUT2",
+    "CLK_GPOUT3",
+    "CLK_REF",
+    "CLK_SYS",
+    "CLK_PERI",
+    "CLK_USB",
+    "CLK_ADC",
+    "CLK_RTC",
 ];
 
 #[derive(Debug)]
@@ -115,7 +124,7 @@ impl FrequencyCounter {
         let clk_ref = u128::from(f.clk_ref_hz);
         let believed = u128::from(self.ref_khz) * 1000;
         let nominal_ps = (976_562u128 << self.interval) + ((1u128 << self.interval) >> 1);
-        let ps = nominal_ps * believed / clk_ref + u128::from(self.delay) * u128::from(PS_PER_SECOND) / clk_ref;
+        let ps = nominal_ps * believed / clk_ref + u128::from(self.delay) * u128::from(PS_PER_S) / clk_ref;
         let end = sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER));
         // One count of the test clock is 2^(15 - INTERVAL) / 32 kHz.
         let units = u128::from(hz) * believed / clk_ref * 32 / 1000;
@@ -358,7 +367,7 @@ impl Peripheral for Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::{PS_PER_MS, PS_PER_US};
+    use sim::{PS_PER_MS, PS_PER_US};
 
     fn started() -> (Sys, Clocks) {
         let mut sys = Sys::new(6_500_000);
@@ -380,9 +389,32 @@ mod tests {
     fn reset_values() {
         let (mut sys, mut clocks) = started();
         for (offset, value) in [
-            (0x00, 0), (0x04, 0x100), (0x08, 1), (0x30, 0), (0x34, 0x100), (0x38, 1), (0x3c, 0), (0x40, 0x100), (0x44, 1),
-            (0x48, 0), (0x50, 1), (0x54, 0), (0x58, 0x100), (0x70, 0x100), (0x78, 0xff), (0x7c, 0), (0x88, 0x1ff_ffff), (0x8c, 1),
-            (0x90, 8), (0x94, 0), (0x98, 0), (0xa0, u32::MAX), (0xa4, 0x7fff), (0xa8, u32::MAX), (0xac, 0x7fff), (0xb8, 0),
+            (0x00, 0),
+            (0x04, 0x100),
+            (0x08, 1),
+            (0x30, 0),
+            (0x34, 0x100),
+            (0x38, 1),
+            (0x3c, 0),
+            (0x40, 0x100),
+            (0x44, 1),
+            (0x48, 0),
+            (0x50, 1),
+            (0x54, 0),
+            (0x58, 0x100),
+            (0x70, 0x100),
+            (0x78, 0xff),
+            (0x7c, 0),
+            (0x88, 0x1ff_ffff),
+            (0x8c, 1),
+            (0x90, 8),
+            (0x94, 0),
+            (0x98, 0),
+            (0xa0, u32::MAX),
+            (0xa4, 0x7fff),
+            (0xa8, u32::MAX),
+            (0xac, 0x7fff),
+            (0xb8, 0),
         ] {
             assert_eq!(clocks.read(&mut sys, offset), value, "0x{offset:02x}");
         }
@@ -404,7 +436,10 @@ mod tests {
         set(c, s, 0x6c, ENABLE);
         set(c, s, 0x48, ENABLE);
         let f = &s.freq;
-        assert_eq!((f.clk_usb_hz, f.clk_adc_hz, f.clk_rtc_hz, f.clk_peri_hz), (48_000_000, 48_000_000, 46_875, 125_000_000));
+        assert_eq!(
+            (f.clk_usb_hz, f.clk_adc_hz, f.clk_rtc_hz, f.clk_peri_hz),
+            (48_000_000, 48_000_000, 46_875, 125_000_000)
+        );
         set(c, s, 0x48, ENABLE | (2 << 5));
         assert_eq!(s.freq.clk_peri_hz, 48_000_000);
         set(c, s, 0x48, ENABLE | KILL);

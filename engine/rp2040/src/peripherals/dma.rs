@@ -10,7 +10,8 @@ use super::{Alias, Peripheral, Write};
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
 use crate::sys::{EventId, Sys, irq};
-use crate::time::NEVER;
+use crate::world::World;
+use sim::NEVER;
 
 const CHANNELS: usize = 12;
 const ALL_CHANNELS: u32 = (1 << CHANNELS) - 1;
@@ -242,7 +243,7 @@ impl Dma {
     }
 
     /// `EventId::Dma` is due: moves data over the bus.
-    pub fn service(bus: &mut Bus, mem: &mut Memory) {
+    pub fn service<W: World>(bus: &mut Bus<W>, mem: &mut Memory) {
         let start = cycle(&bus.sys);
         let mut now = start;
         let next = loop {
@@ -271,7 +272,7 @@ impl Dma {
     }
 
     /// One datum of channel `index`; returns the cycles until the next can follow.
-    fn transfer(bus: &mut Bus, mem: &mut Memory, index: usize, now: u64) -> u64 {
+    fn transfer<W: World>(bus: &mut Bus<W>, mem: &mut Memory, index: usize, now: u64) -> u64 {
         let c = bus.blocks.dma.channels[index];
         let size = c.size();
         bus.blocks.dma.last = index;
@@ -280,7 +281,8 @@ impl Dma {
         }
         bus.sys.take_dreq(c.treq());
         // Software has to keep addresses aligned (2.5.1.1); one that is not is a bus error here.
-        let read = if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
+        let read =
+            if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
         let read_waits = u64::from(bus.waits);
         let Some(value) = read else { return Self::fail(bus, index, ctrl::READ_ERROR) };
         let value = if c.ctrl & ctrl::BSWAP != 0 { swap(value, size) } else { value };
@@ -308,7 +310,7 @@ impl Dma {
     }
 
     /// A bus error halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
-    fn fail(bus: &mut Bus, index: usize, error: u32) -> u64 {
+    fn fail<W: World>(bus: &mut Bus<W>, index: usize, error: u32) -> u64 {
         let Bus { sys, blocks, .. } = bus;
         let dma = &mut blocks.dma;
         dma.channels[index].ctrl |= error;
@@ -476,7 +478,8 @@ fn swap(value: u32, size: u32) -> u32 {
 }
 
 fn crc32(crc: u32, byte: u8) -> u32 {
-    (0..8).fold(crc ^ (u32::from(byte) << 24), |crc, _| if crc >> 31 != 0 { (crc << 1) ^ 0x04c1_1db7 } else { crc << 1 })
+    (0..8)
+        .fold(crc ^ (u32::from(byte) << 24), |crc, _| if crc >> 31 != 0 { (crc << 1) ^ 0x04c1_1db7 } else { crc << 1 })
 }
 
 fn crc16(crc: u32, byte: u8) -> u32 {
@@ -565,20 +568,20 @@ mod tests {
 
     const CHANNEL0: u32 = 0x5000_0000;
 
-    fn bench() -> (Bus, Memory) {
+    fn bench() -> (Bus<Nothing>, Memory) {
         let mem = Memory::new(&[], 1 << 20);
         let mut sys = Sys::new(125_000_000);
         sys.freq.clk_sys_hz = 125_000_000;
         sys.clock_sources_dirty = false;
         sys.cycle = STARTED;
-        (Bus::new(sys, Box::new(Nothing)), mem)
+        (Bus::new(sys, Nothing), mem)
     }
 
-    fn put(bus: &mut Bus, mem: &mut Memory, address: u32, value: u32) {
+    fn put(bus: &mut Bus<Nothing>, mem: &mut Memory, address: u32, value: u32) {
         bus.write(mem, Master::Core(0), address, value, 4).unwrap();
     }
 
-    fn get(bus: &mut Bus, mem: &mut Memory, address: u32) -> u32 {
+    fn get(bus: &mut Bus<Nothing>, mem: &mut Memory, address: u32) -> u32 {
         bus.read(mem, Master::Core(0), address, 4).unwrap()
     }
 
@@ -586,7 +589,7 @@ mod tests {
     const STARTED: u64 = 1000;
 
     /// Runs events until none is due; returns the cycle of the last.
-    fn run(bus: &mut Bus, mem: &mut Memory) -> u64 {
+    fn run(bus: &mut Bus<Nothing>, mem: &mut Memory) -> u64 {
         for _ in 0..100_000 {
             let due = bus.sys.next_due();
             if due == NEVER {
@@ -601,11 +604,11 @@ mod tests {
         panic!("events without end");
     }
 
-    fn busy(bus: &mut Bus, mem: &mut Memory, channel: u32) -> bool {
+    fn busy(bus: &mut Bus<Nothing>, mem: &mut Memory, channel: u32) -> bool {
         get(bus, mem, CHANNEL0 + 0x40 * channel + 0x10) & ctrl::BUSY != 0
     }
 
-    fn start(bus: &mut Bus, mem: &mut Memory, read: u32, write: u32, count: u32, ctrl: u32) {
+    fn start(bus: &mut Bus<Nothing>, mem: &mut Memory, read: u32, write: u32, count: u32, ctrl: u32) {
         put(bus, mem, CHANNEL0, read);
         put(bus, mem, CHANNEL0 + 4, write);
         put(bus, mem, CHANNEL0 + 8, count);

@@ -2,27 +2,16 @@
 //!
 //! Master transfers take the time of their SCL periods; a period is `HCNT + SPKLEN + 7 + LCNT + 1` cycles of clk_sys
 //! (datasheet 4.3.14), a START, RESTART or STOP is counted as one period, and there is no clock stretching. Devices are
-//! attached with [`I2c::attach`]; with none, every address is answered with NACK. There is no other master, so the slave
+//! the `World`'s; without one, every address is answered with NACK. There is no other master, so the slave
 //! half is never addressed: its registers are kept. SDA and SCL do not move on the pins.
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::{NEVER, PS_PER_SECOND};
+use crate::world::World;
+use sim::{NEVER, PS_PER_S};
 use std::collections::VecDeque;
-use std::fmt;
 
 const FIFO_DEPTH: usize = 16;
-
-/// Something on the bus.
-pub trait I2cDevice: Send {
-    /// A START or RESTART with this address; true acknowledges.
-    fn start(&mut self, address: u16, read: bool) -> bool;
-    /// A byte from the master after [`Self::start`] for writing; true acknowledges.
-    fn write(&mut self, byte: u8) -> bool;
-    /// The next byte for the master.
-    fn read(&mut self) -> u8;
-    fn stop(&mut self) {}
-}
 
 mod con {
     pub const MASTER_MODE: u32 = 1 << 0;
@@ -91,15 +80,17 @@ enum Phase {
     Address(u32),
     Byte(u32),
     /// Holding SCL low between two bytes, for want of a command or of room for a byte.
-    Holding { read: bool },
+    Holding {
+        read: bool,
+    },
     Stop,
 }
 
+#[derive(Debug)]
 pub struct I2c {
     index: usize,
-    devices: Vec<Box<dyn I2cDevice>>,
-    /// Which device acknowledged the current address.
-    selected: Option<usize>,
+    /// A device acknowledged the current address.
+    selected: bool,
     phase: Phase,
     /// The next received byte follows an address.
     first_byte: bool,
@@ -129,18 +120,11 @@ pub struct I2c {
     fs_spklen: u32,
 }
 
-impl fmt::Debug for I2c {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("I2c").field("index", &self.index).field("phase", &self.phase).finish_non_exhaustive()
-    }
-}
-
 impl I2c {
     pub fn new(index: usize) -> Self {
         Self {
             index,
-            devices: Vec::new(),
-            selected: None,
+            selected: false,
             phase: Phase::Idle,
             first_byte: false,
             waiting_byte: None,
@@ -167,22 +151,17 @@ impl I2c {
         }
     }
 
-    /// Puts a device on the bus.
-    pub fn attach(&mut self, device: Box<dyn I2cDevice>) {
-        self.devices.push(device);
-    }
-
     /// This block's event is due.
-    pub fn event(&mut self, sys: &mut Sys) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         match self.phase {
             Phase::Idle | Phase::Holding { .. } => {}
-            Phase::Address(command) => self.address_sent(sys, command),
-            Phase::Byte(command) => self.byte_done(sys, command),
+            Phase::Address(command) => self.address_sent(sys, world, command),
+            Phase::Byte(command) => self.byte_done(sys, world, command),
             Phase::Stop => {
                 self.phase = Phase::Idle;
                 self.latched |= int::STOP_DET;
-                if let Some(device) = self.selected.take() {
-                    self.devices[device].stop();
+                if std::mem::take(&mut self.selected) {
+                    world.i2c_stop(sys, self.index);
                 }
             }
         }
@@ -200,7 +179,7 @@ impl I2c {
         let (high, low) = if standard { (self.counts[0], self.counts[1]) } else { (self.counts[2], self.counts[3]) };
         let cycles = u64::from(high + self.fs_spklen + 7 + low + 1) * periods;
         let hz = sys.clock.hz();
-        let ps = u128::from(cycles) * u128::from(PS_PER_SECOND) / u128::from(hz.max(1));
+        let ps = u128::from(cycles) * u128::from(PS_PER_S) / u128::from(hz.max(1));
         let at = sys.now().saturating_add(u64::try_from(ps).unwrap_or(NEVER));
         sys.schedule(self.id(), at);
     }
@@ -231,7 +210,7 @@ impl I2c {
         self.begin(sys, Phase::Address(command), periods);
     }
 
-    fn address_sent(&mut self, sys: &mut Sys, command: u32) {
+    fn address_sent(&mut self, sys: &mut Sys, world: &mut impl World, command: u32) {
         let general_call = self.tar & (tar::SPECIAL | tar::GC_OR_START) == tar::SPECIAL;
         let ten_bit = self.con & con::ADDR_10BIT_MASTER != 0;
         let address = match (general_call, ten_bit) {
@@ -239,8 +218,8 @@ impl I2c {
             (_, true) => (self.tar & 0x3ff) as u16,
             _ => (self.tar & 0x7f) as u16,
         };
-        self.selected = self.devices.iter_mut().position(|device| device.start(address, command & cmd::READ != 0));
-        if self.selected.is_some() {
+        self.selected = world.i2c_start(sys, self.index, address, command & cmd::READ != 0);
+        if self.selected {
             self.begin(sys, Phase::Byte(command), 9);
         } else {
             let source = match (general_call, ten_bit) {
@@ -252,11 +231,13 @@ impl I2c {
         }
     }
 
-    fn byte_done(&mut self, sys: &mut Sys, command: u32) {
-        let Some(device) = self.selected else { return self.abort(sys, abort::ADDR_7B_NOACK) };
+    fn byte_done(&mut self, sys: &mut Sys, world: &mut impl World, command: u32) {
+        if !self.selected {
+            return self.abort(sys, abort::ADDR_7B_NOACK);
+        }
         if command & cmd::READ != 0 {
             let first = if std::mem::take(&mut self.first_byte) { cmd::FIRST_DATA_BYTE } else { 0 };
-            let byte = u32::from(self.devices[device].read()) | first;
+            let byte = u32::from(world.i2c_read(sys, self.index)) | first;
             if self.rx.len() < FIFO_DEPTH {
                 self.rx.push_back(byte);
             } else if self.con & con::RX_FIFO_FULL_HLD_CTRL != 0 {
@@ -266,7 +247,7 @@ impl I2c {
             } else {
                 self.latched |= int::RX_OVER;
             }
-        } else if !self.devices[device].write(command as u8) {
+        } else if !world.i2c_write(sys, self.index, command as u8) {
             return self.abort(sys, abort::TXDATA_NOACK);
         }
         self.after_byte(sys, command);
@@ -352,7 +333,7 @@ impl I2c {
         self.tx.clear();
         self.rx.clear();
         self.waiting_byte = None;
-        self.selected = None;
+        self.selected = false;
         self.phase = Phase::Idle;
         self.latched &= !(int::RX_OVER | int::TX_OVER | int::RX_UNDER);
         sys.cancel(self.id());
@@ -487,10 +468,8 @@ impl Peripheral for I2c {
         self.update(sys);
     }
 
-    /// Devices stay on the bus.
     fn reset(&mut self, sys: &mut Sys) {
-        let devices = std::mem::take(&mut self.devices);
-        *self = Self { devices, ..Self::new(self.index) };
+        *self = Self::new(self.index);
         sys.cancel(self.id());
         self.update(sys);
     }
@@ -499,7 +478,8 @@ impl Peripheral for I2c {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Ps;
+    use sim::Ps;
+    use std::ops::{Deref, DerefMut};
 
     /// A memory of 8 bytes at address 0x50 with one pointer byte; refuses to write byte 7.
     #[derive(Default)]
@@ -509,12 +489,13 @@ mod tests {
         expects_pointer: bool,
     }
 
-    impl I2cDevice for Eeprom {
-        fn start(&mut self, address: u16, read: bool) -> bool {
+    impl World for Eeprom {
+        fn i2c_start(&mut self, _: &mut Sys, i2c: usize, address: u16, read: bool) -> bool {
+            assert_eq!(i2c, 0);
             self.expects_pointer = !read;
             address == 0x50
         }
-        fn write(&mut self, byte: u8) -> bool {
+        fn i2c_write(&mut self, _: &mut Sys, _: usize, byte: u8) -> bool {
             if std::mem::take(&mut self.expects_pointer) {
                 self.pointer = usize::from(byte & 7);
                 return true;
@@ -526,33 +507,51 @@ mod tests {
             }
             writable
         }
-        fn read(&mut self) -> u8 {
+        fn i2c_read(&mut self, _: &mut Sys, _: usize) -> u8 {
             let byte = self.bytes[self.pointer];
             self.pointer = (self.pointer + 1) & 7;
             byte
         }
     }
 
+    struct Wired {
+        i2c: I2c,
+        eeprom: Eeprom,
+    }
+
+    impl Deref for Wired {
+        type Target = I2c;
+
+        fn deref(&self) -> &I2c {
+            &self.i2c
+        }
+    }
+
+    impl DerefMut for Wired {
+        fn deref_mut(&mut self) -> &mut I2c {
+            &mut self.i2c
+        }
+    }
+
     /// 100 kHz from 125 MHz as the SDK programs it, on a bus with the EEPROM.
-    fn configured(address: u32) -> (Sys, I2c) {
+    fn configured(address: u32) -> (Sys, Wired) {
         let mut sys = Sys::new(125_000_000);
         let mut i2c = I2c::new(0);
-        i2c.attach(Box::new(Eeprom::default()));
         let con = con::SPEED & (2 << 1) | con::MASTER_MODE | (1 << 6) | con::RESTART_EN | con::TX_EMPTY_CTRL;
         for (offset, bits) in [(0x00, con), (0x1c, 500), (0x20, 750), (0xa0, 46), (0x04, address), (0x6c, 1)] {
             i2c.write(&mut sys, offset, Write::normal(bits));
         }
-        (sys, i2c)
+        (sys, Wired { i2c, eeprom: Eeprom::default() })
     }
 
     const PERIOD_PS: Ps = (500 + 46 + 7 + 750 + 1) * 8000;
 
-    fn run(sys: &mut Sys, i2c: &mut I2c) -> Ps {
+    fn run(sys: &mut Sys, wired: &mut Wired) -> Ps {
         let mut last = sys.now();
         while let Some(id) = sys.take_event(NEVER - 1) {
             assert_eq!(id, EventId::I2c0);
             last = sys.now();
-            i2c.event(sys);
+            wired.i2c.event(sys, &mut wired.eeprom);
         }
         sys.cycle = sys.clock.cycle_at(last);
         last
@@ -569,9 +568,29 @@ mod tests {
         let mut sys = Sys::new(125_000_000);
         let mut i2c = I2c::new(1);
         for (offset, value) in [
-            (0x00, 0x65), (0x04, 0x55), (0x08, 0x55), (0x14, 0x28), (0x18, 0x2f), (0x1c, 6), (0x20, 0xd), (0x2c, 0), (0x30, 0x8ff),
-            (0x34, 0), (0x38, 0), (0x3c, 0), (0x6c, 0), (0x70, 6), (0x7c, 1), (0x80, 0), (0x94, 0x64), (0x98, 1), (0x9c, 0),
-            (0xa0, 7), (0xf4, 0), (0xf8, 0x3230_312a), (0xfc, 0x4457_0140),
+            (0x00, 0x65),
+            (0x04, 0x55),
+            (0x08, 0x55),
+            (0x14, 0x28),
+            (0x18, 0x2f),
+            (0x1c, 6),
+            (0x20, 0xd),
+            (0x2c, 0),
+            (0x30, 0x8ff),
+            (0x34, 0),
+            (0x38, 0),
+            (0x3c, 0),
+            (0x6c, 0),
+            (0x70, 6),
+            (0x7c, 1),
+            (0x80, 0),
+            (0x94, 0x64),
+            (0x98, 1),
+            (0x9c, 0),
+            (0xa0, 7),
+            (0xf4, 0),
+            (0xf8, 0x3230_312a),
+            (0xfc, 0x4457_0140),
         ] {
             assert_eq!(i2c.read(&mut sys, offset), value, "0x{offset:02x}");
         }

@@ -129,7 +129,10 @@ impl IoBank0 {
             }
         }
         let with = |shift: u32, mode: u32| {
-            self.ctrl.iter().enumerate().fold(0, |mask, (pin, ctrl)| mask | (u32::from((ctrl >> shift) & 3 == mode) << pin))
+            self.ctrl
+                .iter()
+                .enumerate()
+                .fold(0, |mask, (pin, ctrl)| mask | (u32::from((ctrl >> shift) & 3 == mode) << pin))
         };
         (pins.out_invert, pins.out_low, pins.out_high) = (with(8, 1), with(8, 2), with(8, 3));
         (pins.oe_invert, pins.oe_low, pins.oe_high) = (with(12, 1), with(12, 2), with(12, 3));

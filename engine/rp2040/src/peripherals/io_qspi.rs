@@ -106,7 +106,8 @@ impl IoQspi {
     }
 
     fn update(&mut self, sys: &mut Sys) {
-        let now = (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin));
+        let now =
+            (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin));
         for pin in 0..PINS {
             let bit = 1 << pin;
             if (now ^ self.seen) & bit != 0 {

@@ -6,7 +6,6 @@ pub mod adc;
 pub mod busctrl;
 pub mod clocks;
 pub mod dma;
-pub mod flash_chip;
 pub mod i2c;
 pub mod io_bank0;
 pub mod io_qspi;

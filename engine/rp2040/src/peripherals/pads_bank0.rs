@@ -29,7 +29,9 @@ impl Default for PadsBank0 {
 impl PadsBank0 {
     fn apply(&self, sys: &mut Sys) {
         let pins = &mut sys.pins;
-        let with = |flag: u32| self.pads.iter().enumerate().fold(0, |mask, (pin, pad)| mask | (u32::from(pad & flag != 0) << pin));
+        let with = |flag: u32| {
+            self.pads.iter().enumerate().fold(0, |mask, (pin, pad)| mask | (u32::from(pad & flag != 0) << pin))
+        };
         pins.pad_output_disable = with(OD);
         pins.pad_pull_up = with(PUE);
         pins.pad_pull_down = with(PDE);

@@ -9,11 +9,11 @@
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{EventId, Sys, dreq, irq, watcher};
-use crate::time::NEVER;
 use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
+use sim::NEVER;
 
 mod block;
 mod config;
@@ -205,7 +205,8 @@ impl Pio {
             return;
         }
         for machine in &mut self.machines {
-            if machine.ahead.is_some_and(|ahead| (ahead.relied_out & changed_out) | (ahead.relied_oe & changed_oe) != 0) {
+            if machine.ahead.is_some_and(|ahead| (ahead.relied_out & changed_out) | (ahead.relied_oe & changed_oe) != 0)
+            {
                 machine.disturb(&self.shared, &sys.clock, now);
             }
         }
@@ -377,7 +378,9 @@ impl Pio {
         let machine = &mut self.machines[index];
         match register {
             offset::SM_CLKDIV => machine.config.clkdiv,
-            offset::SM_EXECCTRL => machine.config.execctrl | if machine.state.forced.is_some() { EXEC_STALLED } else { 0 },
+            offset::SM_EXECCTRL => {
+                machine.config.execctrl | if machine.state.forced.is_some() { EXEC_STALLED } else { 0 }
+            }
             offset::SM_SHIFTCTRL => machine.config.shiftctrl,
             offset::SM_ADDR | offset::SM_INSTR => {
                 machine.sync(&self.shared, &sys.clock, now);
@@ -478,7 +481,9 @@ impl Peripheral for Pio {
                     machine.fdebug_cleared = now;
                 }
             }
-            offset::TXF0..=offset::TXF3 => self.write_tx(sys, (register - offset::TXF0) as usize / 4, write.apply(0), now),
+            offset::TXF0..=offset::TXF3 => {
+                self.write_tx(sys, (register - offset::TXF0) as usize / 4, write.apply(0), now)
+            }
             offset::IRQ | offset::IRQ_FORCE => {
                 if register == offset::IRQ {
                     self.shared.irq &= !(write.ones() as u8);
@@ -497,7 +502,13 @@ impl Peripheral for Pio {
             }
             offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
                 let from_first = register - offset::SM0_CLKDIV;
-                self.write_machine(sys, (from_first / offset::SM_STRIDE) as usize, from_first % offset::SM_STRIDE, write, now);
+                self.write_machine(
+                    sys,
+                    (from_first / offset::SM_STRIDE) as usize,
+                    from_first % offset::SM_STRIDE,
+                    write,
+                    now,
+                );
             }
             offset::IRQ0_INTE | offset::IRQ1_INTE => {
                 let inte = &mut self.inte[usize::from(register == offset::IRQ1_INTE)];

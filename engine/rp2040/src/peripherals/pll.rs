@@ -5,7 +5,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
-use crate::time::{NEVER, PS_PER_US, Ps};
+use sim::{NEVER, PS_PER_US, Ps};
 
 /// From power-up (or a changed divider) to CS.LOCK.
 pub const LOCK_PS: Ps = 50 * PS_PER_US;

@@ -83,7 +83,10 @@ mod tests {
     fn core_1_is_held_and_released() {
         let mut sys = Sys::new(12_000_000);
         let mut psm = Psm::default();
-        assert_eq!((psm.read(&mut sys, 0), psm.read(&mut sys, 4), psm.read(&mut sys, 8), psm.read(&mut sys, 0xc)), (0, 0, 0, 0x1_ffff));
+        assert_eq!(
+            (psm.read(&mut sys, 0), psm.read(&mut sys, 4), psm.read(&mut sys, 8), psm.read(&mut sys, 0xc)),
+            (0, 0, 0, 0x1_ffff)
+        );
         psm.write(&mut sys, 4, Write { bits: bit::PROC1, alias: Alias::Set });
         assert_eq!(sys.reset_request.take(), Some(ResetRequest::Core1 { held: true }));
         assert_eq!(psm.read(&mut sys, 0xc), 0xffff);

@@ -11,7 +11,7 @@
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::NEVER;
+use sim::NEVER;
 
 const SLICES: usize = 8;
 const PINS: u32 = 30;
@@ -186,7 +186,9 @@ impl Slice {
     /// Cycle at which output `channel` may change next.
     fn edge_cycle(&self, channel: usize) -> Option<u64> {
         let compare = self.compare(channel);
-        if !self.counting() || (self.live_cc == self.cc && self.live_top == self.top && (compare == 0 || compare > self.live_top)) {
+        if !self.counting()
+            || (self.live_cc == self.cc && self.live_top == self.top && (compare == 0 || compare > self.live_top))
+        {
             return None;
         }
         let down = (2 * self.live_top + 2).saturating_sub(compare);
@@ -429,13 +431,19 @@ mod tests {
 
     #[test]
     fn lazy_counters_agree_with_counting() {
-        for (top, phase_correct, div) in [(9, false, 16), (9, true, 16), (0, true, 40), (3, true, 0x25), (100, false, 0x9f)] {
+        for (top, phase_correct, div) in
+            [(9, false, 16), (9, true, 16), (0, true, 40), (3, true, 0x25), (100, false, 0x9f)]
+        {
             let (mut sys, mut pwm) = chip();
             set(&mut sys, &mut pwm, 3, [div, 0, top, csr::EN | if phase_correct { csr::PH_CORRECT } else { 0 }]);
             for cycle in 0..500u64 {
                 sys.cycle = cycle;
                 let ticks = (cycle * 16 / u64::from(div)) as u32;
-                assert_eq!(pwm.read(&mut sys, 3 * SLICE + 8), naive(top, phase_correct, ticks), "{top} {phase_correct} {cycle}");
+                assert_eq!(
+                    pwm.read(&mut sys, 3 * SLICE + 8),
+                    naive(top, phase_correct, ticks),
+                    "{top} {phase_correct} {cycle}"
+                );
             }
         }
     }
@@ -560,8 +568,8 @@ mod tests {
         let mut mem = Memory::new(&[], 1 << 16);
         let mut sys = Sys::new(125_000_000);
         sys.clock_sources_dirty = false;
-        let mut bus = Bus::new(sys, Box::new(crate::world::Nothing));
-        let put = |bus: &mut Bus, mem: &mut Memory, address, value| {
+        let mut bus = Bus::new(sys, crate::world::Nothing);
+        let put = |bus: &mut Bus<crate::world::Nothing>, mem: &mut Memory, address, value| {
             bus.write(mem, Master::Core(0), address, value, 4).expect("a register");
         };
         put(&mut bus, &mut mem, 0x4005_0010, 999);

@@ -67,7 +67,8 @@ impl Rosc {
         let delay: u64 = (first_stage..8)
             .map(|stage| {
                 let register = self.freq[stage / 4];
-                let strength = if register >> 16 == PASS { (register >> (4 * (stage % 4)) & 7).count_ones() } else { 0 };
+                let strength =
+                    if register >> 16 == PASS { (register >> (4 * (stage % 4)) & 7).count_ones() } else { 0 };
                 12 / u64::from(strength + 1)
             })
             .sum();
@@ -186,7 +187,9 @@ mod tests {
         let mut rosc = Rosc::default();
         rosc.reset(&mut sys);
         assert_eq!(sys.freq.rosc_hz, NOMINAL_HZ);
-        for (offset, value) in [(0x0, 0x00fa_baa0), (0x4, 0), (0x8, 0), (0xc, WAKE), (0x10, 0xab0), (0x14, 8), (0x18, 0x8001_1000)] {
+        for (offset, value) in
+            [(0x0, 0x00fa_baa0), (0x4, 0), (0x8, 0), (0xc, WAKE), (0x10, 0xab0), (0x14, 8), (0x18, 0x8001_1000)]
+        {
             assert_eq!(rosc.read(&mut sys, offset), value, "0x{offset:02x}");
         }
     }

@@ -6,7 +6,7 @@
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, irq};
 use crate::ticks::Ticks;
-use crate::time::NEVER;
+use sim::NEVER;
 
 const CTRL_ENABLE: u32 = 1 << 0;
 const CTRL_ACTIVE: u32 = 1 << 1;
@@ -258,7 +258,7 @@ impl Peripheral for Rtc {
 mod tests {
     use super::super::Alias;
     use super::*;
-    use crate::time::PS_PER_SECOND;
+    use sim::PS_PER_S;
 
     fn date(year: u32, month: u32, day: u32) -> u32 {
         (year << 12) | (month << 8) | day
@@ -327,8 +327,8 @@ mod tests {
         r.write(s, 0x10, Write::normal(MATCH_ENA));
         assert_eq!(r.read(s, 0x10), MATCH_ENA | MATCH_ACTIVE);
         for (second, level) in [(1, 0), (2, 1 << irq::RTC), (3, 0)] {
-            assert_eq!(s.take_event(second * PS_PER_SECOND), Some(EventId::Rtc));
-            assert_eq!(s.now(), second * PS_PER_SECOND);
+            assert_eq!(s.take_event(second * PS_PER_S), Some(EventId::Rtc));
+            assert_eq!(s.now(), second * PS_PER_S);
             r.event(s);
             assert_eq!(s.irq_level(), level);
         }

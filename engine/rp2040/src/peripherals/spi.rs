@@ -17,9 +17,9 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
 use crate::trace::{Record, kind};
 use crate::world::World;
+use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 8;
@@ -180,7 +180,7 @@ impl Spi {
             return None;
         }
         // At most 127 * 256 cycles and 64 half periods: fits 64 bits.
-        Some(count * cycles * PS_PER_SECOND / sys.freq.clk_peri_hz)
+        Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz)
     }
 
     /// Frequency of SCK in Hz as programmed; 0 while it stands still.
@@ -201,11 +201,7 @@ impl Spi {
             return;
         };
         let bits = self.bits();
-        let mut edges = edges(format, u64::from(bits));
-        if !sys.spi_edge_timing {
-            let end = 2 * u64::from(bits);
-            edges = Edges { last: end, fss_high: end, next: end };
-        }
+        let edges = edges(format, u64::from(bits));
         let (Some(last), Some(fss_high), Some(next)) =
             (self.halves(sys, edges.last), self.halves(sys, edges.fss_high), self.halves(sys, edges.next))
         else {
@@ -242,7 +238,7 @@ impl Spi {
     }
 
     /// The event of this controller is due: last edge of a frame, end of the transfer, or receive timeout.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
         if let Some(frame) = self.frame
             && frame.last_edge <= now
@@ -260,7 +256,7 @@ impl Spi {
     }
 
     /// The last edge of `frame`.
-    fn finish(&mut self, sys: &mut Sys, world: &mut dyn World, frame: Frame) {
+    fn finish(&mut self, sys: &mut Sys, world: &mut impl World, frame: Frame) {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
@@ -343,10 +339,8 @@ impl Spi {
     }
 
     fn refresh(&mut self, sys: &mut Sys) {
-        let (tx_dreq, rx_dreq, line) = [
-            (dreq::SPI0_TX, dreq::SPI0_RX, irq::SPI0),
-            (dreq::SPI1_TX, dreq::SPI1_RX, irq::SPI1),
-        ][self.index];
+        let (tx_dreq, rx_dreq, line) =
+            [(dreq::SPI0_TX, dreq::SPI0_RX, irq::SPI0), (dreq::SPI1_TX, dreq::SPI1_RX, irq::SPI1)][self.index];
         sys.set_irq(line, self.raw_interrupts(sys) & self.imsc != 0);
         sys.set_dreq(tx_dreq, self.dmacr & dmacr::TXDMAE != 0 && self.tx.len() < FIFO_DEPTH);
         sys.set_dreq(rx_dreq, self.dmacr & dmacr::RXDMAE != 0 && !self.rx.is_empty());
@@ -454,7 +448,6 @@ impl Peripheral for Spi {
 mod tests {
     use super::super::Alias;
     use super::*;
-    use std::any::Any;
 
     /// Answers every frame with its complement.
     #[derive(Default)]
@@ -467,11 +460,6 @@ mod tests {
         fn spi_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> u16 {
             self.frames.push((sys.now(), spi, mosi, bits));
             !mosi
-        }
-        fn pins_changed(&mut self, _sys: &mut Sys) {}
-        fn event(&mut self, _sys: &mut Sys, _usb: &mut super::super::usb::Usb, _index: usize) {}
-        fn as_any(&mut self) -> &mut dyn Any {
-            self
         }
     }
 

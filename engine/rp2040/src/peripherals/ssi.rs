@@ -5,12 +5,12 @@
 //!
 //! XIP reads are not played out clock by clock; [`Ssi::refresh_xip`] derives their cost from the registers.
 
-use super::flash_chip::FlashChip;
 use super::{Write, unmodelled};
 use crate::memory::Memory;
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::NEVER;
+use sim::NEVER;
 use std::collections::VecDeque;
+use w25q::W25q;
 
 const FIFO_DEPTH: usize = 16;
 /// Cycles of clk_sys that an XIP read takes besides its SCK cycles: APB setup, the TX and RX FIFOs and the bus response.
@@ -105,7 +105,7 @@ enum Frame {
 
 #[derive(Debug)]
 pub struct Ssi {
-    pub flash: FlashChip,
+    pub flash: W25q,
     ctrlr0: u32,
     ctrlr1: u32,
     ssienr: u32,
@@ -139,7 +139,7 @@ pub struct Ssi {
 impl Default for Ssi {
     fn default() -> Self {
         Self {
-            flash: FlashChip::default(),
+            flash: W25q::default(),
             ctrlr0: 0,
             ctrlr1: 0,
             ssienr: 0,
@@ -294,11 +294,6 @@ impl Ssi {
         self.refresh_xip(sys, mem);
         sys.cancel(EventId::Ssi);
         self.refresh_lines(sys);
-    }
-
-    /// The board's supply was cycled.
-    pub fn power_cycle(&mut self) {
-        self.flash.power_cycle();
     }
 
     // Transfers
@@ -457,7 +452,11 @@ impl Ssi {
                 }
             }
             Frame::Receive => {
-                let read = if lanes == 1 { self.shift_out(mem, now, 1, 0, bits) } else { self.shift_in(mem, now, lanes, bits) };
+                let read = if lanes == 1 {
+                    self.shift_out(mem, now, 1, 0, bits)
+                } else {
+                    self.shift_in(mem, now, lanes, bits)
+                };
                 self.receive(read as u32);
             }
             Frame::Send { data } => {
@@ -608,7 +607,7 @@ fn cycle(sys: &Sys) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::{PS_PER_MS, PS_PER_US};
+    use sim::{PS_PER_MS, PS_PER_US};
 
     const CYCLE_PS: u64 = 8_000;
 
@@ -891,8 +890,6 @@ mod tests {
         b.ssi.reset(&mut b.sys, &mut b.mem);
         assert!(b.ssi.flash.continuous());
         assert!(b.mem.xip.offline);
-        b.ssi.power_cycle();
-        assert!(!b.ssi.flash.continuous());
     }
 
     #[test]

@@ -82,7 +82,9 @@ mod tests {
     fn reset_values_and_masks() {
         let mut sys = Sys::new(12_000_000);
         let mut syscfg = Syscfg::default();
-        for (offset, value) in [(0, 0), (4, 0), (8, 0x1000_0000), (0xc, 0), (0x10, 0), (0x14, 0x66), (0x18, 0), (0x1c, 0)] {
+        for (offset, value) in
+            [(0, 0), (4, 0), (8, 0x1000_0000), (0xc, 0), (0x10, 0), (0x14, 0x66), (0x18, 0), (0x1c, 0)]
+        {
             assert_eq!(syscfg.read(&mut sys, offset), value);
         }
         for (offset, value) in [(0x8, 0xff00_0000), (0xc, 0x3fff_ffff), (0x10, 0x3f), (0x14, 0xee)] {

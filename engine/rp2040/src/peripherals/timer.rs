@@ -5,7 +5,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, irq};
-use crate::time::NEVER;
+use sim::NEVER;
 
 #[derive(Debug)]
 pub struct Timer {
@@ -159,7 +159,7 @@ impl Peripheral for Timer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::PS_PER_US;
+    use sim::PS_PER_US;
 
     /// 1 MHz tick from 12 MHz, clk_sys 12 MHz.
     fn ticking() -> (Sys, Timer) {

@@ -7,8 +7,8 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
 use crate::sys::{EventId, Sys, dreq, irq};
-use crate::time::{NEVER, PS_PER_SECOND, Ps};
 use crate::world::World;
+use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 32;
@@ -116,7 +116,7 @@ impl Uart {
     }
 
     /// This block's event is due.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
         if let Some((byte, end)) = self.shifting
             && end <= now
@@ -194,7 +194,7 @@ impl Uart {
             return NEVER;
         }
         // 16 clocks of clk_peri / (divisor / 64) to a bit.
-        let ps = u128::from(bits * self.line.divisor) * u128::from(PS_PER_SECOND) / u128::from(4 * hz);
+        let ps = u128::from(bits * self.line.divisor) * u128::from(PS_PER_S) / u128::from(4 * hz);
         u64::try_from(ps).unwrap_or(NEVER)
     }
 
@@ -240,7 +240,8 @@ impl Uart {
 
     /// Starts what can start, and recomputes lines, pins and the next event.
     fn update(&mut self, sys: &mut Sys) {
-        let may_send = self.cr & (cr::UARTEN | cr::TXE) == cr::UARTEN | cr::TXE && (self.cr & cr::CTSEN == 0 || self.cts);
+        let may_send =
+            self.cr & (cr::UARTEN | cr::TXE) == cr::UARTEN | cr::TXE && (self.cr & cr::CTSEN == 0 || self.cts);
         if self.shifting.is_none() && may_send && self.line.lcr_h & lcr::BRK == 0 {
             let duration = self.bits_ps(sys, self.character_bits());
             if duration != NEVER
@@ -260,7 +261,8 @@ impl Uart {
         let line = if self.index == 0 { irq::UART0 } else { irq::UART1 };
         let mis = self.ris & self.imsc;
         sys.set_irq(line, mis != 0);
-        let (tx, rx) = if self.index == 0 { (dreq::UART0_TX, dreq::UART0_RX) } else { (dreq::UART1_TX, dreq::UART1_RX) };
+        let (tx, rx) =
+            if self.index == 0 { (dreq::UART0_TX, dreq::UART0_RX) } else { (dreq::UART1_TX, dreq::UART1_RX) };
         let enabled = self.cr & cr::UARTEN != 0;
         sys.set_dreq(tx, enabled && self.dmacr & 2 != 0 && self.tx.len() < self.depth());
         let held = self.dmacr & 4 != 0 && self.ris & int::ERRORS != 0;
@@ -366,9 +368,8 @@ impl Peripheral for Uart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Alias, usb::Usb};
+    use super::super::Alias;
     use super::*;
-    use std::any::Any;
     use std::sync::{Arc, Mutex};
 
     /// Notes the bytes and when they left.
@@ -376,17 +377,9 @@ mod tests {
     struct Terminal(Arc<Mutex<Vec<(Ps, u8)>>>);
 
     impl World for Terminal {
-        fn spi_frame(&mut self, _: &mut Sys, _: usize, _: u16, _: u8) -> u16 {
-            0
-        }
-        fn pins_changed(&mut self, _: &mut Sys) {}
-        fn event(&mut self, _: &mut Sys, _: &mut Usb, _: usize) {}
         fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
             assert_eq!(uart, 0);
             self.0.lock().unwrap().push((sys.now(), byte));
-        }
-        fn as_any(&mut self) -> &mut dyn Any {
-            self
         }
     }
 
@@ -418,8 +411,22 @@ mod tests {
         let mut uart = Uart::new(1);
         uart.reset(&mut sys);
         for (offset, value) in [
-            (0x00, 0), (0x04, 0), (0x18, 0x91), (0x20, 0), (0x24, 0), (0x28, 0), (0x2c, 0), (0x30, 0x300), (0x34, 0x12),
-            (0x38, 0), (0x3c, 0), (0x40, 0), (0x48, 0), (0xfe0, 0x11), (0xfe8, 0x34), (0xffc, 0xb1),
+            (0x00, 0),
+            (0x04, 0),
+            (0x18, 0x91),
+            (0x20, 0),
+            (0x24, 0),
+            (0x28, 0),
+            (0x2c, 0),
+            (0x30, 0x300),
+            (0x34, 0x12),
+            (0x38, 0),
+            (0x3c, 0),
+            (0x40, 0),
+            (0x48, 0),
+            (0xfe0, 0x11),
+            (0xfe8, 0x34),
+            (0xffc, 0xb1),
         ] {
             assert_eq!(uart.read(&mut sys, offset), value, "0x{offset:03x}");
         }

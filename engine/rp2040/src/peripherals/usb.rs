@@ -10,8 +10,8 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
 use crate::sys::{EventId, Sys, irq};
-use crate::time::{NEVER, PS_PER_MS, Ps};
 use crate::trace::{Record, kind};
+use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
 
 pub const DPSRAM_SIZE: usize = 4096;
 /// The bus is idle for this long: suspend (USB 2.0 section 7.1.7.6; datasheet 4.1.2.6.4).
@@ -137,31 +137,16 @@ mod buf_ctrl {
     pub const LENGTH: u32 = 0x3ff;
 }
 
-/// The device's answer to a SETUP or OUT data packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handshake {
-    Ack,
-    Nak,
-    Stall,
-    /// No answer.
-    Timeout,
-}
-
-/// The device's answer to an IN token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InResult {
-    Data { data1: bool },
-    Nak,
-    Stall,
-    Timeout,
-}
-
 /// A transaction whose handshake is still on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
     Setup,
     /// Buffer `which` of the endpoint with bit `index` in BUFF_STATUS was sent, or received `length` bytes.
-    Buffer { index: u32, which: u32, length: u32 },
+    Buffer {
+        index: u32,
+        which: u32,
+        length: u32,
+    },
 }
 
 /// What the controller reads of an endpoint before it answers.
@@ -313,7 +298,8 @@ impl Usb {
     /// OUT token and its data packet to endpoint `ep` (0 to 15) of address `addr`.
     pub fn host_out(&mut self, sys: &mut Sys, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
         self.finish_pending(sys);
-        let handshake = if self.addressed(sys, addr) { self.out(sys, ep & 0xf, data1, data) } else { Handshake::Timeout };
+        let handshake =
+            if self.addressed(sys, addr) { self.out(sys, ep & 0xf, data1, data) } else { Handshake::Timeout };
         self.refresh(sys);
         self.trace(sys, ep & 0xf, "OUT", handshake_name(handshake), data.len());
         handshake
@@ -439,7 +425,8 @@ impl Usb {
 
     fn stalls(&self, index: u32, endpoint: Endpoint) -> bool {
         // A STALL of EP0 must be armed (datasheet 4.1.2.6.1).
-        self.word(endpoint.buffer_control) & buf_ctrl::STALL != 0 && (index >= 2 || self.ep_stall_arm & (1 << index) != 0)
+        self.word(endpoint.buffer_control) & buf_ctrl::STALL != 0
+            && (index >= 2 || self.ep_stall_arm & (1 << index) != 0)
     }
 
     fn note_stall_or_nak(&mut self, index: u32, endpoint: Endpoint, flag: u32) {
@@ -807,7 +794,10 @@ mod tests {
             b.w(reg::USB_PWR, 0xc);
             b.w(reg::MAIN_CTRL, 1);
             b.w(reg::SIE_CTRL, sie_ctrl::EP0_INT_1BUF | sie_ctrl::PULLUP_EN);
-            b.w(reg::INTE, int::BUFF_STATUS | int::BUS_RESET | int::SETUP_REQ | int::DEV_SUSPEND | int::DEV_RESUME_FROM_HOST);
+            b.w(
+                reg::INTE,
+                int::BUFF_STATUS | int::BUS_RESET | int::SETUP_REQ | int::DEV_SUSPEND | int::DEV_RESUME_FROM_HOST,
+            );
             assert!(b.usb.pulled_up());
             b.usb.host_reset(&mut b.sys);
             b.us(50_000);
@@ -955,7 +945,10 @@ mod tests {
         assert_eq!(b.input(0), (InResult::Data { data1: true }, vec![0x12, 1, 0x10, 1]));
         assert_eq!(b.dr(EP0_IN), DATA1 | buf_ctrl::LAST | 4);
         assert_eq!((b.r(reg::BUFF_STATUS), b.r(reg::BUFF_CPU_SHOULD_HANDLE)), (1, 0));
-        assert_eq!(b.r(reg::SIE_STATUS) & (sie_status::TRANS_COMPLETE | sie_status::ACK_REC), sie_status::TRANS_COMPLETE | sie_status::ACK_REC);
+        assert_eq!(
+            b.r(reg::SIE_STATUS) & (sie_status::TRANS_COMPLETE | sie_status::ACK_REC),
+            sie_status::TRANS_COMPLETE | sie_status::ACK_REC
+        );
         b.clear(reg::BUFF_STATUS, 1);
         assert!(!b.irq());
         // Status stage.

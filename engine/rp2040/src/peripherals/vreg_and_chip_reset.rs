@@ -1,41 +1,23 @@
 //! VREG_AND_CHIP_RESET: voltage regulator, brown-out detector and the cause of the last chip reset (datasheet 2.10, 2.12).
 //!
-//! The core voltage has no effect: the regulator is always in regulation while enabled, and there is no brown-out.
+//! The core voltage has no effect: the regulator is always in regulation while enabled, and there is no brown-out. Nothing is
+//! on the RUN pin, so that every reset of the whole chip is a power-on.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 
-/// What caused the last chip-level reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cause {
-    /// Power-on or brown-out.
-    #[default]
-    PowerOn,
-    /// The RUN pin.
-    Run,
-}
-
 const ROK: u32 = 1 << 12;
 const HAD_POR: u32 = 1 << 8;
-const HAD_RUN: u32 = 1 << 16;
 
 #[derive(Debug)]
 pub struct VregAndChipReset {
     vreg: u32,
     bod: u32,
-    cause: Cause,
 }
 
 impl Default for VregAndChipReset {
     fn default() -> Self {
-        Self { vreg: 0xb1, bod: 0x91, cause: Cause::PowerOn }
-    }
-}
-
-impl VregAndChipReset {
-    /// A chip-level reset: CHIP_RESET says why, all else is reset.
-    pub fn chip_reset(&mut self, cause: Cause) {
-        *self = Self { cause, ..Self::default() };
+        Self { vreg: 0xb1, bod: 0x91 }
     }
 }
 
@@ -48,10 +30,7 @@ impl Peripheral for VregAndChipReset {
         match offset {
             0x0 => self.vreg | if self.vreg & 1 != 0 { ROK } else { 0 },
             0x4 => self.bod,
-            0x8 => match self.cause {
-                Cause::PowerOn => HAD_POR,
-                Cause::Run => HAD_RUN,
-            },
+            0x8 => HAD_POR,
             _ => 0,
         }
     }
@@ -70,9 +49,8 @@ impl Peripheral for VregAndChipReset {
         }
     }
 
-    /// The cause of the last chip-level reset stays.
     fn reset(&mut self, _sys: &mut Sys) {
-        self.chip_reset(self.cause);
+        *self = Self::default();
     }
 }
 
@@ -87,8 +65,7 @@ mod tests {
         assert_eq!((vreg.read(&mut sys, 0), vreg.read(&mut sys, 4), vreg.read(&mut sys, 8)), (0x10b1, 0x91, HAD_POR));
         vreg.write(&mut sys, 0, Write::normal(0xfff1));
         assert_eq!(vreg.read(&mut sys, 0), 0x10f1);
-        vreg.chip_reset(Cause::Run);
         vreg.reset(&mut sys);
-        assert_eq!((vreg.read(&mut sys, 0), vreg.read(&mut sys, 8), sys.unmodelled), (0x10b1, HAD_RUN, None));
+        assert_eq!((vreg.read(&mut sys, 0), vreg.read(&mut sys, 8), sys.unmodelled), (0x10b1, HAD_POR, None));
     }
 }

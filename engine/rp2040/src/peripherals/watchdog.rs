@@ -6,7 +6,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, ResetRequest, Sys};
-use crate::time::NEVER;
+use sim::NEVER;
 
 const TRIGGER: u32 = 1 << 31;
 const ENABLE: u32 = 1 << 30;
@@ -107,7 +107,8 @@ impl Peripheral for Watchdog {
             0x2c => {
                 let cycles = self.tick & CYCLES_MASK;
                 let running = sys.tick.running();
-                let count = if running { cycles.saturating_sub(sys.tick.cycles_into_tick(sys.now()) as u32) } else { 0 };
+                let count =
+                    if running { cycles.saturating_sub(sys.tick.cycles_into_tick(sys.now()) as u32) } else { 0 };
                 self.tick | if running { TICK_RUNNING } else { 0 } | (count << 11)
             }
             _ => 0,
@@ -152,7 +153,7 @@ impl Peripheral for Watchdog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::PS_PER_US;
+    use sim::PS_PER_US;
 
     fn ticking() -> (Sys, Watchdog) {
         let mut sys = Sys::new(12_000_000);
@@ -215,7 +216,10 @@ mod tests {
         w.write(s, 0, Write { bits: TRIGGER, alias: super::super::Alias::Set });
         assert_eq!(s.reset_request, Some(ResetRequest::Watchdog { timer: false }));
         w.watchdog_reset(s, false);
-        assert_eq!((w.read(s, 0x08), w.read(s, 0x14), w.read(s, 0x2c)), (REASON_FORCE, 0x2222_2222, 0x200 | TICK_RUNNING));
+        assert_eq!(
+            (w.read(s, 0x08), w.read(s, 0x14), w.read(s, 0x2c)),
+            (REASON_FORCE, 0x2222_2222, 0x200 | TICK_RUNNING)
+        );
         w.clocks_changed(s);
         assert_eq!(w.read(s, 0x2c), 0x200);
         w.reset(s);

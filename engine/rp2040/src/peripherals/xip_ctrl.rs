@@ -206,7 +206,9 @@ mod tests {
     #[test]
     fn reset_values() {
         let (mut x, mut sys, mut mem) = bench();
-        for (offset, value) in [(0x00, 3), (0x04, 0), (0x08, 3), (0x0c, 0), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)] {
+        for (offset, value) in
+            [(0x00, 3), (0x04, 0), (0x08, 3), (0x0c, 0), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)]
+        {
             assert_eq!(x.read(&mut sys, &mut mem, offset), value, "{offset:#x}");
         }
     }
@@ -271,6 +273,9 @@ mod tests {
         assert_eq!(sys.take_event(due(248)), Some(EventId::XipStream));
         x.event(&mut sys, &mut mem);
         assert_eq!((x.stream_read(&mut sys), x.stream_read(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
-        assert_eq!((sys.dreq_level(), x.read(&mut sys, &mut mem, 0x18), x.read(&mut sys, &mut mem, 0x14)), (0, 0, 0x1000_010c));
+        assert_eq!(
+            (sys.dreq_level(), x.read(&mut sys, &mut mem, 0x18), x.read(&mut sys, &mut mem, 0x14)),
+            (0, 0, 0x1000_010c)
+        );
     }
 }

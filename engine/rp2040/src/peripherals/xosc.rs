@@ -3,7 +3,7 @@
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys};
 use crate::ticks::Ticks;
-use crate::time::{NEVER, Ps};
+use sim::{NEVER, Ps};
 
 /// Frequency of the crystal on the W5500-EVB-Pico.
 pub const CRYSTAL_HZ: u64 = 12_000_000;
@@ -85,7 +85,9 @@ impl Peripheral for Xosc {
         match offset {
             0x00 => self.ctrl,
             0x04 => {
-                (u32::from(self.stable) << 31) | (u32::from(self.bad_write) << 24) | (u32::from(self.enabled_at.is_some()) << 12)
+                (u32::from(self.stable) << 31)
+                    | (u32::from(self.bad_write) << 24)
+                    | (u32::from(self.enabled_at.is_some()) << 12)
             }
             0x08 => WAKE,
             0x0c => self.startup,

@@ -3,7 +3,8 @@
 
 use rp2040::cpu::core::{Core, State};
 use rp2040::world::Nothing;
-use rp2040::{Chip, ChipConfig, Ps, RunEnd};
+use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::Ps;
 
 pub const VECTORS: u32 = 0x2000_0000;
 pub const CODE: u32 = 0x2000_1000;
@@ -76,7 +77,7 @@ pub mod asm {
 }
 
 pub struct Rig {
-    pub chip: Chip,
+    pub chip: Chip<Nothing>,
 }
 
 impl Rig {
@@ -84,7 +85,7 @@ impl Rig {
     /// core 1 held in reset. clk_sys is ROSC.
     pub fn new(code: &[u16]) -> Self {
         let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
-        let mut chip = Chip::new(&config, Box::new(Nothing));
+        let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         let mut rig = Self { chip };
         for number in 1..48 {

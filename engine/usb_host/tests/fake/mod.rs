@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use usb_host::{Handshake, HostConfig, InResult, Ps, UsbBus, UsbHost};
+use sim::{Handshake, InResult, Ps, UsbBus};
+use usb_host::{HostConfig, UsbHost};
 
 pub const MS: Ps = 1_000_000_000;
 pub const CONSOLE_IN: u8 = 0x82;
@@ -116,37 +117,9 @@ const DEVICE: [u8; 18] = [18, 1, 0, 2, 0xef, 2, 1, 64, 0x8a, 0x2e, 0x29, 0x10, 0
 
 pub fn configuration() -> Vec<u8> {
     let mut body: Vec<u8> = vec![8, 11, 0, 2, 2, 2, 0, 0];
-    body.extend([
-        9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16,
-    ]);
-    body.extend([
-        9,
-        4,
-        1,
-        0,
-        2,
-        10,
-        0,
-        0,
-        0,
-        7,
-        5,
-        CONSOLE_OUT,
-        2,
-        64,
-        0,
-        0,
-        7,
-        5,
-        CONSOLE_IN,
-        2,
-        64,
-        0,
-        0,
-    ]);
-    body.extend([
-        9, 4, 2, 0, 2, 8, 6, 0x50, 0, 7, 5, DISK_OUT, 2, 64, 0, 0, 7, 5, DISK_IN, 2, 64, 0, 0,
-    ]);
+    body.extend([9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16]);
+    body.extend([9, 4, 1, 0, 2, 10, 0, 0, 0, 7, 5, CONSOLE_OUT, 2, 64, 0, 0, 7, 5, CONSOLE_IN, 2, 64, 0, 0]);
+    body.extend([9, 4, 2, 0, 2, 8, 6, 0x50, 0, 7, 5, DISK_OUT, 2, 64, 0, 0, 7, 5, DISK_IN, 2, 64, 0, 0]);
     let total = (9 + body.len() as u16).to_le_bytes();
     let mut bytes = vec![9, 2, total[0], total[1], 3, 1, 0, 0x80, 125];
     bytes.extend(body);
@@ -200,17 +173,11 @@ impl Device {
     }
 
     pub fn with_configuration(configuration: Vec<u8>) -> Device {
-        Device {
-            configuration,
-            ..Device::new(0)
-        }
+        Device { configuration, ..Device::new(0) }
     }
 
     pub fn with_device_descriptor(device: Vec<u8>) -> Device {
-        Device {
-            device,
-            ..Device::new(0)
-        }
+        Device { device, ..Device::new(0) }
     }
 
     /// Counts a transaction; the answer if a fault decides it.
@@ -456,9 +423,7 @@ impl UsbBus for Device {
         self.expect_out = if packet[0] & 0x80 == 0 { length } else { 0 };
         let reply = self.control();
         self.stall0 = reply.is_none();
-        self.reply = reply
-            .filter(|_| packet[0] & 0x80 != 0)
-            .map(|r| r.into_iter().take(length).collect());
+        self.reply = reply.filter(|_| packet[0] & 0x80 != 0).map(|r| r.into_iter().take(length).collect());
         self.reply_toggle = true;
         Handshake::Ack
     }
@@ -505,19 +470,11 @@ impl UsbBus for Device {
                     if left % 512 == 0 && take(&mut self.naks_left) {
                         return Handshake::Nak;
                     }
-                    self.naks_left = if left % 512 == 64 {
-                        self.faults.write_naks
-                    } else {
-                        self.naks_left
-                    };
+                    self.naks_left = if left % 512 == 64 { self.faults.write_naks } else { self.naks_left };
                     self.blocks[self.write_at..self.write_at + data.len()].copy_from_slice(data);
                     self.write_at += data.len();
                     self.residue -= data.len() as u32;
-                    self.disk = if left > data.len() {
-                        Disk::DataOut(left - data.len())
-                    } else {
-                        Disk::Status
-                    };
+                    self.disk = if left > data.len() { Disk::DataOut(left - data.len()) } else { Disk::Status };
                     Handshake::Ack
                 }
                 Disk::DataIn | Disk::Status => Handshake::Nak,
@@ -572,11 +529,7 @@ impl UsbBus for Device {
             _ => None,
         };
         let Some(packet) = packet else {
-            return if self.halted.contains(&ep) {
-                InResult::Stall
-            } else {
-                InResult::Nak
-            };
+            return if self.halted.contains(&ep) { InResult::Stall } else { InResult::Nak };
         };
         let data1 = self.toggles.contains(&ep);
         if !self.toggles.remove(&ep) {
@@ -600,12 +553,7 @@ pub fn run_until(
 ) {
     while !done(host, device) {
         let t = host.next_event().unwrap();
-        assert!(
-            t <= deadline,
-            "waited for {what} until {} ms; state {:?}",
-            deadline / MS,
-            host.state()
-        );
+        assert!(t <= deadline, "waited for {what} until {} ms; state {:?}", deadline / MS, host.state());
         device.now = t;
         host.advance(t, device);
         assert!(host.next_event().unwrap() > t);
@@ -628,9 +576,7 @@ pub fn with_drive(blocks: usize) -> (UsbHost, Device) {
     config.storage.poll_interval_us = None;
     let mut host = UsbHost::new(config);
     let mut device = Device::new(blocks);
-    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| {
-        h.state().storage.is_some()
-    });
+    run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     (host, device)
 }
 
@@ -652,7 +598,5 @@ pub fn complete(
 
 /// Bytes that differ from block to block.
 pub fn pattern(length: usize, seed: u32) -> Vec<u8> {
-    (0..length as u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97) >> 13) as u8)
-        .collect()
+    (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97) >> 13) as u8).collect()
 }

@@ -4,7 +4,7 @@ use super::config::{Config, EXECCTRL_MASK, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCT
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{Effects, Shared, Stall, State, View};
-use crate::time::{NEVER, SysClock};
+use sim::{Clock, NEVER};
 
 /// Quiet instructions that one event executes at most.
 const LOOKAHEAD: u32 = 128;
@@ -42,7 +42,7 @@ impl Machine {
         }
     }
 
-    fn view<'a>(&'a mut self, shared: &'a Shared, clock: &'a SysClock) -> (View<'a>, &'a mut Fifos, &'a mut State) {
+    fn view<'a>(&'a mut self, shared: &'a Shared, clock: &'a Clock) -> (View<'a>, &'a mut Fifos, &'a mut State) {
         let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
         (view, &mut self.fifos, &mut self.state)
     }
@@ -53,19 +53,19 @@ impl Machine {
     }
 
     /// Brings the state up to cycle `now`.
-    pub fn sync(&mut self, shared: &Shared, clock: &SysClock, now: u64) {
+    pub fn sync(&mut self, shared: &Shared, clock: &Clock, now: u64) {
         let (view, fifos, state) = self.view(shared, clock);
         state.run_quiet(&view, fifos, now, 2 * LOOKAHEAD);
     }
 
     /// The same, when something is about to change that the state machine depends on.
-    pub fn disturb(&mut self, shared: &Shared, clock: &SysClock, now: u64) {
+    pub fn disturb(&mut self, shared: &Shared, clock: &Clock, now: u64) {
         self.sync(shared, clock, now);
         self.ahead = None;
     }
 
     /// Cycle in which others may see the state machine do something, if that is known without looking ahead.
-    pub fn known_next(&mut self, shared: &Shared, clock: &SysClock) -> Option<u64> {
+    pub fn known_next(&mut self, shared: &Shared, clock: &Clock) -> Option<u64> {
         let refill = self.refill;
         if let Some(ahead) = &self.ahead {
             return Some(refill.min(ahead.next()));
@@ -76,7 +76,7 @@ impl Machine {
     }
 
     /// Looks ahead up to cycle `until`. Returns the cycle of what comes next.
-    pub fn look_ahead(&mut self, shared: &Shared, clock: &SysClock, until: u64) -> u64 {
+    pub fn look_ahead(&mut self, shared: &Shared, clock: &Clock, until: u64) -> u64 {
         let mut ahead = self.state;
         ahead.clear_reliance();
         let (view, fifos, _) = self.view(shared, clock);
@@ -86,7 +86,7 @@ impl Machine {
     }
 
     /// Does what is due in cycle `now`.
-    pub fn step(&mut self, shared: &Shared, clock: &SysClock, now: u64) -> Effects {
+    pub fn step(&mut self, shared: &Shared, clock: &Clock, now: u64) -> Effects {
         let mut effects = Effects::default();
         if let Some(ahead) = self.ahead
             && ahead.next() <= now
@@ -205,7 +205,8 @@ impl Machine {
         };
         let cycle = self.fdebug_cleared + 1;
         // A forced instruction does not wait for the divider.
-        let retried = if self.state.forced.is_some() { cycle } else { self.divider.cycle(self.divider.first_at(cycle)) };
+        let retried =
+            if self.state.forced.is_some() { cycle } else { self.divider.cycle(self.divider.first_at(cycle)) };
         self.state.stall() == Some(stall) && holds && retried <= now
     }
 }

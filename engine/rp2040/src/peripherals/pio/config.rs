@@ -49,7 +49,12 @@ const FIELD_BITS: u32 = 5;
 
 impl Config {
     pub fn new() -> Self {
-        Self { clkdiv: super::divider::Divider::RESET, execctrl: 0x0001_f000, shiftctrl: 0x000c_0000, pinctrl: 0x1400_0000 }
+        Self {
+            clkdiv: super::divider::Divider::RESET,
+            execctrl: 0x0001_f000,
+            shiftctrl: 0x000c_0000,
+            pinctrl: 0x1400_0000,
+        }
     }
 
     pub fn jmp_pin(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! GPIO inputs of a PIO block with their synchronisers (datasheet 3.5.6.3).
 
-use crate::time::{PS_PER_SECOND, Ps, SysClock};
+use sim::{Clock, PS_PER_S, Ps};
 
 /// Changes that are kept. The synchroniser needs those of two cycles; more edges than this in two cycles are the world's
 /// own glitches.
@@ -46,12 +46,12 @@ impl Inputs {
         self.changes[(self.newest + 1) % KEPT].1
     }
 
-    fn synchronised_edge(&self, clock: &SysClock, cycle: u64) -> Ps {
-        clock.ps_at(cycle).saturating_sub((SYNC_CYCLES * PS_PER_SECOND).div_ceil(clock.hz()))
+    fn synchronised_edge(&self, clock: &Clock, cycle: u64) -> Ps {
+        clock.ps_at(cycle).saturating_sub((SYNC_CYCLES * PS_PER_S).div_ceil(clock.hz()))
     }
 
     /// What an instruction whose effects appear at the start of `cycle` sees.
-    pub fn sample(&self, clock: &SysClock, cycle: u64) -> u32 {
+    pub fn sample(&self, clock: &Clock, cycle: u64) -> u32 {
         let synchronised = self.before(self.synchronised_edge(clock, cycle));
         if self.bypass == 0 {
             return synchronised;
@@ -60,7 +60,7 @@ impl Inputs {
     }
 
     /// First cycle after `cycle` whose instructions may see a change that those of `cycle` do not, as far as is known now.
-    pub fn next_visible(&self, clock: &SysClock, cycle: u64) -> Option<u64> {
+    pub fn next_visible(&self, clock: &Clock, cycle: u64) -> Option<u64> {
         let (seen, seen_bypassed) = (self.synchronised_edge(clock, cycle), clock.ps_at(cycle));
         (1..=KEPT).map(|age| self.changes[(self.newest + age) % KEPT].0).find(|&at| at >= seen).map(|at| {
             let synchronised = clock.cycle_at(at + 1) + SYNC_CYCLES;
@@ -70,7 +70,7 @@ impl Inputs {
     }
 
     /// First cycle whose instructions may see a change at `at`.
-    pub fn visible_from(&self, clock: &SysClock, at: Ps) -> u64 {
+    pub fn visible_from(&self, clock: &Clock, at: Ps) -> u64 {
         clock.cycle_at(at + 1) + if self.bypass == 0 { SYNC_CYCLES } else { 0 }
     }
 }

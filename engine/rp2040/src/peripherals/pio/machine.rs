@@ -6,7 +6,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::inputs::Inputs;
-use crate::time::{NEVER, SysClock};
+use sim::{Clock, NEVER};
 
 pub const INSTRUCTIONS: usize = 32;
 /// Least significant bits of the fields of FDEBUG.
@@ -138,7 +138,7 @@ pub struct View<'a> {
     pub config: &'a Config,
     pub divider: &'a Divider,
     pub shared: &'a Shared,
-    pub clock: &'a SysClock,
+    pub clock: &'a Clock,
 }
 
 impl State {
@@ -391,7 +391,8 @@ impl State {
         match outcome {
             Outcome::Stall(stall) => {
                 // A level that is still in the synchronisers may end this.
-                let put_off = (stall == Stall::Input).then(|| view.shared.inputs.next_visible(view.clock, cycle)).flatten();
+                let put_off =
+                    (stall == Stall::Input).then(|| view.shared.inputs.next_visible(view.clock, cycle)).flatten();
                 if let Some(next) = put_off {
                     self.put_off(divider, next);
                     return;
@@ -486,7 +487,14 @@ impl State {
         if level == polarity { Outcome::Next } else { Outcome::Stall(stall) }
     }
 
-    fn shift_in(&mut self, instruction: u16, view: &View, cycle: u64, fifos: &mut Fifos, effects: &mut Effects) -> Outcome {
+    fn shift_in(
+        &mut self,
+        instruction: u16,
+        view: &View,
+        cycle: u64,
+        fifos: &mut Fifos,
+        effects: &mut Effects,
+    ) -> Outcome {
         let bits = bit_count(u32::from(instruction));
         let count = (self.isr_count + bits).min(32);
         let pushes = view.config.autopush() && count >= view.config.push_threshold();

@@ -2,9 +2,8 @@ use super::reference::Reference;
 use super::*;
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
-use crate::peripherals::usb::Usb;
-use crate::time::Ps;
 use crate::world::World;
+use sim::Ps;
 
 const ALL_PINS: u32 = PIN_MASK;
 
@@ -730,12 +729,6 @@ impl World for SpiDevice {
         }
         sys.pins.drive(4, Some(self.answer & 0x80 != 0));
     }
-
-    fn event(&mut self, _sys: &mut Sys, _usb: &mut Usb, _index: usize) {}
-
-    fn as_any(&mut self) -> &mut dyn std::any::Any {
-        self
-    }
 }
 
 #[test]
@@ -743,11 +736,11 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     const PIO0: u32 = 0x5020_0000;
     let mut mem = Memory::new(&[0; 16384], 1 << 20);
     let device = SpiDevice { answer: 0x3c, ..SpiDevice::default() };
-    let mut bus = Bus::new(Sys::new(125_000_000), Box::new(device));
+    let mut bus = Bus::new(Sys::new(125_000_000), device);
     // clk_sys stays at 125 MHz, whatever CLOCKS would make of its reset state.
     bus.sys.clock_sources_dirty = false;
     bus.sys.pins.function_mask[function::PIO0] = 0b1100;
-    let write = |bus: &mut Bus, mem: &mut Memory, register: u32, value: u32| {
+    let write = |bus: &mut Bus<SpiDevice>, mem: &mut Memory, register: u32, value: u32| {
         bus.write(mem, Master::Core(0), PIO0 + register, value, 4).unwrap();
     };
     // out pins, 1 side 0 [1]; in pins, 1 side 1 [1]; both with automatic FIFOs of 8 bits.
@@ -755,7 +748,12 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
         write(&mut bus, &mut mem, offset::INSTR_MEM0 + 4 * address as u32, u32::from(i));
     }
     write(&mut bus, &mut mem, register(0, offset::SM_EXECCTRL), 1 << 12);
-    write(&mut bus, &mut mem, register(0, offset::SM_PINCTRL), (1 << 29) | (2 << 26) | (1 << 20) | (4 << 15) | (2 << 10) | (2 << 5) | 3);
+    write(
+        &mut bus,
+        &mut mem,
+        register(0, offset::SM_PINCTRL),
+        (1 << 29) | (2 << 26) | (1 << 20) | (4 << 15) | (2 << 10) | (2 << 5) | 3,
+    );
     write(&mut bus, &mut mem, register(0, offset::SM_SHIFTCTRL), (8 << 25) | (8 << 20) | (3 << 16));
     write(&mut bus, &mut mem, offset::INPUT_SYNC_BYPASS, 1 << 4);
     write(&mut bus, &mut mem, register(0, offset::SM_INSTR), u32::from(set(4, 3)));
@@ -771,7 +769,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     let received: Vec<u32> =
         (0..3).map(|_| bus.read(&mut mem, Master::Core(0), PIO0 + offset::RXF0, 4).unwrap()).collect();
     assert_eq!(received, [0x3c; 3]);
-    let device: &mut SpiDevice = bus.world.as_any().downcast_mut().unwrap();
+    let device = &bus.world;
     assert_eq!(device.received, [0xa5, 0x96, 0x01]);
     assert_eq!(device.rises.len(), 24);
     assert!(device.rises.windows(2).all(|pair| pair[1] - pair[0] == 32_000), "{:?}", device.rises);
@@ -845,7 +843,8 @@ fn random_programs_run_as_on_the_reference() {
             let value = random.next();
             match if cycle <= 2 { 0 } else { random.below(48) } {
                 0 => {
-                    let bits = if random.below(2) == 0 { 0xf } else { value & 0xf } | if random.below(4) == 0 { value & 0xff0 } else { 0 };
+                    let bits = if random.below(2) == 0 { 0xf } else { value & 0xf }
+                        | if random.below(4) == 0 { value & 0xff0 } else { 0 };
                     b.w(offset::CTRL, bits);
                     reference.ctrl(bits);
                 }
@@ -920,7 +919,11 @@ fn random_programs_run_as_on_the_reference() {
             assert_eq!(b.r(offset::IRQ), u32::from(reference.irq), "{at}");
             let sm = &reference.sm[n];
             assert_eq!(b.state(n), (sm.pc, (sm.rx.len() << 4 | sm.tx.len()) as u32), "{at}");
-            assert_eq!(b.r(register(m, offset::SM_EXECCTRL)), sm.execctrl | u32::from(sm.forced.is_some()) << 31, "{at}");
+            assert_eq!(
+                b.r(register(m, offset::SM_EXECCTRL)),
+                sm.execctrl | u32::from(sm.forced.is_some()) << 31,
+                "{at}"
+            );
             assert_eq!(b.r(offset::FDEBUG), reference.fdebug, "{at}");
             assert_eq!(b.edges.last().map_or((0, 0), |&(_, out, oe)| (out, oe)), (reference.out, reference.oe), "{at}");
         }
@@ -942,8 +945,12 @@ fn hostile_programs_cannot_hang() {
             let cycle = b.sys.cycle + u64::from(random.below(200));
             b.run(cycle);
             let register = if random.below(3) == 0 { 0 } else { random.below(0x160) & !3 };
-            let alias = [super::super::Alias::Normal, super::super::Alias::Xor, super::super::Alias::Set, super::super::Alias::Clear]
-                [random.below(4) as usize];
+            let alias = [
+                super::super::Alias::Normal,
+                super::super::Alias::Xor,
+                super::super::Alias::Set,
+                super::super::Alias::Clear,
+            ][random.below(4) as usize];
             let bits = random.next();
             b.pio.write(&mut b.sys, register, Write { bits, alias });
             b.settle();

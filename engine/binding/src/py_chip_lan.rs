@@ -1,0 +1,222 @@
+//! `ChipLan`: an Ethernet chip and its LAN without a microcontroller, for drivers that run on the PC (CPython over an SPI shim).
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use board::EthernetPart;
+use lan::Lan;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use sim::{Device, EthernetChip, PS_PER_S, SpiDevice};
+
+use crate::py_app::PyApp;
+use crate::py_config::{self, NetworkConfig};
+use crate::py_time::{ps, us};
+
+struct Inner {
+    chip: EthernetPart,
+    lan: Lan,
+    /// The cable is in the board's socket.
+    plugged: bool,
+    now: u64,
+}
+
+impl Inner {
+    /// Runs chip and LAN up to `until`, event by event.
+    fn advance(&mut self, until: u64) {
+        loop {
+            self.exchange_frames();
+            let events = [self.chip.next_event(), self.lan.next_event(), self.lan.next_cable_change(self.now)];
+            match events.into_iter().flatten().min() {
+                Some(at) if at <= until => self.step(at),
+                _ => break,
+            }
+        }
+        self.step(until);
+        self.exchange_frames();
+    }
+
+    fn step(&mut self, until: u64) {
+        self.now = self.now.max(until);
+        self.chip.set_cable(self.now, self.plugged && self.lan.cable_up(self.now));
+        self.chip.advance(self.now);
+        self.lan.advance(self.now);
+    }
+
+    fn exchange_frames(&mut self) {
+        loop {
+            let mut moved = false;
+            while let Some((at, frame)) = self.chip.take_frame() {
+                self.lan.from_board(at, &frame);
+                moved = true;
+            }
+            while let Some(frame) = self.lan.to_board(self.now) {
+                self.chip.receive_frame(self.now, &frame);
+                moved = true;
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+}
+
+/// The Ethernet chip called `chip` on its LAN, on simulated time that only `transfer` and `advance` move.
+///
+/// `settings`: the network's keys of `boards/emulated/config.py`.
+#[pyclass(name = "ChipLan", module = "portbench._engine")]
+pub struct PyChipLan {
+    inner: Mutex<Inner>,
+}
+
+impl PyChipLan {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyChipLan {
+    #[new]
+    fn new(chip: &str, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let chip = py_config::chip(chip)?;
+        let config = NetworkConfig::from_dict(settings)?;
+        let lan = Lan::try_new(config.lan).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let plugged = config.phy.cable_plugged;
+        Ok(Self { inner: Mutex::new(Inner { chip: EthernetPart::new(chip, config.phy), lan, plugged, now: 0 }) })
+    }
+
+    #[getter]
+    fn time_us(&self) -> f64 {
+        us(self.lock().now)
+    }
+
+    /// Let `us` microseconds pass.
+    fn advance(&self, py: Python<'_>, us: f64) {
+        py.detach(|| {
+            let mut inner = self.lock();
+            let until = inner.now.saturating_add(ps(us.max(0.0)));
+            inner.advance(until);
+        });
+    }
+
+    /// Chip select edge.
+    fn select(&self, py: Python<'_>, low: bool) {
+        py.detach(|| {
+            let mut inner = self.lock();
+            let now = inner.now;
+            inner.chip.select(now, low);
+            inner.advance(now);
+        });
+    }
+
+    /// Level of the RSTn pin.
+    fn reset_pin(&self, py: Python<'_>, low: bool) {
+        py.detach(|| {
+            let mut inner = self.lock();
+            let now = inner.now;
+            inner.chip.set_reset(now, low);
+            inner.advance(now);
+        });
+    }
+
+    /// Exchange bytes at `spi_hz`, each taking eight clocks of simulated time.
+    fn transfer<'py>(&self, py: Python<'py>, mosi: Vec<u8>, spi_hz: u64) -> PyResult<Bound<'py, PyBytes>> {
+        if spi_hz == 0 {
+            return Err(PyValueError::new_err("spi_hz = 0: use the SPI clock in Hz"));
+        }
+        let miso = py.detach(|| {
+            let mut inner = self.lock();
+            let byte_ps = 8 * PS_PER_S / spi_hz;
+            mosi.iter()
+                .map(|&byte| {
+                    let at = inner.now.saturating_add(byte_ps);
+                    inner.advance(at);
+                    let miso = inner.chip.exchange(at, byte);
+                    inner.exchange_frames();
+                    miso
+                })
+                .collect::<Vec<u8>>()
+        });
+        Ok(PyBytes::new(py, &miso))
+    }
+
+    /// Whether INTn is low.
+    #[getter]
+    fn intn_low(&self) -> bool {
+        self.lock().chip.interrupt_low()
+    }
+
+    fn set_cable(&self, plugged: bool) {
+        let mut inner = self.lock();
+        inner.plugged = plugged;
+        let now = inner.now;
+        inner.advance(now);
+    }
+
+    /// Whether the PHY has a link.
+    #[getter]
+    fn link_up(&self) -> bool {
+        let inner = self.lock();
+        inner.chip.link_up(inner.now)
+    }
+
+    /// Listen on TCP `port` of the simulated PC with a Python application.
+    fn listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
+        self.lock().lan.listen(port, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// Connect from the simulated PC to `address:port` on the board; returns the connection's number.
+    fn connect(&self, peer: &str, app: Py<PyAny>) -> PyResult<u64> {
+        let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.connect(now, peer, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// Send on a connection of the simulated PC; false if it is gone.
+    fn lan_send(&self, conn: u64, data: &[u8]) -> bool {
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.send(now, conn, data)
+    }
+
+    /// Close a connection of the simulated PC once all has been sent; false if it is gone.
+    fn lan_close(&self, conn: u64) -> bool {
+        let mut inner = self.lock();
+        let now = inner.now;
+        inner.lan.close(now, conn)
+    }
+
+    /// Send an ICMP echo request from the simulated PC; false if too many wait.
+    fn ping(&self, to: &str, sequence: u16, data: &[u8]) -> PyResult<bool> {
+        let to = to.parse().map_err(|_| PyValueError::new_err(format!("{to:?} is not an IPv4 address")))?;
+        let mut inner = self.lock();
+        let now = inner.now;
+        Ok(inner.lan.ping(now, to, sequence, data))
+    }
+
+    /// Take the echo replies so far: `[(from, sequence, data, round_trip_us)]`.
+    fn ping_replies<'py>(&self, py: Python<'py>) -> Vec<(String, u16, Bound<'py, PyBytes>, f64)> {
+        let replies = self.lock().lan.take_ping_replies();
+        replies
+            .into_iter()
+            .map(|r| {
+                let round_trip_us = us(r.received - r.sent);
+                (r.from.to_string(), r.sequence, PyBytes::new(py, &r.data), round_trip_us)
+            })
+            .collect()
+    }
+
+    /// `spi_bytes`, `chip_selects`, `frames_from_board`, `frames_to_board` since power-up.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.lock().chip.stats();
+        let d = PyDict::new(py);
+        d.set_item("spi_bytes", stats.bus_bytes)?;
+        d.set_item("chip_selects", stats.chip_selects)?;
+        d.set_item("frames_from_board", stats.frames_out)?;
+        d.set_item("frames_to_board", stats.frames_in)?;
+        Ok(d)
+    }
+}

@@ -1,0 +1,31 @@
+//! Everything that can be set about an emulated board.
+
+use std::path::PathBuf;
+
+use lan::LanConfig;
+use usb_host::HostConfig;
+
+use crate::chip::Chip;
+use crate::spi_port::SpiWires;
+
+/// The Ethernet chip of a board.
+#[derive(Clone, Debug)]
+pub struct EthernetConfig {
+    pub chip: Chip,
+    pub wires: SpiWires,
+}
+
+#[derive(Clone, Debug)]
+pub struct BoardConfig {
+    pub bootrom: Vec<u8>,
+    pub flash_size: usize,
+    /// `None`: a board without a network.
+    pub ethernet: Option<EthernetConfig>,
+    pub phy: wiznet::Config,
+    pub lan: LanConfig,
+    pub usb: HostConfig,
+    /// Write all frames to this pcap file, anew at each power cycle.
+    pub capture: Option<PathBuf>,
+    /// Whether misses of the flash cache cost anything; off to see what they take.
+    pub xip_miss_cost: bool,
+}

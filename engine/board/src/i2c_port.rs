@@ -1,0 +1,31 @@
+//! A device's place on an I2C bus.
+
+use rp2040::Sys;
+use rp2040::pins::function;
+use sim::I2cDevice;
+
+use crate::wires::SidePins;
+
+/// GPIO numbers of a device on I2C.
+#[derive(Clone, Copy, Debug)]
+pub struct I2cWires {
+    /// I2C controller, 0 or 1.
+    pub i2c: usize,
+    pub sda: u32,
+    pub scl: u32,
+    pub side: SidePins,
+}
+
+pub struct I2cPort {
+    pub wires: I2cWires,
+    /// The device acknowledged the current address.
+    pub addressed: bool,
+    pub device: Box<dyn I2cDevice>,
+}
+
+impl I2cPort {
+    pub fn hears(&self, sys: &Sys, i2c: usize) -> bool {
+        let connected = |pin| sys.pins.is_selected(pin, function::I2C);
+        i2c == self.wires.i2c && connected(self.wires.sda) && connected(self.wires.scl)
+    }
+}

@@ -1,0 +1,26 @@
+//! One emulated board: a microcontroller, what is soldered to its pins, the Ethernet cable and the USB port, composed from
+//! the other crates and run on simulated time.
+
+mod agenda;
+mod bit_spi;
+mod chip;
+mod config;
+mod disk;
+mod i2c_port;
+mod machine;
+mod network;
+mod spi_port;
+mod uart_port;
+mod wires;
+mod wiring;
+
+pub use chip::{Chip, EthernetPart, MCUS};
+pub use config::{BoardConfig, EthernetConfig};
+pub use disk::Disk;
+pub use i2c_port::I2cWires;
+pub use machine::{Machine, Stop, Unmodelled};
+pub use network::Network;
+pub use spi_port::SpiWires;
+pub use uart_port::UartWires;
+pub use wires::SidePins;
+pub use wiring::Wiring;

@@ -1,0 +1,149 @@
+//! One emulated board: the chip, what is wired to it, and simulated time.
+
+use lan::{Lan, LanError};
+use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::{PS_PER_MS, Ps, TcpApp};
+use usb_host::{Event, UsbHost, Volume, VolumeError};
+
+use crate::config::BoardConfig;
+use crate::disk::Disk;
+use crate::network::Network;
+use crate::wiring::Wiring;
+
+/// Steps in which [`Machine::run`] looks for console output and USB events.
+const STEP: Ps = PS_PER_MS;
+
+/// Why [`Machine::run`] returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Simulated time has come.
+    Time,
+    /// There is console output to read.
+    Console,
+    /// A USB device came, went, or opened its console or drive.
+    Usb,
+    /// The guest reset the chip.
+    Reset(&'static str),
+}
+
+pub struct Machine {
+    config: BoardConfig,
+    chip: Chip<Wiring>,
+}
+
+/// An error that ends the simulation: something the guest used is not modelled.
+#[derive(Debug)]
+pub struct Unmodelled(pub String);
+
+impl Machine {
+    /// A board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
+    pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
+        let chip = Self::power_up(&config, flash, bootsel)?;
+        Ok(Self { config, chip })
+    }
+
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip<Wiring>, LanError> {
+        let wiring = Wiring::new(config)?;
+        let chip_config =
+            ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
+        let mut chip = Chip::new(&chip_config, wiring);
+        chip.mem.xip.cost_enabled = config.xip_miss_cost;
+        let bus = &mut chip.bus;
+        bus.world.start(&mut bus.sys);
+        Ok(chip)
+    }
+
+    /// Takes the power away and gives it back: the chips and the LAN start at simulated time 0; flash keeps its contents.
+    /// Applications that listened on the LAN are gone.
+    pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
+        let flash = self.chip.mem.flash().to_vec();
+        self.chip = Self::power_up(&self.config, &flash, bootsel)?;
+        Ok(())
+    }
+
+    pub fn config_mut(&mut self) -> &mut BoardConfig {
+        &mut self.config
+    }
+
+    pub fn chip(&self) -> &Chip<Wiring> {
+        &self.chip
+    }
+
+    pub fn chip_mut(&mut self) -> &mut Chip<Wiring> {
+        &mut self.chip
+    }
+
+    /// The board around the chip.
+    pub fn wiring(&mut self) -> &mut Wiring {
+        &mut self.chip.bus.world
+    }
+
+    /// The Ethernet chip and its cable; an error where the board has none.
+    pub fn network(&mut self) -> Result<&mut Network, LanError> {
+        let network = self.wiring().network.as_mut();
+        network.ok_or_else(|| LanError("this board has no network: none of its devices is an Ethernet chip".into()))
+    }
+
+    pub fn lan(&mut self) -> Result<&mut Lan, LanError> {
+        Ok(&mut self.network()?.lan)
+    }
+
+    pub fn usb(&mut self) -> &mut UsbHost {
+        &mut self.wiring().usb
+    }
+
+    pub fn now(&self) -> Ps {
+        self.chip.now()
+    }
+
+    pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
+        self.lan()?.listen(port, app)?;
+        self.reschedule();
+        Ok(())
+    }
+
+    pub fn set_cable(&mut self, plugged: bool) -> Result<(), LanError> {
+        let now = self.now();
+        self.network()?.set_cable(now, plugged);
+        self.reschedule();
+        Ok(())
+    }
+
+    /// Lets the world schedule its events anew after its owner changed something.
+    pub fn reschedule(&mut self) {
+        let bus = &mut self.chip.bus;
+        bus.world.refresh(&mut bus.sys);
+    }
+
+    /// Runs until simulated time `until`, or until something happens that the owner has to look at.
+    pub fn run(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
+        while self.now() < until {
+            let step = (self.now() + STEP).min(until);
+            match self.chip.run_until(step) {
+                RunEnd::Time => {}
+                RunEnd::Reset { cause } => return Ok(Stop::Reset(cause)),
+                RunEnd::Unmodelled(fault) => {
+                    return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
+                }
+            }
+            let usb = self.usb();
+            if usb.has_events() {
+                return Ok(Stop::Usb);
+            }
+            if usb.console_unread() > 0 {
+                return Ok(Stop::Console);
+            }
+        }
+        Ok(Stop::Time)
+    }
+
+    pub fn take_usb_events(&mut self) -> Vec<(Ps, Event)> {
+        self.usb().take_events().into_iter().map(|e| (e.at, e.event)).collect()
+    }
+
+    /// Mounts the FAT volume of the board's drive.
+    pub fn volume(&mut self) -> Result<Volume<Disk<'_>>, VolumeError> {
+        let blocks = self.usb().drive_blocks();
+        Volume::mount(Disk::new(self, blocks))
+    }
+}

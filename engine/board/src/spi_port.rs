@@ -1,0 +1,94 @@
+//! A device's place on an SPI bus.
+
+use rp2040::Sys;
+use rp2040::pins::function;
+use sim::SpiDevice;
+
+use crate::bit_spi::{BitSpi, Edge};
+use crate::wires::{SidePins, level};
+
+/// GPIO numbers of a device on SPI.
+#[derive(Clone, Copy, Debug)]
+pub struct SpiWires {
+    /// SPI controller, 0 or 1.
+    pub spi: usize,
+    pub sck: u32,
+    pub mosi: u32,
+    pub miso: u32,
+    pub csn: u32,
+    pub side: SidePins,
+}
+
+pub struct SpiPort<D: ?Sized> {
+    pub wires: SpiWires,
+    selected: bool,
+    bits: BitSpi,
+    pub device: D,
+}
+
+impl<D: SpiDevice> SpiPort<D> {
+    pub fn new(wires: SpiWires, device: D) -> Self {
+        Self { wires, selected: false, bits: BitSpi::default(), device }
+    }
+}
+
+impl<D: SpiDevice + ?Sized> SpiPort<D> {
+    /// Passes the levels of reset and chip select on.
+    pub fn sample_pins(&mut self, sys: &Sys) {
+        self.wires.side.sample_reset(sys, &mut self.device);
+        let selected = !level(sys, self.wires.csn);
+        if selected != self.selected {
+            self.selected = selected;
+            self.device.select(sys.now(), selected);
+            self.bits.select();
+        }
+    }
+
+    /// Whether the device hears frames of controller `spi`.
+    pub fn hears(&self, sys: &Sys, spi: usize) -> bool {
+        self.selected && spi == self.wires.spi && sys.pins.is_selected(self.wires.sck, function::SPI)
+    }
+
+    /// What the device gets of a frame's MOSI.
+    pub fn mosi(&self, sys: &Sys, mosi: u16) -> u16 {
+        if sys.pins.is_selected(self.wires.mosi, function::SPI) { mosi } else { 0 }
+    }
+
+    /// What the controller gets of the device's MISO.
+    pub fn miso(&self, sys: &Sys, miso: u16) -> u16 {
+        if sys.pins.is_selected(self.wires.miso, function::SPI) { miso } else { 0 }
+    }
+
+    /// Follows SCK where GPIO or PIO drives it. Returns the byte that its last edge completed, which [`Self::answer`]
+    /// answers.
+    pub fn follow_clock(&mut self, sys: &mut Sys) -> Option<u8> {
+        if !self.selected || sys.pins.is_selected(self.wires.sck, function::SPI) {
+            return None;
+        }
+        let level = sys.pins.level();
+        match self.bits.pins(level & (1 << self.wires.sck) != 0, level & (1 << self.wires.mosi) != 0) {
+            Edge::Nothing => None,
+            Edge::Miso(high) => {
+                sys.pins.drive(self.wires.miso, Some(high));
+                None
+            }
+            Edge::Byte(mosi) => Some(mosi),
+        }
+    }
+
+    pub fn answer(&mut self, miso: u8) {
+        self.bits.answer(miso);
+    }
+}
+
+/// A frame of `bits` bits, byte by byte.
+pub fn exchange_frame(mosi: u16, bits: u8, mut exchange: impl FnMut(u8) -> u8) -> u16 {
+    match bits {
+        16 => {
+            let high = u16::from(exchange((mosi >> 8) as u8));
+            (high << 8) | u16::from(exchange(mosi as u8))
+        }
+        // Devices count bytes; other frame lengths than 8 only shift their answers out of place.
+        _ => u16::from(exchange(mosi as u8)),
+    }
+}

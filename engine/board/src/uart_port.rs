@@ -1,0 +1,38 @@
+//! A device's place on a UART.
+
+use rp2040::Sys;
+use rp2040::peripherals::uart::Uart;
+use rp2040::pins::function;
+use sim::UartDevice;
+
+use crate::wires::SidePins;
+
+/// GPIO numbers of a device on a UART, named as the microcontroller sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct UartWires {
+    /// UART, 0 or 1.
+    pub uart: usize,
+    pub tx: u32,
+    pub rx: u32,
+    pub side: SidePins,
+}
+
+pub struct UartPort {
+    pub wires: UartWires,
+    pub device: Box<dyn UartDevice>,
+}
+
+impl UartPort {
+    pub fn hears(&self, sys: &Sys, uart: usize) -> bool {
+        uart == self.wires.uart && sys.pins.is_selected(self.wires.tx, function::UART)
+    }
+
+    /// Hands over what the device has sent.
+    pub fn deliver(&mut self, sys: &mut Sys, uart: &mut [Uart; 2]) {
+        while let Some(byte) = self.device.take_byte(sys.now()) {
+            if sys.pins.is_selected(self.wires.rx, function::UART) {
+                uart[self.wires.uart].receive(sys, byte);
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Single wires between a device and the microcontroller.
+
+use rp2040::Sys;
+use sim::Device;
+
+/// Level on a wire that the device's own pull-up keeps high while the microcontroller does not drive it.
+pub fn level(sys: &Sys, pin: u32) -> bool {
+    sys.pins.output_enabled() & (1 << pin) == 0 || sys.pins.output() & (1 << pin) != 0
+}
+
+/// GPIO numbers of the pins that a device may have beside its bus, both active low.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SidePins {
+    pub rstn: Option<u32>,
+    pub intn: Option<u32>,
+}
+
+impl SidePins {
+    pub fn sample_reset(&self, sys: &Sys, device: &mut (impl Device + ?Sized)) {
+        if let Some(rstn) = self.rstn {
+            device.set_reset(sys.now(), !level(sys, rstn));
+        }
+    }
+
+    pub fn drive_interrupt(&self, sys: &mut Sys, device: &(impl Device + ?Sized)) {
+        if let Some(intn) = self.intn {
+            sys.pins.drive(intn, Some(!device.interrupt_low()));
+        }
+    }
+}

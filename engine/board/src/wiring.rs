@@ -1,0 +1,335 @@
+//! What is around the microcontroller: devices on its buses, the network and the USB port.
+
+use lan::LanError;
+use rp2040::peripherals::uart::Uart;
+use rp2040::sys::{EventId, Sys};
+use rp2040::{Inputs, UsbPort, World};
+use sim::{Device, I2cDevice, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
+use usb_host::UsbHost;
+
+use crate::agenda::Agenda;
+use crate::config::BoardConfig;
+use crate::i2c_port::{I2cPort, I2cWires};
+use crate::network::Network;
+use crate::spi_port::{SpiPort, SpiWires, exchange_frame};
+use crate::uart_port::{UartPort, UartWires};
+
+/// Slots of the agenda; the devices follow.
+const NETWORK: usize = 0;
+const USB: usize = 1;
+const DEVICES: usize = 2;
+
+/// A device that is not on the network.
+enum Port {
+    Spi(Box<SpiPort<dyn SpiDevice>>),
+    I2c(I2cPort),
+    Uart(UartPort),
+}
+
+impl Port {
+    fn device(&self) -> &dyn Device {
+        match self {
+            Self::Spi(port) => &port.device,
+            Self::I2c(port) => &*port.device,
+            Self::Uart(port) => &*port.device,
+        }
+    }
+}
+
+pub struct Wiring {
+    pub network: Option<Network>,
+    pub usb: UsbHost,
+    ports: Vec<Port>,
+    agenda: Agenda,
+}
+
+impl Wiring {
+    pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
+        let network = config.ethernet.as_ref().map(|ethernet| Network::new(config, ethernet)).transpose()?;
+        Ok(Self { network, usb: UsbHost::new(config.usb.clone()), ports: Vec::new(), agenda: Agenda::new(DEVICES) })
+    }
+
+    /// Puts a device on an SPI bus.
+    pub fn attach_spi(&mut self, wires: SpiWires, device: impl SpiDevice + 'static) {
+        self.attach(Port::Spi(Box::new(SpiPort::new(wires, device))));
+    }
+
+    /// Puts a device on an I2C bus.
+    pub fn attach_i2c(&mut self, wires: I2cWires, device: impl I2cDevice + 'static) {
+        self.attach(Port::I2c(I2cPort { wires, addressed: false, device: Box::new(device) }));
+    }
+
+    /// Puts a device on a UART.
+    pub fn attach_uart(&mut self, wires: UartWires, device: impl UartDevice + 'static) {
+        self.attach(Port::Uart(UartPort { wires, device: Box::new(device) }));
+    }
+
+    fn attach(&mut self, port: Port) {
+        self.ports.push(port);
+        self.agenda.add();
+    }
+
+    /// Schedules the first events of the world.
+    pub fn start(&mut self, sys: &mut Sys) {
+        self.settle_network(sys);
+        self.schedule_usb(sys);
+        for index in 0..self.ports.len() {
+            self.settle_port(sys, index);
+        }
+        self.sample_pins(sys);
+    }
+
+    /// Brings everything up to date after the owner changed something.
+    pub fn refresh(&mut self, sys: &mut Sys) {
+        self.settle_network(sys);
+        self.schedule_usb(sys);
+    }
+
+    /// Starts or stops logging decoded SPI frames, on all devices.
+    pub fn set_spi_log(&mut self, on: bool) {
+        if let Some(network) = &mut self.network {
+            network.chip_mut().set_log(on);
+        }
+        for port in &mut self.ports {
+            if let Port::Spi(port) = port {
+                port.device.set_log(on);
+            }
+        }
+    }
+
+    /// The decoded SPI frames since the last call with their devices' names, by the times at which they began.
+    pub fn take_spi_log(&mut self) -> Vec<(&'static str, SpiFrame)> {
+        let mut frames = Vec::new();
+        if let Some(network) = &mut self.network {
+            let name = network.chip().name();
+            frames.extend(network.chip_mut().take_log().into_iter().map(|frame| (name, frame)));
+        }
+        for port in &mut self.ports {
+            if let Port::Spi(port) = port {
+                let name = port.device.name();
+                frames.extend(port.device.take_log().into_iter().map(|frame| (name, frame)));
+            }
+        }
+        frames.sort_by_key(|(_, frame)| frame.start);
+        frames
+    }
+
+    fn schedule(&mut self, sys: &mut Sys, slot: usize, at: Ps) {
+        if self.agenda.due(slot) != at {
+            self.agenda.set(slot, at);
+            sys.schedule(EventId::World, self.agenda.next());
+        }
+    }
+
+    fn schedule_usb(&mut self, sys: &mut Sys) {
+        self.schedule(sys, USB, self.usb.next_event().unwrap_or(NEVER));
+    }
+
+    fn settle_network(&mut self, sys: &mut Sys) {
+        if let Some(network) = &mut self.network {
+            let next = network.settle(sys);
+            self.schedule(sys, NETWORK, next);
+        }
+    }
+
+    /// Drives a device's interrupt pin and schedules its next event.
+    fn settle_port(&mut self, sys: &mut Sys, index: usize) {
+        let port = &self.ports[index];
+        let side = match port {
+            Port::Spi(port) => port.wires.side,
+            Port::I2c(port) => port.wires.side,
+            Port::Uart(port) => port.wires.side,
+        };
+        side.drive_interrupt(sys, port.device());
+        let next = port.device().next_event().unwrap_or(NEVER).max(sys.now());
+        self.schedule(sys, DEVICES + index, next);
+    }
+
+    fn sample_pins(&mut self, sys: &mut Sys) {
+        if let Some(network) = &mut self.network {
+            network.port.sample_pins(sys);
+        }
+        self.settle_network(sys);
+        for index in 0..self.ports.len() {
+            match &mut self.ports[index] {
+                Port::Spi(port) => port.sample_pins(sys),
+                Port::I2c(port) => port.wires.side.sample_reset(sys, &mut *port.device),
+                Port::Uart(port) => port.wires.side.sample_reset(sys, &mut *port.device),
+            }
+            self.settle_port(sys, index);
+        }
+    }
+
+    /// The network's part of an SPI frame; `None`: it does not hear it.
+    fn network_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> Option<u16> {
+        let port = &self.network.as_ref()?.port;
+        if !port.hears(sys, spi) {
+            return None;
+        }
+        let mosi = port.mosi(sys, mosi);
+        let miso = exchange_frame(mosi, bits, |byte| self.network_byte(sys, byte));
+        Some(self.network.as_ref()?.port.miso(sys, miso))
+    }
+
+    fn network_byte(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
+        let Some(network) = &mut self.network else { return 0xff };
+        let miso = network.exchange(sys, mosi);
+        self.settle_network(sys);
+        miso
+    }
+
+    fn port_event(&mut self, sys: &mut Sys, uart: &mut [Uart; 2], index: usize) {
+        let now = sys.now();
+        match &mut self.ports[index] {
+            Port::Spi(port) => port.device.advance(now),
+            Port::I2c(port) => port.device.advance(now),
+            Port::Uart(port) => {
+                port.device.advance(now);
+                port.deliver(sys, uart);
+            }
+        }
+        self.settle_port(sys, index);
+    }
+
+    /// An event that is due at this very moment has been handled; anything new comes later.
+    fn postpone(&mut self, sys: &mut Sys, slot: usize) {
+        let now = sys.now();
+        if self.agenda.due(slot) <= now {
+            self.schedule(sys, slot, now + 1);
+        }
+    }
+}
+
+impl World for Wiring {
+    fn spi_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> u16 {
+        // Nobody drives MISO high: what is not selected leaves it alone.
+        let mut miso = ((1u32 << bits) - 1) as u16;
+        if let Some(answer) = self.network_frame(sys, spi, mosi, bits) {
+            miso &= answer;
+        }
+        for index in 0..self.ports.len() {
+            if let Port::Spi(port) = &mut self.ports[index]
+                && port.hears(sys, spi)
+            {
+                let (now, mosi) = (sys.now(), port.mosi(sys, mosi));
+                let answer = exchange_frame(mosi, bits, |byte| port.device.exchange(now, byte));
+                miso &= port.miso(sys, answer);
+                self.settle_port(sys, index);
+            }
+        }
+        miso
+    }
+
+    fn pins_changed(&mut self, sys: &mut Sys) {
+        self.sample_pins(sys);
+        if let Some(network) = &mut self.network
+            && let Some(mosi) = network.port.follow_clock(sys)
+        {
+            let miso = self.network_byte(sys, mosi);
+            if let Some(network) = &mut self.network {
+                network.port.answer(miso);
+            }
+        }
+        for index in 0..self.ports.len() {
+            if let Port::Spi(port) = &mut self.ports[index]
+                && let Some(mosi) = port.follow_clock(sys)
+            {
+                let miso = port.device.exchange(sys.now(), mosi);
+                port.answer(miso);
+                self.settle_port(sys, index);
+            }
+        }
+    }
+
+    fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
+        for index in 0..self.ports.len() {
+            if let Port::Uart(port) = &mut self.ports[index]
+                && port.hears(sys, uart)
+            {
+                port.device.receive(sys.now(), byte);
+                self.settle_port(sys, index);
+            }
+        }
+    }
+
+    fn i2c_start(&mut self, sys: &mut Sys, i2c: usize, address: u16, read: bool) -> bool {
+        let now = sys.now();
+        let mut acknowledged = false;
+        for index in 0..self.ports.len() {
+            if let Port::I2c(port) = &mut self.ports[index]
+                && port.wires.i2c == i2c
+            {
+                port.addressed = port.hears(sys, i2c) && port.device.start(now, address, read);
+                acknowledged |= port.addressed;
+                self.settle_port(sys, index);
+            }
+        }
+        acknowledged
+    }
+
+    fn i2c_write(&mut self, sys: &mut Sys, i2c: usize, byte: u8) -> bool {
+        let now = sys.now();
+        let mut acknowledged = false;
+        for index in 0..self.ports.len() {
+            if let Port::I2c(port) = &mut self.ports[index]
+                && port.wires.i2c == i2c
+                && port.addressed
+            {
+                acknowledged |= port.device.write(now, byte);
+                self.settle_port(sys, index);
+            }
+        }
+        acknowledged
+    }
+
+    fn i2c_read(&mut self, sys: &mut Sys, i2c: usize) -> u8 {
+        let now = sys.now();
+        let mut byte = 0xff;
+        for index in 0..self.ports.len() {
+            if let Port::I2c(port) = &mut self.ports[index]
+                && port.wires.i2c == i2c
+                && port.addressed
+            {
+                byte &= port.device.read(now);
+                self.settle_port(sys, index);
+            }
+        }
+        byte
+    }
+
+    fn i2c_stop(&mut self, sys: &mut Sys, i2c: usize) {
+        let now = sys.now();
+        for index in 0..self.ports.len() {
+            if let Port::I2c(port) = &mut self.ports[index]
+                && port.wires.i2c == i2c
+                && std::mem::take(&mut port.addressed)
+            {
+                port.device.stop(now);
+                self.settle_port(sys, index);
+            }
+        }
+    }
+
+    /// One slot at a time: what it causes in the chip comes before the next slot of the same time.
+    fn event(&mut self, sys: &mut Sys, inputs: Inputs<'_>) {
+        match self.agenda.take(sys.now()) {
+            Some(NETWORK) => {
+                if let Some(network) = &mut self.network {
+                    network.advance(sys);
+                }
+                self.settle_network(sys);
+                self.postpone(sys, NETWORK);
+            }
+            Some(USB) => {
+                self.usb.advance(sys.now(), &mut UsbPort { sys, usb: inputs.usb });
+                self.schedule_usb(sys);
+            }
+            Some(slot) => {
+                self.port_event(sys, inputs.uart, slot - DEVICES);
+                self.postpone(sys, slot);
+            }
+            None => {}
+        }
+        sys.schedule(EventId::World, self.agenda.next());
+    }
+}

@@ -1,0 +1,6 @@
+//! Devices on the buses of a microcontroller whose registers a test programs: who hears what, and when.
+
+mod i2c;
+mod rig;
+mod spi;
+mod uart;

@@ -1,0 +1,88 @@
+//! An RP2040's bus at 125 MHz with its wiring, and no core running.
+
+use std::sync::{Arc, Mutex};
+
+use board::{BoardConfig, Wiring};
+use lan::LanConfig;
+use rp2040::Sys;
+use rp2040::bus::{Bus, Master};
+use rp2040::memory::Memory;
+use sim::Ps;
+use usb_host::HostConfig;
+
+pub const CYCLE_PS: Ps = 8_000;
+const SIO: u32 = 0xd000_0000;
+
+/// What devices note, shared with the test.
+pub type Log<T> = Arc<Mutex<Vec<T>>>;
+
+pub fn taken<T>(log: &Log<T>) -> Vec<T> {
+    std::mem::take(&mut *log.lock().expect("no test panicked while it held the log"))
+}
+
+pub struct Rig {
+    pub bus: Bus<Wiring>,
+    mem: Memory,
+}
+
+impl Rig {
+    pub fn new(attach: impl FnOnce(&mut Wiring)) -> Self {
+        let config = BoardConfig {
+            bootrom: Vec::new(),
+            flash_size: 1 << 20,
+            ethernet: None,
+            phy: wiznet::Config::default(),
+            lan: LanConfig::default(),
+            usb: HostConfig::default(),
+            capture: None,
+            xip_miss_cost: true,
+        };
+        let mut wiring = Wiring::new(&config).expect("no network that could be wrong");
+        attach(&mut wiring);
+        let mut bus = Bus::new(Sys::new(125_000_000), wiring);
+        // The clocks stay as they are here, whatever CLOCKS would make of its reset state.
+        bus.sys.clock_sources_dirty = false;
+        bus.sys.freq.clk_peri_hz = 125_000_000;
+        bus.world.start(&mut bus.sys);
+        Self { bus, mem: Memory::new(&[], 1 << 20) }
+    }
+
+    pub fn now(&self) -> Ps {
+        self.bus.sys.now()
+    }
+
+    pub fn write(&mut self, address: u32, value: u32) {
+        self.bus.write(&mut self.mem, Master::Core(0), address, value, 4).expect("a register");
+    }
+
+    pub fn read(&mut self, address: u32) -> u32 {
+        self.bus.read(&mut self.mem, Master::Core(0), address, 4).expect("a register")
+    }
+
+    /// FUNCSEL of a pin.
+    pub fn function(&mut self, pin: u32, function: usize) {
+        self.write(0x4001_4004 + 8 * pin, function as u32);
+    }
+
+    /// A pin that the program drives.
+    pub fn output(&mut self, pin: u32, high: bool) {
+        self.function(pin, rp2040::pins::function::SIO);
+        self.write(SIO + if high { 0x14 } else { 0x18 }, 1 << pin);
+        self.write(SIO + 0x24, 1 << pin);
+    }
+
+    pub fn input(&mut self, pin: u32) -> bool {
+        self.read(SIO + 0x04) & (1 << pin) != 0
+    }
+
+    /// Runs all events of the next `duration`.
+    pub fn run(&mut self, duration: Ps) {
+        let until = self.now() + duration;
+        while let Some(id) = self.bus.sys.take_event(until) {
+            self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(self.bus.sys.now()));
+            self.bus.event(&mut self.mem, id);
+        }
+        self.bus.sys.end_event();
+        self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(until));
+    }
+}

@@ -1,0 +1,273 @@
+//! SPI: several devices on one bus, another bus, GPIO in the controller's place, reset and interrupt pins.
+
+use board::{SidePins, SpiWires};
+use rp2040::pins::function;
+use sim::{Device, PS_PER_US, Ps, SpiDevice, SpiFrame};
+
+use crate::rig::{CYCLE_PS, Log, Rig, taken};
+
+const SPI0: u32 = 0x4003_c000;
+const SPI1: u32 = 0x4004_0000;
+/// CPSR 4, SCR 0: a bit takes four cycles of clk_peri.
+const BIT_PS: Ps = 4 * CYCLE_PS;
+/// From the write to the data register to the last edge of SCK: half a bit before the first.
+const BYTE_PS: Ps = BIT_PS / 2 + 8 * BIT_PS;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Select(bool),
+    Byte(u8),
+    Reset(bool),
+    Timer,
+}
+
+/// Answers with `answer`; a byte pulls its interrupt pin low for `pulse`.
+struct Probe {
+    answer: u8,
+    pulse: Ps,
+    low_until: Option<Ps>,
+    in_reset: bool,
+    logging: bool,
+    frames: Vec<SpiFrame>,
+    log: Log<(Ps, u8, Seen)>,
+}
+
+impl Probe {
+    fn new(answer: u8, pulse: Ps, log: &Log<(Ps, u8, Seen)>) -> Self {
+        let (in_reset, logging, low_until) = (false, false, None);
+        Self { answer, pulse, low_until, in_reset, logging, frames: Vec::new(), log: log.clone() }
+    }
+
+    fn note(&self, now: Ps, seen: Seen) {
+        self.log.lock().expect("nobody panicked").push((now, self.answer, seen));
+    }
+}
+
+impl Device for Probe {
+    fn name(&self) -> &'static str {
+        "PROBE"
+    }
+
+    fn set_reset(&mut self, now: Ps, low: bool) {
+        if std::mem::replace(&mut self.in_reset, low) != low {
+            self.note(now, Seen::Reset(low));
+        }
+    }
+
+    fn interrupt_low(&self) -> bool {
+        self.low_until.is_some()
+    }
+
+    fn next_event(&self) -> Option<Ps> {
+        self.low_until
+    }
+
+    fn advance(&mut self, now: Ps) {
+        if self.low_until.take_if(|until| *until <= now).is_some() {
+            self.note(now, Seen::Timer);
+        }
+    }
+}
+
+impl SpiDevice for Probe {
+    fn select(&mut self, now: Ps, low: bool) {
+        self.note(now, Seen::Select(low));
+    }
+
+    fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
+        self.note(now, Seen::Byte(mosi));
+        if self.pulse != 0 {
+            self.low_until = Some(now + self.pulse);
+        }
+        if self.logging {
+            let (name, meaning, data) = (String::from("byte"), String::new(), vec![mosi]);
+            let (write, address, len, wire_bytes) = (true, 0, 1, 1);
+            self.frames.push(SpiFrame { start: now, end: now, write, address, len, wire_bytes, name, data, meaning });
+        }
+        self.answer
+    }
+
+    fn set_log(&mut self, on: bool) {
+        self.logging = on;
+    }
+
+    fn take_log(&mut self) -> Vec<SpiFrame> {
+        std::mem::take(&mut self.frames)
+    }
+}
+
+fn on_spi0(csn: u32, side: SidePins) -> SpiWires {
+    SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn, side }
+}
+
+fn on_spi1(csn: u32) -> SpiWires {
+    SpiWires { spi: 1, sck: 10, mosi: 11, miso: 12, csn, side: SidePins::default() }
+}
+
+/// Two devices on SPI0 with chip selects 17 and 22, the second with RSTn 20 and INTn 21, and one on SPI1 with 13.
+fn rig(log: &Log<(Ps, u8, Seen)>, pulse: Ps) -> Rig {
+    let mut rig = Rig::new(|wiring| {
+        wiring.attach_spi(on_spi0(17, SidePins::default()), Probe::new(0xa5, pulse, log));
+        wiring.attach_spi(on_spi0(22, SidePins { rstn: Some(20), intn: Some(21) }), Probe::new(0x3c, pulse, log));
+        wiring.attach_spi(on_spi1(13), Probe::new(0x81, pulse, log));
+    });
+    for pin in [16, 18, 19, 10, 11, 12] {
+        rig.function(pin, function::SPI);
+    }
+    for csn in [17, 22, 13] {
+        rig.output(csn, true);
+    }
+    for base in [SPI0, SPI1] {
+        rig.write(base, 7);
+        rig.write(base + 0x10, 4);
+        rig.write(base + 4, 2);
+    }
+    taken(log);
+    rig
+}
+
+fn exchange(rig: &mut Rig, base: u32, byte: u8) -> u32 {
+    rig.write(base + 8, u32::from(byte));
+    rig.run(PS_PER_US);
+    rig.read(base + 8)
+}
+
+#[test]
+fn a_chip_select_chooses_the_device_on_a_shared_bus() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    assert_eq!(exchange(&mut rig, SPI0, 1), 0xff, "nobody drives MISO");
+    for (csn, answer) in [(17, 0xa5), (22, 0x3c)] {
+        let start = rig.now();
+        rig.output(csn, false);
+        assert_eq!(exchange(&mut rig, SPI0, 0x42), u32::from(answer));
+        assert_eq!(exchange(&mut rig, SPI1, 0x24), 0xff, "the other bus");
+        let end = rig.now();
+        rig.output(csn, true);
+        let byte_end = start + BYTE_PS;
+        let expected = [(start, Seen::Select(true)), (byte_end, Seen::Byte(0x42)), (end, Seen::Select(false))];
+        assert_eq!(taken(&log), expected.map(|(at, seen)| (at, answer, seen)));
+    }
+    assert_eq!(taken(&log), []);
+}
+
+#[test]
+fn a_device_on_the_other_controller_hears_only_that() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    rig.output(13, false);
+    assert_eq!(exchange(&mut rig, SPI0, 1), 0xff);
+    assert_eq!(exchange(&mut rig, SPI1, 2), 0x81);
+    let seen: Vec<(u8, Seen)> = taken(&log).into_iter().map(|(_, answer, seen)| (answer, seen)).collect();
+    assert_eq!(seen, [(0x81, Seen::Select(true)), (0x81, Seen::Byte(2))]);
+}
+
+#[test]
+fn two_selected_devices_both_pull_miso_low() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    rig.output(17, false);
+    rig.output(22, false);
+    assert_eq!(exchange(&mut rig, SPI0, 9), 0xa5 & 0x3c);
+}
+
+#[test]
+fn sixteen_bit_frames_are_two_bytes() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    rig.write(SPI0, 15);
+    rig.output(17, false);
+    rig.write(SPI0 + 8, 0x1234);
+    rig.run(PS_PER_US);
+    assert_eq!(rig.read(SPI0 + 8), 0xa5a5);
+    let bytes: Vec<Seen> = taken(&log).into_iter().map(|(_, _, seen)| seen).collect();
+    assert_eq!(bytes, [Seen::Select(true), Seen::Byte(0x12), Seen::Byte(0x34)]);
+}
+
+#[test]
+fn a_pin_without_the_spi_function_carries_nothing() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    rig.output(17, false);
+    rig.function(19, function::SIO);
+    assert_eq!(exchange(&mut rig, SPI0, 0x42), 0xa5);
+    assert_eq!(taken(&log).last().map(|seen| seen.2), Some(Seen::Byte(0)), "MOSI is not connected");
+    rig.function(18, function::SIO);
+    assert_eq!(exchange(&mut rig, SPI0, 0x42), 0, "no SCK");
+    assert_eq!(taken(&log), []);
+}
+
+#[test]
+fn gpio_can_clock_a_device() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    for pin in [18, 19] {
+        rig.output(pin, false);
+    }
+    rig.output(22, false);
+    rig.function(16, function::SIO);
+    taken(&log);
+    let mut clock_byte = |byte: u8| {
+        (0..8).rev().fold(0, |read, bit| {
+            rig.output(19, byte & (1 << bit) != 0);
+            rig.output(18, true);
+            let miso = rig.input(16);
+            rig.output(18, false);
+            (read << 1) | u8::from(miso)
+        })
+    };
+    clock_byte(0x96);
+    assert_eq!(clock_byte(0x00), 0x3c, "the answer to the first byte comes with the second");
+    let seen: Vec<(u8, Seen)> = taken(&log).into_iter().map(|(_, answer, seen)| (answer, seen)).collect();
+    assert_eq!(seen, [(0x3c, Seen::Byte(0x96)), (0x3c, Seen::Byte(0x00))]);
+}
+
+#[test]
+fn reset_and_interrupt_pins_reach_their_device() {
+    let log = Log::default();
+    let mut rig = rig(&log, 3 * PS_PER_US);
+    let start = rig.now();
+    rig.output(20, false);
+    rig.output(20, true);
+    assert_eq!(taken(&log), [(start, 0x3c, Seen::Reset(true)), (start, 0x3c, Seen::Reset(false))]);
+    assert!(rig.input(21));
+    rig.output(22, false);
+    exchange(&mut rig, SPI0, 1);
+    assert!(!rig.input(21));
+    rig.run(3 * PS_PER_US);
+    assert!(rig.input(21));
+    let byte_end = start + BYTE_PS;
+    assert_eq!(taken(&log).last(), Some(&(byte_end + 3 * PS_PER_US, 0x3c, Seen::Timer)));
+}
+
+#[test]
+fn devices_that_are_due_at_once_come_in_the_order_of_their_attachment() {
+    let log = Log::default();
+    let mut rig = rig(&log, 2 * PS_PER_US);
+    for csn in [22, 17] {
+        rig.output(csn, false);
+    }
+    exchange(&mut rig, SPI0, 1);
+    taken(&log);
+    rig.run(4 * PS_PER_US);
+    let timers: Vec<(u8, Seen)> = taken(&log).into_iter().map(|(_, answer, seen)| (answer, seen)).collect();
+    assert_eq!(timers, [(0xa5, Seen::Timer), (0x3c, Seen::Timer)]);
+}
+
+#[test]
+fn the_spi_log_has_all_devices_by_time() {
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    rig.output(13, false);
+    rig.output(17, false);
+    exchange(&mut rig, SPI1, 1);
+    rig.bus.world.set_spi_log(true);
+    exchange(&mut rig, SPI1, 2);
+    exchange(&mut rig, SPI0, 3);
+    exchange(&mut rig, SPI1, 4);
+    rig.bus.world.set_spi_log(false);
+    exchange(&mut rig, SPI0, 5);
+    let frames = rig.bus.world.take_spi_log();
+    assert!(frames.iter().all(|(device, _)| *device == "PROBE"));
+    assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [2, 3, 4]);
+}

@@ -1,0 +1,25 @@
+//! What the parts of an emulated board agree on: simulated time, and the traits by which a microcontroller, the devices
+//! on its buses, the Ethernet cable and the USB port meet.
+//!
+//! Nothing here knows a chip, and no crate of the engine reads the host's clock, random numbers or hash-map order: equal
+//! calls at equal times give equal results.
+
+mod clock;
+mod device;
+mod ethernet;
+mod i2c;
+mod spi;
+mod tcp;
+mod time;
+mod uart;
+mod usb;
+
+pub use clock::Clock;
+pub use device::Device;
+pub use ethernet::{EthernetChip, EthernetStats};
+pub use i2c::I2cDevice;
+pub use spi::{SpiDevice, SpiFrame};
+pub use tcp::{AppReply, TcpApp};
+pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps};
+pub use uart::UartDevice;
+pub use usb::{Handshake, InResult, UsbBus};

@@ -1,0 +1,118 @@
+//! ARP: answers for SIPR, conflict detection, and the requests that CONNECT and SEND need (datasheet 4.1 "RCR",
+//! 4.2 "Sn_CR").
+
+use sim::Ps;
+
+use crate::Wiznet;
+use crate::chip::Model;
+use crate::common::{IR_CONFLICT, MR_FARP};
+use crate::map::socket::DHAR;
+use crate::socket::{IR_TIMEOUT, Status};
+use crate::time::retry_period;
+use crate::wire::*;
+
+/// A request that waits for its answer.
+pub struct ArpWait {
+    pub ip: Ip,
+    pub deadline: Ps,
+    retries: u8,
+}
+
+impl<M: Model> Wiznet<M> {
+    /// Makes sure that Sn_DHAR holds the hardware address for `destination`. True if it does already; else a request goes
+    /// out and `arp_resolved` or a timeout follows. The W5200 datasheet (Sn_SR, SOCK_ARP) says that UDP repeats the
+    /// ARP process only when the address differs from the one before.
+    pub(crate) fn arp_ready(&mut self, n: usize, destination: Ip) -> bool {
+        let ip = self.common.next_hop(destination);
+        if self.sockets[n].resolved == Some(ip) && self.common.mr() & MR_FARP == 0 {
+            return true;
+        }
+        self.sockets[n].resolved = None;
+        let deadline = self.now.saturating_add(retry_period(self.common.rtr()));
+        self.sockets[n].arp = Some(ArpWait { ip, deadline, retries: 0 });
+        self.arp_request(ip);
+        false
+    }
+
+    fn arp_request(&mut self, target_ip: Ip) {
+        let mac = self.common.shar();
+        let request = Arp {
+            operation: ARP_REQUEST,
+            sender_mac: mac,
+            sender_ip: self.common.sipr(),
+            target_mac: [0; 6],
+            target_ip,
+        };
+        self.emit(ethernet(BROADCAST_MAC, mac, ETHERTYPE_ARP, &[&request.build()]));
+    }
+
+    /// Repeats a request that has waited for RTR, RCR times; then the timeout.
+    pub(crate) fn arp_timer(&mut self, n: usize) {
+        let (period, limit) = (retry_period(self.common.rtr()), self.common.rcr());
+        let Some(wait) = self.sockets[n].arp.as_mut().filter(|wait| wait.deadline <= self.now) else {
+            return;
+        };
+        if wait.retries < limit {
+            wait.retries += 1;
+            wait.deadline = self.now.saturating_add(period);
+            let ip = wait.ip;
+            self.arp_request(ip);
+            return;
+        }
+        self.sockets[n].arp = None;
+        self.raise(n, IR_TIMEOUT);
+        if self.sockets[n].status == Status::SynSent {
+            self.sockets[n].release();
+        } else {
+            // The datagram is lost, and the socket stays open.
+            self.sockets[n].tx_rd = self.sockets[n].tx_wr;
+        }
+    }
+
+    /// True if the chip has dealt with the packet itself.
+    pub(crate) fn arp_arrived(&mut self, bytes: &[u8]) -> bool {
+        let Some(arp) = Arp::parse(bytes) else {
+            return false;
+        };
+        let own_ip = self.common.sipr();
+        let own_mac = self.common.shar();
+        if own_ip != [0; 4] && arp.sender_ip == own_ip && arp.sender_mac != own_mac {
+            self.common.raise(IR_CONFLICT);
+        }
+        match arp.operation {
+            ARP_REQUEST if own_ip != [0; 4] && arp.target_ip == own_ip => {
+                let reply = Arp {
+                    operation: ARP_REPLY,
+                    sender_mac: own_mac,
+                    sender_ip: own_ip,
+                    target_mac: arp.sender_mac,
+                    target_ip: arp.sender_ip,
+                };
+                self.emit(ethernet(arp.sender_mac, own_mac, ETHERTYPE_ARP, &[&reply.build()]));
+                true
+            }
+            ARP_REPLY => {
+                let waiting: Vec<usize> = (0..M::SOCKETS)
+                    .filter(|&n| self.sockets[n].arp.as_ref().is_some_and(|wait| wait.ip == arp.sender_ip))
+                    .collect();
+                for &n in &waiting {
+                    self.arp_resolved(n, arp.sender_ip, arp.sender_mac);
+                }
+                !waiting.is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    fn arp_resolved(&mut self, n: usize, ip: Ip, mac: Mac) {
+        let s = &mut self.sockets[n];
+        s.arp = None;
+        s.resolved = Some(ip);
+        s.set(DHAR, &mac);
+        match s.status {
+            Status::SynSent => self.tcp_start_handshake(n),
+            Status::Udp | Status::IpRaw => self.datagram_transmit(n, mac),
+            _ => {}
+        }
+    }
+}

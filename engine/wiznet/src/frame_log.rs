@@ -1,0 +1,64 @@
+//! The log of decoded SPI frames, which every chip's decoder fills.
+
+use sim::{Ps, SpiFrame};
+
+/// How many data bytes of a frame the log keeps.
+const LOGGED_BYTES: usize = 16;
+
+/// The frame under way, and those that have ended.
+#[derive(Default)]
+pub struct FrameLog {
+    frames: Option<Vec<SpiFrame>>,
+    start: Ps,
+    length: usize,
+    data: Vec<u8>,
+}
+
+impl FrameLog {
+    pub fn set(&mut self, on: bool) {
+        self.frames = on.then(Vec::new);
+    }
+
+    pub fn take(&mut self) -> Vec<SpiFrame> {
+        self.frames.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub fn begin(&mut self, now: Ps) {
+        self.start = now;
+        self.length = 0;
+        self.data.clear();
+    }
+
+    /// A data byte as written or read.
+    pub fn data(&mut self, byte: u8) {
+        self.length += 1;
+        if self.frames.is_some() && self.data.len() < LOGGED_BYTES {
+            self.data.push(byte);
+        }
+    }
+
+    /// The frame has ended. `header_bytes`: those on the wire before the data; `tell`: name and meaning of
+    /// the data, of which it gets the first 16 bytes.
+    pub fn end(
+        &mut self,
+        now: Ps,
+        header_bytes: usize,
+        write: bool,
+        address: u16,
+        tell: impl FnOnce(&[u8]) -> (String, String),
+    ) {
+        let Some(frames) = &mut self.frames else { return };
+        let (name, meaning) = tell(&self.data);
+        frames.push(SpiFrame {
+            start: self.start,
+            end: now,
+            write,
+            address,
+            len: self.length,
+            wire_bytes: header_bytes + self.length,
+            name,
+            data: self.data.clone(),
+            meaning,
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! Arriving frames: who gets them. Leaving IPv4 packets.
+
+use crate::Wiznet;
+use crate::chip::Model;
+use crate::common::MR_PPPOE;
+use crate::pppoe::{ETHERTYPE_PPPOE_DISCOVERY, ETHERTYPE_PPPOE_SESSION};
+use crate::socket::Status;
+use crate::wire::*;
+
+/// Largest IPv4 payloads per frame (datasheet 4.2 "Sn_MSSR").
+const TCP_MSS: u16 = 1460;
+const UDP_MTU: u16 = 1472;
+const IPRAW_MTU: u16 = 1480;
+/// What the PPPoE header takes.
+const PPPOE_HEADER: u16 = 8;
+
+impl<M: Model> Wiznet<M> {
+    /// A frame of legal length. What the chip's own stack does not deal with goes to the MACRAW socket.
+    pub(crate) fn frame_arrived(&mut self, frame: &[u8]) {
+        let destination: Mac = std::array::from_fn(|i| frame[i]);
+        let source: Mac = std::array::from_fn(|i| frame[6 + i]);
+        let for_us = destination == self.common.shar() || destination[0] & 1 != 0;
+        let payload = &frame[ETHERNET_HEADER..];
+        let consumed = for_us
+            && match be16(frame, 12) {
+                ETHERTYPE_ARP => self.arp_arrived(payload),
+                ETHERTYPE_IPV4 => self.ip_arrived(source, payload),
+                ethertype @ (ETHERTYPE_PPPOE_DISCOVERY | ETHERTYPE_PPPOE_SESSION) => {
+                    self.pppoe_arrived(ethertype, source, payload)
+                }
+                _ => false,
+            };
+        if !consumed {
+            self.macraw_arrived(frame);
+        }
+    }
+
+    /// True if the chip has dealt with the packet itself.
+    pub(crate) fn ip_arrived(&mut self, source: Mac, bytes: &[u8]) -> bool {
+        let Some(packet) = Ipv4::parse(bytes) else {
+            return false;
+        };
+        let own = self.common.sipr();
+        let unicast = packet.dst == own && own != [0; 4];
+        if own == [0; 4] && packet.protocol == PROTO_UDP && packet.dst[0] < 0xE0 {
+            // Without an address, UDP takes what comes to the chip's MAC address: adafruit_wiznet5k leaves DHCP's broadcast
+            // flag clear, so servers send their offer to the address that they offer.
+            return self.udp_arrived(source, &packet, true);
+        }
+        if !unicast && !self.common.is_broadcast(packet.dst) && !is_multicast(packet.dst) {
+            return false;
+        }
+        match packet.protocol {
+            PROTO_TCP => unicast && self.tcp_arrived(source, &packet),
+            PROTO_UDP => self.udp_arrived(source, &packet, unicast),
+            PROTO_IGMP => self.ipraw_arrived(&packet) || self.igmp_arrived(&packet),
+            PROTO_ICMP => self.ipraw_arrived(&packet) || (unicast && self.icmp_arrived(source, &packet)),
+            _ => self.ipraw_arrived(&packet),
+        }
+    }
+
+    /// Is socket 0 open in MACRAW mode, so that it takes what no other socket does?
+    pub(crate) fn macraw_open(&self) -> bool {
+        self.sockets[0].status == Status::MacRaw
+    }
+
+    fn payload_limit(&self, limit: u16) -> u16 {
+        if self.common.mr() & MR_PPPOE != 0 { limit - PPPOE_HEADER } else { limit }
+    }
+
+    pub(crate) fn tcp_mss_limit(&self) -> u16 {
+        self.payload_limit(TCP_MSS)
+    }
+    pub(crate) fn udp_limit(&self) -> u16 {
+        self.payload_limit(UDP_MTU)
+    }
+    pub(crate) fn ipraw_limit(&self) -> u16 {
+        self.payload_limit(IPRAW_MTU)
+    }
+
+    pub(crate) fn send_ip(&mut self, to: Mac, dst: Ip, protocol: u8, fields: IpFields, payload: &[u8]) {
+        self.send_ip_with_options(to, dst, protocol, fields, &[], payload);
+    }
+
+    pub(crate) fn send_ip_with_options(
+        &mut self,
+        to: Mac,
+        dst: Ip,
+        protocol: u8,
+        fields: IpFields,
+        options: &[u8],
+        payload: &[u8],
+    ) {
+        self.ip_id = self.ip_id.wrapping_add(1);
+        let header = ipv4_header(fields, self.ip_id, protocol, self.common.sipr(), dst, options, payload.len());
+        if self.common.mr() & MR_PPPOE != 0 {
+            self.pppoe_send_ip(&header, payload);
+        } else {
+            self.emit(ethernet(to, self.common.shar(), ETHERTYPE_IPV4, &[&header, payload]));
+        }
+    }
+}

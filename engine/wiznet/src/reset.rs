@@ -1,0 +1,76 @@
+//! The RSTn pin (datasheet 5.5.1 "Reset Timing") and MR's software reset.
+
+use sim::Ps;
+
+use crate::chip::{Model, Phy};
+use crate::common::Common;
+use crate::interrupt::IntPin;
+use crate::pppoe::Lcp;
+use crate::socket::Socket;
+use crate::{Wiznet, sockets};
+
+pub struct ResetLine {
+    low_since: Option<Ps>,
+    /// RSTn has been low for long enough, and still is.
+    in_reset: bool,
+    /// From here on the PLL is locked and the chip answers.
+    stable_at: Ps,
+}
+
+impl ResetLine {
+    pub fn power_up(pll_lock: Ps) -> Self {
+        Self { low_since: None, in_reset: false, stable_at: pll_lock }
+    }
+
+    /// `cycle`: how long RSTn has to be low.
+    pub fn next_event(&self, cycle: Ps) -> Option<Ps> {
+        let since = self.low_since.filter(|_| !self.in_reset)?;
+        Some(since.saturating_add(cycle))
+    }
+
+    /// Can the chip be used at `now`?
+    pub fn stable(&self, now: Ps) -> bool {
+        !self.in_reset && now >= self.stable_at
+    }
+}
+
+impl<M: Model> Wiznet<M> {
+    pub(crate) fn reset_line(&mut self, low: bool) {
+        match (self.reset.low_since, low) {
+            (None, true) => self.reset.low_since = Some(self.now),
+            (Some(_), false) => {
+                self.reset.low_since = None;
+                if self.reset.in_reset {
+                    self.reset.in_reset = false;
+                    self.reset.stable_at = self.now.saturating_add(M::PLL_LOCK);
+                    self.phy.hardware_reset(self.now, false);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn reset_timer(&mut self) {
+        if self.reset.next_event(M::RESET_CYCLE).is_some_and(|at| at <= self.now) {
+            self.reset.in_reset = true;
+            self.software_reset();
+            self.phy.hardware_reset(self.now, true);
+            self.int_pin = IntPin::default();
+        }
+    }
+
+    /// MR's RST: all internal registers take their reset values (datasheet 4.1 "MR"). The memories keep their bytes.
+    pub(crate) fn software_reset(&mut self) {
+        self.common = Common::default();
+        self.sockets = sockets(M::SOCKETS);
+        self.phy.reset_register();
+        self.lcp = Lcp::default();
+        self.divide_memory();
+    }
+
+    /// Lays the TX and RX memories out as the size registers say.
+    pub(crate) fn divide_memory(&mut self) {
+        self.tx.divide(self.sockets.iter().map(Socket::tx_kilobytes));
+        self.rx.divide(self.sockets.iter().map(Socket::rx_kilobytes));
+    }
+}

@@ -1,0 +1,292 @@
+//! One socket's registers and state (datasheet 4.2), and what its commands need of them.
+
+use crate::arp::ArpWait;
+use crate::map::socket::*;
+use crate::tcp::Tcp;
+use crate::wire::{Ip, IpFields, Mac};
+
+pub const MR_MULTI: u8 = 0x80;
+pub const MR_BCASTB: u8 = 0x40;
+/// No delayed ACK (TCP), IGMP version 1 (UDP multicasting), multicast blocking (MACRAW).
+pub const MR_ND_MC_MMB: u8 = 0x20;
+/// Unicast blocking (UDP multicasting), IPv6 blocking (MACRAW).
+pub const MR_UCASTB_MIP6B: u8 = 0x10;
+
+pub const CR_OPEN: u8 = 0x01;
+pub const CR_LISTEN: u8 = 0x02;
+pub const CR_CONNECT: u8 = 0x04;
+pub const CR_DISCON: u8 = 0x08;
+pub const CR_CLOSE: u8 = 0x10;
+pub const CR_SEND: u8 = 0x20;
+pub const CR_SEND_MAC: u8 = 0x21;
+pub const CR_SEND_KEEP: u8 = 0x22;
+pub const CR_RECV: u8 = 0x40;
+
+pub const IR_SEND_OK: u8 = 0x10;
+pub const IR_TIMEOUT: u8 = 0x08;
+pub const IR_RECV: u8 = 0x04;
+pub const IR_DISCON: u8 = 0x02;
+pub const IR_CON: u8 = 0x01;
+
+/// Sn_SR. IPRAW is not in the W5500 datasheet, but in WIZnet's `w5500.h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    #[default]
+    Closed = 0x00,
+    Init = 0x13,
+    Listen = 0x14,
+    SynSent = 0x15,
+    SynRecv = 0x16,
+    Established = 0x17,
+    FinWait = 0x18,
+    Closing = 0x1A,
+    TimeWait = 0x1B,
+    CloseWait = 0x1C,
+    LastAck = 0x1D,
+    Udp = 0x22,
+    IpRaw = 0x32,
+    MacRaw = 0x42,
+}
+
+impl Status {
+    /// A TCP connection exists or is being made or ended.
+    pub fn connected(self) -> bool {
+        matches!(
+            self,
+            Self::SynSent
+                | Self::SynRecv
+                | Self::Established
+                | Self::FinWait
+                | Self::Closing
+                | Self::TimeWait
+                | Self::CloseWait
+                | Self::LastAck
+        )
+    }
+}
+
+/// Protocol P[3:0] of Sn_MR.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Closed,
+    Tcp,
+    Udp,
+    IpRaw,
+    MacRaw,
+}
+
+const BYTES: usize = 0x30;
+
+pub struct Socket {
+    /// The registers that simply hold what was written, in their places.
+    bytes: [u8; BYTES],
+    pub status: Status,
+    pub ir: u8,
+    /// Sn_TX_WR as the chip uses it: taken over from the host's write by SEND.
+    pub tx_wr: u16,
+    /// What the host wrote to Sn_TX_WR.
+    tx_wr_written: u16,
+    pub tx_rd: u16,
+    /// Sn_RX_RD as the chip uses it: taken over from the host's write by RECV.
+    pub rx_rd: u16,
+    rx_rd_written: u16,
+    pub rx_wr: u16,
+    /// What Sn_MSSR shows while a connection uses a smaller segment size than the written one.
+    pub negotiated_mss: Option<u16>,
+    pub arp: Option<ArpWait>,
+    /// The address whose hardware address Sn_DHAR holds, learned by ARP.
+    pub resolved: Option<Ip>,
+    /// The group that OPEN joined.
+    pub group: Option<Ip>,
+    pub tcp: Tcp,
+}
+
+impl Default for Socket {
+    /// Reset values (datasheet 3.2).
+    fn default() -> Self {
+        let mut socket = Self {
+            bytes: [0; BYTES],
+            status: Status::Closed,
+            ir: 0,
+            tx_wr: 0,
+            tx_wr_written: 0,
+            tx_rd: 0,
+            rx_rd: 0,
+            rx_rd_written: 0,
+            rx_wr: 0,
+            negotiated_mss: None,
+            arp: None,
+            resolved: None,
+            group: None,
+            tcp: Tcp::default(),
+        };
+        socket.set(DHAR, &[0xFF; 6]);
+        socket.set(TTL, &[0x80]);
+        socket.set(RXBUF_SIZE, &[2]);
+        socket.set(TXBUF_SIZE, &[2]);
+        socket.set(IMR, &[0xFF]);
+        socket.set(FRAG, &[0x40, 0x00]);
+        socket
+    }
+}
+
+impl Socket {
+    fn array<const N: usize>(&self, address: u16) -> [u8; N] {
+        let at = usize::from(address);
+        std::array::from_fn(|i| self.bytes[at + i])
+    }
+
+    pub fn set(&mut self, address: u16, value: &[u8]) {
+        let at = usize::from(address);
+        self.bytes[at..at + value.len()].copy_from_slice(value);
+    }
+
+    fn byte(&self, address: u16) -> u8 {
+        self.bytes[usize::from(address)]
+    }
+
+    /// A byte of the block. `tx_size`, `rx_size`: the socket's buffer sizes in bytes.
+    pub fn read(&self, address: u16, tx_size: u16, rx_size: u16) -> u8 {
+        let half = |value: u16, first: u16| value.to_be_bytes()[usize::from(address - first)];
+        match address {
+            // A command is taken at once, so Sn_CR always reads as cleared.
+            CR => 0,
+            IR => self.ir,
+            SR => self.status as u8,
+            MSSR..PROTO => half(self.negotiated_mss.unwrap_or(u16::from_be_bytes(self.array(MSSR))), MSSR),
+            TX_FSR..TX_RD => half(self.tx_free(tx_size), TX_FSR),
+            TX_RD..TX_WR => half(self.tx_rd, TX_RD),
+            // Until SEND takes the written value over, the old one is read: Arduino's Ethernet and Ethernet2 build one
+            // datagram with several writes at Sn_TX_WR + offset, each of which also writes Sn_TX_WR.
+            TX_WR..RX_RSR => half(self.tx_wr, TX_WR),
+            RX_RSR..RX_RD => half(self.rx_received().min(rx_size), RX_RSR),
+            RX_RD..RX_WR => half(self.rx_rd_written, RX_RD),
+            RX_WR..IMR => half(self.rx_wr, RX_WR),
+            _ => self.bytes.get(usize::from(address)).copied().unwrap_or(0),
+        }
+    }
+
+    /// The host writes a byte that has no effect beyond the socket's registers. Read-only and reserved bytes ignore it.
+    pub fn write(&mut self, address: u16, value: u8) {
+        let put = |word: &mut u16, first: u16| {
+            let mut bytes = word.to_be_bytes();
+            bytes[usize::from(address - first)] = value;
+            *word = u16::from_be_bytes(bytes);
+        };
+        match address {
+            // A host clears a bit by writing 1 to it.
+            IR => self.ir &= !value,
+            TX_WR..RX_RSR => put(&mut self.tx_wr_written, TX_WR),
+            RX_RD..RX_WR => put(&mut self.rx_rd_written, RX_RD),
+            DHAR..DIPR => {
+                self.bytes[usize::from(address)] = value;
+                // What ARP had learned is gone.
+                self.resolved = None;
+            }
+            MR | PORT..=TTL | RXBUF_SIZE | TXBUF_SIZE | IMR..BLOCK_END => self.bytes[usize::from(address)] = value,
+            _ => {}
+        }
+    }
+
+    pub fn mr(&self) -> u8 {
+        self.byte(MR)
+    }
+    pub fn port(&self) -> u16 {
+        u16::from_be_bytes(self.array(PORT))
+    }
+    pub fn dhar(&self) -> Mac {
+        self.array(DHAR)
+    }
+    pub fn dipr(&self) -> Ip {
+        self.array(DIPR)
+    }
+    pub fn dport(&self) -> u16 {
+        u16::from_be_bytes(self.array(DPORT))
+    }
+    pub fn proto(&self) -> u8 {
+        self.byte(PROTO)
+    }
+    pub fn imr(&self) -> u8 {
+        self.byte(IMR)
+    }
+    pub fn kpalvtr(&self) -> u8 {
+        self.byte(KPALVTR)
+    }
+    pub fn rx_kilobytes(&self) -> u8 {
+        self.byte(RXBUF_SIZE)
+    }
+    pub fn tx_kilobytes(&self) -> u8 {
+        self.byte(TXBUF_SIZE)
+    }
+
+    pub fn protocol(&self) -> Protocol {
+        match self.mr() & 0x0F {
+            1 => Protocol::Tcp,
+            2 => Protocol::Udp,
+            3 => Protocol::IpRaw,
+            4 => Protocol::MacRaw,
+            _ => Protocol::Closed,
+        }
+    }
+
+    /// Sn_TOS, Sn_TTL and Sn_FRAG.
+    pub fn ip_fields(&self) -> IpFields {
+        IpFields { tos: self.byte(TOS), ttl: self.byte(TTL), frag: u16::from_be_bytes(self.array(FRAG)) }
+    }
+
+    /// The written Sn_MSSR where it lies in 1..=`max`, else `max` (datasheet 4.2 "Sn_MSSR").
+    pub fn segment_limit(&self, max: u16) -> u16 {
+        match u16::from_be_bytes(self.array(MSSR)) {
+            mss if (1..=max).contains(&mss) => mss,
+            _ => max,
+        }
+    }
+
+    /// Bytes between the chip's RX pointers.
+    pub fn rx_received(&self) -> u16 {
+        self.rx_wr.wrapping_sub(self.rx_rd)
+    }
+
+    pub fn rx_free(&self, rx_size: u16) -> u16 {
+        rx_size.saturating_sub(self.rx_received())
+    }
+
+    /// Sn_TX_FSR: in TCP mode what the peer has not acknowledged is not free (datasheet 4.2 "Sn_TX_FSR").
+    fn tx_free(&self, tx_size: u16) -> u16 {
+        let oldest = if self.status.connected() { self.tcp.tx_acknowledged } else { self.tx_rd };
+        tx_size.saturating_sub(self.tx_wr.wrapping_sub(oldest))
+    }
+
+    /// SEND takes over the host's Sn_TX_WR.
+    pub fn commit_tx(&mut self) {
+        self.tx_wr = self.tx_wr_written;
+    }
+
+    /// RECV takes over the host's Sn_RX_RD.
+    pub fn commit_rx(&mut self) {
+        self.rx_rd = self.rx_rd_written;
+    }
+
+    /// OPEN and the start of a connection set both TX pointers.
+    pub fn set_tx_pointers(&mut self, pointer: u16) {
+        (self.tx_rd, self.tx_wr, self.tx_wr_written) = (pointer, pointer, pointer);
+        self.tcp.tx_acknowledged = pointer;
+    }
+
+    pub fn clear_rx_pointers(&mut self) {
+        (self.rx_rd, self.rx_rd_written, self.rx_wr) = (0, 0, 0);
+    }
+
+    /// The socket is released; what was received stays readable until the next OPEN.
+    pub fn release(&mut self) {
+        self.status = Status::Closed;
+        self.negotiated_mss = None;
+        self.arp = None;
+        self.resolved = None;
+        self.tx_rd = self.tx_wr;
+        self.tcp = Tcp::default();
+        self.tcp.tx_acknowledged = self.tx_wr;
+    }
+}
+
+const BLOCK_END: u16 = BYTES as u16;

@@ -1,0 +1,64 @@
+//! The intervals that the datasheet gives.
+
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+
+/// Unit of RTR (datasheet 4.1 "RTR").
+pub const RTR_UNIT: Ps = 100 * PS_PER_US;
+/// Unit of Sn_KPALVTR (datasheet 4.2 "Sn_KPALVTR").
+pub const KEEP_ALIVE_UNIT: Ps = 5 * PS_PER_S;
+/// Unit of PTIMER (datasheet 4.1 "PTIMER").
+pub const PTIMER_UNIT: Ps = 25 * PS_PER_MS;
+/// PLL_CLK, the internal clock that INTLEVEL counts (datasheet 4.1 "INTLEVEL").
+pub const PLL_CLK_HZ: u64 = 150_000_000;
+
+/// I_AWT, the interrupt assert wait time: (INTLEVEL + 1) x PLL_CLK x 4, only for INTLEVEL > 0
+/// (datasheet 4.1 "INTLEVEL").
+pub fn interrupt_assert_wait(intlevel: u16) -> Ps {
+    if intlevel == 0 {
+        return 0;
+    }
+    (u64::from(intlevel) + 1) * 4 * PS_PER_S / PLL_CLK_HZ
+}
+
+/// RTR as a time. RTR = 0 is counted as one unit, because a zero period would never let time pass.
+pub fn retry_period(rtr: u16) -> Ps {
+    Ps::from(rtr.max(1)) * RTR_UNIT
+}
+
+/// The wait after transmission number `retry` (0 is the first): RTR x 2^retry, where the doubling stops at the largest
+/// value that 16 bits hold (datasheet 4.1 "RCR", formula TCP_TO).
+pub fn tcp_retry_period(rtr: u16, retry: u8) -> Ps {
+    let mut units = u32::from(rtr.max(1));
+    for _ in 0..retry {
+        if units * 2 > 0xFFFF {
+            break;
+        }
+        units *= 2;
+    }
+    Ps::from(units) * RTR_UNIT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datasheet_example_of_tcp_timeout_is_31_8_s() {
+        let total: Ps = (0..=8).map(|n| tcp_retry_period(2000, n)).sum();
+        assert_eq!(total, 31_800 * PS_PER_MS);
+    }
+
+    #[test]
+    fn doubling_stops_at_16_bits() {
+        assert_eq!(tcp_retry_period(0x8000, 5), 0x8000 * RTR_UNIT);
+        assert_eq!(tcp_retry_period(0x7FFF, 5), 0xFFFE * RTR_UNIT);
+        assert_eq!(tcp_retry_period(0, 255), 0x8000 * RTR_UNIT);
+    }
+
+    #[test]
+    fn interrupt_wait_counts_four_pll_clocks() {
+        assert_eq!(interrupt_assert_wait(0), 0);
+        assert_eq!(interrupt_assert_wait(1), 53_333);
+        assert_eq!(interrupt_assert_wait(0xFFFF), 65_536 * 4_000_000 / 150);
+    }
+}

@@ -1,0 +1,321 @@
+//! Ethernet, ARP, IPv4, UDP and TCP headers: bounds-checked parsing and building with checksums.
+
+pub type Mac = [u8; 6];
+pub type Ip = [u8; 4];
+
+pub const BROADCAST_MAC: Mac = [0xFF; 6];
+pub const ETHERTYPE_IPV4: u16 = 0x0800;
+pub const ETHERTYPE_ARP: u16 = 0x0806;
+pub const ETHERTYPE_IPV6: u16 = 0x86DD;
+pub const ETHERNET_HEADER: usize = 14;
+/// Smallest and largest frame without FCS (IEEE 802.3).
+pub const MIN_FRAME: usize = 60;
+pub const MAX_FRAME: usize = 1514;
+
+pub const PROTO_ICMP: u8 = 1;
+pub const PROTO_IGMP: u8 = 2;
+pub const PROTO_TCP: u8 = 6;
+pub const PROTO_UDP: u8 = 17;
+
+pub fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn be32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| bytes[at + i])
+}
+
+/// The Internet checksum (RFC 1071) over the parts, of which only the last may have odd length.
+pub fn checksum(parts: &[&[u8]]) -> u16 {
+    let mut sum = 0u64;
+    for part in parts {
+        for pair in part.chunks(2) {
+            sum += u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u64::from(low));
+        }
+    }
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+fn pseudo_header(src: Ip, dst: Ip, protocol: u8, length: usize) -> [u8; 12] {
+    let mut header = [0; 12];
+    header[0..4].copy_from_slice(&src);
+    header[4..8].copy_from_slice(&dst);
+    header[9] = protocol;
+    // An IPv4 payload never exceeds 16 bits.
+    header[10..12].copy_from_slice(&(length as u16).to_be_bytes());
+    header
+}
+
+/// An Ethernet II frame.
+pub fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) -> Vec<u8> {
+    let length: usize = payload.iter().map(|part| part.len()).sum();
+    let mut frame = Vec::with_capacity(ETHERNET_HEADER + length);
+    frame.extend_from_slice(&dst);
+    frame.extend_from_slice(&src);
+    frame.extend_from_slice(&ethertype.to_be_bytes());
+    for part in payload {
+        frame.extend_from_slice(part);
+    }
+    frame
+}
+
+/// IP over the 6 + 6 + 2 bytes of Ethernet: a group's multicast MAC address (RFC 1112).
+pub fn multicast_mac(group: Ip) -> Mac {
+    [0x01, 0x00, 0x5E, group[1] & 0x7F, group[2], group[3]]
+}
+
+pub fn is_multicast(ip: Ip) -> bool {
+    ip[0] & 0xF0 == 0xE0
+}
+
+/// An ARP packet for IPv4 over Ethernet (RFC 826).
+pub struct Arp {
+    pub operation: u16,
+    pub sender_mac: Mac,
+    pub sender_ip: Ip,
+    pub target_mac: Mac,
+    pub target_ip: Ip,
+}
+
+pub const ARP_REQUEST: u16 = 1;
+pub const ARP_REPLY: u16 = 2;
+
+impl Arp {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < 28 || bytes[0..6] != [0, 1, 8, 0, 6, 4] {
+            return None;
+        }
+        Some(Self {
+            operation: be16(bytes, 6),
+            sender_mac: array(bytes, 8),
+            sender_ip: array(bytes, 14),
+            target_mac: array(bytes, 18),
+            target_ip: array(bytes, 24),
+        })
+    }
+
+    pub fn build(&self) -> Vec<u8> {
+        let mut bytes = vec![0, 1, 8, 0, 6, 4];
+        bytes.extend_from_slice(&self.operation.to_be_bytes());
+        bytes.extend_from_slice(&self.sender_mac);
+        bytes.extend_from_slice(&self.sender_ip);
+        bytes.extend_from_slice(&self.target_mac);
+        bytes.extend_from_slice(&self.target_ip);
+        bytes
+    }
+}
+
+/// A received IPv4 packet whose header checksum is right and which is no fragment (the W5500 has no reassembly,
+/// datasheet "Features").
+pub struct Ipv4<'a> {
+    pub src: Ip,
+    pub dst: Ip,
+    pub protocol: u8,
+    pub header: &'a [u8],
+    pub payload: &'a [u8],
+}
+
+impl<'a> Ipv4<'a> {
+    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+        if bytes.len() < 20 || bytes[0] >> 4 != 4 {
+            return None;
+        }
+        let header_length = usize::from(bytes[0] & 0x0F) * 4;
+        let total = usize::from(be16(bytes, 2));
+        if header_length < 20 || total < header_length || total > bytes.len() {
+            return None;
+        }
+        let (header, payload) = bytes[..total].split_at(header_length);
+        if checksum(&[header]) != 0 || be16(header, 6) & 0x3FFF != 0 {
+            return None;
+        }
+        Some(Self { src: array(header, 12), dst: array(header, 16), protocol: header[9], header, payload })
+    }
+
+    fn transport_checksum_is_right(&self) -> bool {
+        let pseudo = pseudo_header(self.src, self.dst, self.protocol, self.payload.len());
+        checksum(&[&pseudo, self.payload]) == 0
+    }
+
+    pub fn udp(&self) -> Option<Udp<'a>> {
+        let bytes = self.payload;
+        if bytes.len() < 8 {
+            return None;
+        }
+        let length = usize::from(be16(bytes, 4));
+        if length < 8 || length > bytes.len() {
+            return None;
+        }
+        if be16(bytes, 6) != 0 {
+            let pseudo = pseudo_header(self.src, self.dst, self.protocol, length);
+            if checksum(&[&pseudo, &bytes[..length]]) != 0 {
+                return None;
+            }
+        }
+        Some(Udp { src_port: be16(bytes, 0), dst_port: be16(bytes, 2), data: &bytes[8..length] })
+    }
+
+    pub fn tcp(&self) -> Option<Segment<'a>> {
+        let bytes = self.payload;
+        if bytes.len() < 20 || !self.transport_checksum_is_right() {
+            return None;
+        }
+        let offset = usize::from(bytes[12] >> 4) * 4;
+        if offset < 20 || offset > bytes.len() {
+            return None;
+        }
+        Some(Segment {
+            src_port: be16(bytes, 0),
+            dst_port: be16(bytes, 2),
+            seq: be32(bytes, 4),
+            ack: be32(bytes, 8),
+            flags: bytes[13],
+            window: be16(bytes, 14),
+            mss: mss_option(&bytes[20..offset]),
+            data: &bytes[offset..],
+        })
+    }
+}
+
+pub struct Udp<'a> {
+    pub src_port: u16,
+    pub dst_port: u16,
+    pub data: &'a [u8],
+}
+
+pub const FIN: u8 = 0x01;
+pub const SYN: u8 = 0x02;
+pub const RST: u8 = 0x04;
+pub const PSH: u8 = 0x08;
+pub const ACK: u8 = 0x10;
+
+/// A TCP segment.
+pub struct Segment<'a> {
+    pub src_port: u16,
+    pub dst_port: u16,
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
+    pub mss: Option<u16>,
+    pub data: &'a [u8],
+}
+
+impl Segment<'_> {
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// The sequence numbers that the segment takes.
+    pub fn sequence_length(&self) -> u32 {
+        // An IPv4 payload is shorter than 64 KB.
+        self.data.len() as u32 + u32::from(self.has(SYN)) + u32::from(self.has(FIN))
+    }
+
+    /// The segment's bytes with its checksum.
+    pub fn build(&self, src: Ip, dst: Ip) -> Vec<u8> {
+        let header_length = if self.mss.is_some() { 24 } else { 20 };
+        let mut bytes = Vec::with_capacity(header_length + self.data.len());
+        bytes.extend_from_slice(&self.src_port.to_be_bytes());
+        bytes.extend_from_slice(&self.dst_port.to_be_bytes());
+        bytes.extend_from_slice(&self.seq.to_be_bytes());
+        bytes.extend_from_slice(&self.ack.to_be_bytes());
+        bytes.extend_from_slice(&[(header_length as u8 / 4) << 4, self.flags]);
+        bytes.extend_from_slice(&self.window.to_be_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        if let Some(mss) = self.mss {
+            bytes.extend_from_slice(&[2, 4]);
+            bytes.extend_from_slice(&mss.to_be_bytes());
+        }
+        bytes.extend_from_slice(self.data);
+        let sum = checksum(&[&pseudo_header(src, dst, PROTO_TCP, bytes.len()), &bytes]);
+        bytes[16..18].copy_from_slice(&sum.to_be_bytes());
+        bytes
+    }
+}
+
+/// The value of the maximum segment size option, if the options hold one.
+fn mss_option(mut options: &[u8]) -> Option<u16> {
+    while let [kind, rest @ ..] = options {
+        match kind {
+            0 => return None,
+            1 => options = rest,
+            _ => {
+                let length = usize::from(*rest.first()?);
+                if length < 2 || length > options.len() {
+                    return None;
+                }
+                if *kind == 2 && length == 4 {
+                    return Some(be16(options, 2));
+                }
+                options = &options[length..];
+            }
+        }
+    }
+    None
+}
+
+/// The fields of an IPv4 header that a socket's registers choose.
+#[derive(Clone, Copy)]
+pub struct IpFields {
+    pub tos: u8,
+    pub ttl: u8,
+    /// Flags and fragment offset as in Sn_FRAG.
+    pub frag: u16,
+}
+
+impl Default for IpFields {
+    /// What a socket's registers hold after reset.
+    fn default() -> Self {
+        Self { tos: 0, ttl: 0x80, frag: 0x4000 }
+    }
+}
+
+/// An IPv4 header with `options` (a multiple of 4 bytes) for `payload_length` bytes.
+pub fn ipv4_header(
+    fields: IpFields,
+    id: u16,
+    protocol: u8,
+    src: Ip,
+    dst: Ip,
+    options: &[u8],
+    payload_length: usize,
+) -> Vec<u8> {
+    let header_length = 20 + options.len();
+    let mut header = vec![0x40 | (header_length / 4) as u8, fields.tos];
+    header.extend_from_slice(&((header_length + payload_length) as u16).to_be_bytes());
+    header.extend_from_slice(&id.to_be_bytes());
+    header.extend_from_slice(&fields.frag.to_be_bytes());
+    header.extend_from_slice(&[fields.ttl, protocol, 0, 0]);
+    header.extend_from_slice(&src);
+    header.extend_from_slice(&dst);
+    header.extend_from_slice(options);
+    let sum = checksum(&[&header]);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    header
+}
+
+/// A UDP header and its data with the checksum.
+pub fn udp(src: (Ip, u16), dst: (Ip, u16), data: &[u8]) -> Vec<u8> {
+    let length = 8 + data.len();
+    let mut bytes = Vec::with_capacity(length);
+    bytes.extend_from_slice(&src.1.to_be_bytes());
+    bytes.extend_from_slice(&dst.1.to_be_bytes());
+    bytes.extend_from_slice(&(length as u16).to_be_bytes());
+    bytes.extend_from_slice(&[0, 0]);
+    bytes.extend_from_slice(data);
+    let sum = match checksum(&[&pseudo_header(src.0, dst.0, PROTO_UDP, length), &bytes]) {
+        // 0 would mean "no checksum" (RFC 768).
+        0 => 0xFFFF,
+        sum => sum,
+    };
+    bytes[6..8].copy_from_slice(&sum.to_be_bytes());
+    bytes
+}
