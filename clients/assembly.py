@@ -8,7 +8,9 @@ board to where the workload begins; it holds a function `workload` whose place t
 from __future__ import annotations
 
 import ast
+import io
 import re
+import symtable
 from pathlib import Path
 
 from portbench.clients.errors import DeploymentError
@@ -25,15 +27,13 @@ Import = tuple[str | None, str, str | None]
 
 def assemble(client: Path, body: Path, name: str, title: str) -> str:
     """The script of workload `name`. Raises DeploymentError for files that do not fit together."""
-    source, script = _parsed(client)
-    given, workload = _parsed(body)
-    entry = _function(workload, name, body)
-    place = _function(script, _PLACE, client)
-    lines = source.splitlines(keepends=True)
-    known = {bound for bound, _ in _imports(script, source)}
-    missing = [text for bound, text in _imports(workload, given) if bound not in known]
-    code = "".join(missing) + _code(workload, given)
-    assembled = "".join(lines[: place.lineno - 1]) + code + "".join(lines[place.end_lineno :])
+    script, workload = _Script(client), _Script(body)
+    entry, place = workload.function(name), script.function(_PLACE)
+    _check_names(script, workload)
+    known = {bound for bound, _ in script.imports()}
+    missing = [text for bound, text in workload.imports() if bound not in known]
+    code = "".join(missing) + workload.code()
+    assembled = "".join(script.lines[: place.lineno - 1]) + code + "".join(script.lines[place.end_lineno :])
     calls = _CALL.findall(assembled)
     if len(calls) != 1:
         raise DeploymentError(f"{client}: calls workload(..., **config) {len(calls)} times, not once")
@@ -43,37 +43,90 @@ def assemble(client: Path, body: Path, name: str, title: str) -> str:
     return _CALL.sub(lambda call: f"{name}({arguments})", assembled).replace(_TITLE, title)
 
 
-def _parsed(path: Path) -> tuple[str, ast.Module]:
-    try:
-        source = path.read_text(encoding="utf-8")
-        return source, ast.parse(source)
-    except (OSError, SyntaxError, ValueError) as error:
-        raise DeploymentError(f"{path}: cannot be read as Python ({error})") from error
+class _Script:
+    """A file of Python and what it has at its top level. Raises DeploymentError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._source = path.read_text(encoding="utf-8")
+            self._module = ast.parse(self._source)
+            symbols = symtable.symtable(self._source, str(path), "exec").get_symbols()
+        except (OSError, SyntaxError, ValueError) as error:
+            raise DeploymentError(f"{path}: cannot be read as Python ({error})") from error
+        self.lines = list(io.StringIO(self._source))
+        """With their ends; as the parser counts them, which knows fewer ends of a line than `str.splitlines`."""
+        self.names = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+
+    def function(self, name: str) -> ast.FunctionDef:
+        for node in self._module.body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return node
+        raise DeploymentError(f"{self.path}: has no function {name!r}, which a board is to run; add it")
+
+    def imports(self) -> list[tuple[tuple[Import, ...], str]]:
+        """Each import statement, but of the client, as what it binds and as text."""
+        found: list[tuple[tuple[Import, ...], str]] = []
+        for node in self._module.body:
+            if isinstance(node, ast.Import):
+                bound: tuple[Import, ...] = tuple((None, alias.name, alias.asname) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module != _CLIENT_MODULE:
+                bound = tuple((node.module, alias.name, alias.asname) for alias in node.names)
+            else:
+                continue
+            found.append((bound, f"{ast.get_source_segment(self._source, node)}\n"))
+        return found
+
+    def imported(self) -> dict[str, Import]:
+        """What each imported name means."""
+        return dict(_binding(each) for imported, _ in self.imports() for each in imported)
+
+    def of_client(self) -> list[ast.alias]:
+        """What it takes from the client."""
+        taken: list[ast.alias] = []
+        for node in self._module.body:
+            if isinstance(node, ast.ImportFrom) and node.module == _CLIENT_MODULE:
+                taken += node.names
+            elif isinstance(node, ast.Import):
+                taken += [alias for alias in node.names if alias.name == _CLIENT_MODULE]
+        return taken
+
+    def code(self) -> str:
+        """All but its docstring and its imports."""
+        begin = 0 if ast.get_docstring(self._module) is None else 1
+        code = [node for node in self._module.body[begin:] if not isinstance(node, ast.Import | ast.ImportFrom)]
+        first = _first_line(code[0])
+        late = (n for n in self._module.body if isinstance(n, ast.Import | ast.ImportFrom) and n.lineno >= first)
+        if (node := next(late, None)) is not None:
+            raise DeploymentError(f"{self.path}: line {node.lineno}: move this import before everything else")
+        return "".join(self.lines[first - 1 :])
 
 
-def _function(module: ast.Module, name: str, path: Path) -> ast.FunctionDef:
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return node
-    raise DeploymentError(f"{path}: has no function {name!r}, which a board is to run; add it")
+def _first_line(node: ast.stmt) -> int:
+    """A decorator's, where there is one."""
+    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
 
 
-def _imports(module: ast.Module, source: str) -> list[tuple[tuple[Import, ...], str]]:
-    """Each import statement of the module, as what it binds and as text."""
-    found: list[tuple[tuple[Import, ...], str]] = []
-    for node in module.body:
-        if isinstance(node, ast.Import):
-            bound: tuple[Import, ...] = tuple((None, alias.name, alias.asname) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module != _CLIENT_MODULE:
-            bound = tuple((node.module, alias.name, alias.asname) for alias in node.names)
-        else:
-            continue
-        found.append((bound, f"{ast.get_source_segment(source, node)}\n"))
-    return found
+def _check_names(script: _Script, workload: _Script) -> None:
+    """In one file, no name can mean two things."""
+    for alias in workload.of_client():
+        if alias.asname is not None or alias.name not in script.names:
+            raise DeploymentError(
+                f"{workload.path}: imports {ast.unparse(alias)} of the client; take names that {script.path} has, as"
+                f" they are: from {_CLIENT_MODULE} import RESULT"
+            )
+    ours, theirs = script.imported(), workload.imported()
+    both = {bound for bound, what in theirs.items() if ours.get(bound) == what}
+    taken = (workload.names & script.names) - both - {alias.name for alias in workload.of_client()}
+    if taken:
+        raise DeploymentError(
+            f"{workload.path}: {min(taken)!r} is a name of {script.path} too, which is deployed with it; rename it"
+        )
 
 
-def _code(module: ast.Module, source: str) -> str:
-    """The module without its docstring and its imports."""
-    begin = 0 if ast.get_docstring(module) is None else 1
-    code = [node for node in module.body[begin:] if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return "".join(source.splitlines(keepends=True)[code[0].lineno - 1 :])
+def _binding(imported: Import) -> tuple[str, Import]:
+    """The name that an import binds, and what to: `import a.b` binds a."""
+    module, name, other = imported
+    if module is None and other is None:
+        name = name.partition(".")[0]
+    return other or name, (module, name, None)

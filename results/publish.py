@@ -18,7 +18,7 @@ _READING = f"""## How to read this
 A *message* is one number sent by the client plus its answer. *messages/s* is the median over the runs of messages
 divided by total time; *spread* is the largest less the smallest of those, as a share of the median. *round trip us* and
 *p99 us* are the median and the 99th percentile over all messages of all runs. *ready ms* is the time from the client's
-start to its connection. *silicon/s* is what was published for a real board with this firmware and these settings,
+start to its connection. *silicon* is what was published for a real board with this firmware and these settings,
 *ratio* the measured figure divided by it. Tables are ranked each by itself: their clocks and their limits differ.
 
 {UNSTABLE_RULE}

@@ -37,8 +37,7 @@ def _row(old: dict[str, Any]) -> dict[str, Any]:
         "figures": {name: value for name, value in figures.items() if value is not None},
         "samples": {"round_trip_us": round_trip_us} if round_trip_us else {},
     }
-    if isinstance(published, dict):
-        row["published"] = _published(published)
+    row["published"] = _published(published) if isinstance(published, dict) else published
     return row
 
 
@@ -51,4 +50,5 @@ def _published(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    """A number that a rate can be made of: a whole one may be too large for that."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e18

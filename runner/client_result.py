@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import BadResult, Measurement, Workload, WorkloadSettings, read_result
 
-_Count = Annotated[int, Field(ge=0)]
+_Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class RunFailed(Exception):

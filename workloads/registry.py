@@ -49,8 +49,9 @@ def _folders() -> dict[str, Path]:
             name = script.parent.name
             if not _NAME.fullmatch(name):
                 raise UnknownWorkload(f"{script.parent}: is no name of a workload; use letters a to z, digits and _")
-            if name in found:
-                raise UnknownWorkload(f"{script.parent}: {found[name]} has that name already; rename one of them")
+            taken = found.get(name, _HERE / f"{name}.py")
+            if taken.exists():
+                raise UnknownWorkload(f"{script.parent}: {taken} has that name already; rename one of them")
             found[name] = script.parent
     return found
 
@@ -65,8 +66,9 @@ def _load(name: str, folder: Path) -> Workload:
     try:
         script = importlib.import_module(f"{package}.{_SCRIPT.removesuffix('.py')}")
         made: Workload = script.WORKLOAD
-    except Exception as error:  # whatever the user's file does
-        raise UnknownWorkload(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {error})") from error
+    except (Exception, SystemExit) as error:  # whatever the user's file does
+        said = " ".join(str(error).split())
+        raise UnknownWorkload(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {said})") from error
     if not isinstance(made, Workload) or made.name != name:
         raise UnknownWorkload(f"{folder / _SCRIPT}: WORKLOAD is no workload called {name!r}; name it as its folder")
     return made

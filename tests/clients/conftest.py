@@ -13,12 +13,10 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import board_definition
 from portbench.boards.console import Console
 from portbench.boards.hosted.micropython_unix import micropython_command
-from portbench.clients import ClientConfig
-from portbench.clients.deployment import StaticAddress
-from portbench.clients.folding import fold
+from portbench.clients import ClientNetwork, StaticAddress
+from tests.ping_pong import deployment
 
 HERE = Path(__file__).parent
 
@@ -57,27 +55,24 @@ class ClientRunner:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def micropython(self, config: ClientConfig, **scenario: Any) -> ClientRun:
-        """clients/micropython.py under the unix port."""
+    def micropython(self, network: ClientNetwork, **scenario: Any) -> ClientRun:
+        """clients/micropython/ with the ping-pong, under the unix port."""
         scene = QUIET | scenario
-        self._lay_out("micropython", config, scene, HERE / "fakes_micropython")
+        self._lay_out("micropython", network, scene, HERE / "fakes_micropython")
         if scene["lwip"]:
             (self._folder / "lwip.py").write_text("")
         return self._run([*micropython_command(), "main.py"])
 
-    def circuitpython(self, config: ClientConfig, **scenario: Any) -> ClientRun:
-        """clients/circuitpython.py under CPython."""
-        self._lay_out("circuitpython", config, QUIET | scenario, HERE / "fakes_circuitpython")
+    def circuitpython(self, network: ClientNetwork, **scenario: Any) -> ClientRun:
+        """clients/circuitpython/ with the ping-pong, under CPython."""
+        self._lay_out("blinka", network, QUIET | scenario, HERE / "fakes_circuitpython")
         return self._run([sys.executable, "code.py"])
 
-    def _lay_out(self, script: str, config: ClientConfig, scenario: dict[str, Any], fakes: Path) -> None:
+    def _lay_out(self, family: str, network: ClientNetwork, scenario: dict[str, Any], fakes: Path) -> None:
         shutil.copytree(fakes, self._folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         (self._folder / "scenario.json").write_text(json.dumps(scenario))
-        (self._folder / "portbench_config.json").write_bytes(config.to_json())
-        name = "code.py" if script == "circuitpython" else "main.py"
-        source = Path(sys.modules["portbench.clients"].__file__ or "").parent / f"{script}.py"
-        text = fold(source.read_text(encoding="utf-8"), board_definition("W5500_EVB_PICO"))
-        (self._folder / name).write_text(text, encoding="utf-8")
+        for name, content in deployment(family, network, 50).files.items():
+            (self._folder / name).write_bytes(content)
 
     def _run(self, command: list[str]) -> ClientRun:
         done = subprocess.run(command, cwd=self._folder, capture_output=True, timeout=60, check=False)
@@ -95,5 +90,5 @@ def client(tmp_path: Path) -> ClientRunner:
 
 
 @pytest.fixture
-def config() -> ClientConfig:
-    return ClientConfig(server=IPv4Address("192.168.1.247"), port=5000, messages=50, ready_timeout_s=20)
+def network() -> ClientNetwork:
+    return ClientNetwork(server=IPv4Address("192.168.1.247"), port=5000, ready_timeout_s=20)

@@ -1,4 +1,4 @@
-"""clients/circuitpython.py on faked CircuitPython modules, with both of adafruit_wiznet5k's socket APIs."""
+"""clients/circuitpython/connected.py on faked modules, with both of adafruit_wiznet5k's socket APIs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from portbench.clients import ClientConfig
+from portbench.clients import ClientNetwork
 
 from .conftest import STATIC, ClientRunner
 
@@ -14,9 +14,9 @@ from .conftest import STATIC, ClientRunner
 @pytest.mark.parametrize(("socketpool", "api"), [(True, "socketpool"), (False, "socket")])
 @pytest.mark.parametrize("split", [False, True])
 def test_measures_with_either_socket_api(
-    socketpool: bool, api: str, split: bool, client: ClientRunner, config: ClientConfig
+    socketpool: bool, api: str, split: bool, client: ClientRunner, network: ClientNetwork
 ) -> None:
-    run = client.circuitpython(config, socketpool=socketpool, split=split)
+    run = client.circuitpython(network, socketpool=socketpool, split=split)
     assert "error" not in run.result, run.lines
     assert run.recorded("api") == [api]
     assert run.result["messages"] == 50 == len(run.result["round_trip_us"])
@@ -25,25 +25,25 @@ def test_measures_with_either_socket_api(
     assert run.result["address"] == "192.168.1.20"
 
 
-def test_waits_for_link_lease_server_and_console(client: ClientRunner, config: ClientConfig) -> None:
+def test_waits_for_link_lease_server_and_console(client: ClientRunner, network: ClientNetwork) -> None:
     run = client.circuitpython(
-        config, link_after_looks=5, leases_refused=2, connect_errors=["refused", "refused"], console_after_looks=5
+        network, link_after_looks=5, leases_refused=2, connect_errors=["refused", "refused"], console_after_looks=5
     )
     assert "error" not in run.result, run.lines
     assert run.result["link_us"] >= 25_000  # five polls of 5 ms
     assert run.result["connect_attempts"] == 3
 
 
-def test_a_link_that_never_comes_ends_at_the_deadline(client: ClientRunner, config: ClientConfig) -> None:
-    run = client.circuitpython(replace(config, ready_timeout_s=0.05), link_after_looks=10**9)
+def test_a_link_that_never_comes_ends_at_the_deadline(client: ClientRunner, network: ClientNetwork) -> None:
+    run = client.circuitpython(replace(network, ready_timeout_s=0.05), link_after_looks=10**9)
     assert run.result["stage"] == "link" and "not ready within 0.05 s" in run.result["error"]
 
 
-def test_prints_at_last_though_no_console_ever_opens(client: ClientRunner, config: ClientConfig) -> None:
-    run = client.circuitpython(replace(config, ready_timeout_s=0.05), console_after_looks=10**9)
+def test_prints_at_last_though_no_console_ever_opens(client: ClientRunner, network: ClientNetwork) -> None:
+    run = client.circuitpython(replace(network, ready_timeout_s=0.05), console_after_looks=10**9)
     assert run.result["messages"] == 50
 
 
-def test_static_address(client: ClientRunner, config: ClientConfig) -> None:
-    run = client.circuitpython(replace(config, address_mode="static", static=STATIC))
+def test_static_address(client: ClientRunner, network: ClientNetwork) -> None:
+    run = client.circuitpython(replace(network, address_mode="static", static=STATIC))
     assert run.recorded("ifconfig") == [[[192, 168, 1, 20], [255, 255, 255, 0], [192, 168, 1, 1], [8, 8, 8, 8]]]

@@ -11,18 +11,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from portbench.boards import board_definition
-from portbench.clients import ClientConfig, DeploymentError, build_deployment
+from portbench.clients import FAMILIES, ClientNetwork, DeploymentError, build_deployment
+from portbench.clients.config import config_json
 from portbench.clients.libraries import library_files, pinned_libraries
+from portbench.workloads import WORKLOADS_VARIABLE, Readiness, Workload, workload, workloads
+from portbench.workloads.ping_pong.workload import PingPongWorkload
+from tests.ping_pong import EVB, deployment, settings
+from tests.workloads.own import FOLDER
 
 from .conftest import STATIC
 
-EVB = board_definition("W5500_EVB_PICO")
+
+class Nowhere(PingPongWorkload):
+    """The ping-pong, if nothing could run it."""
+
+    def body(self, language: str) -> Path | None:
+        return None
 
 
-def test_config_has_every_agreed_key(config: ClientConfig) -> None:
-    files = build_deployment("micropython", "1.26.0", EVB, replace(config, static=STATIC, address_mode="static")).files
+def test_config_has_every_agreed_key(network: ClientNetwork) -> None:
+    files = deployment("micropython", replace(network, static=STATIC, address_mode="static"), 50).files
     assert json.loads(files["portbench_config.json"]) == {
         "server": "192.168.1.247",
         "port": 5000,
@@ -36,9 +47,9 @@ def test_config_has_every_agreed_key(config: ClientConfig) -> None:
 
 
 @pytest.mark.parametrize("family", ["micropython", "wiznet", "hosted"])
-def test_micropython_families_get_main_py(family: str, config: ClientConfig) -> None:
-    deployment = build_deployment(family, "1.26.0", EVB, config)
-    assert deployment.family == family and set(deployment.files) == {"main.py", "portbench_config.json"}
+def test_micropython_families_get_main_py(family: str, network: ClientNetwork) -> None:
+    made = deployment(family, network, 50)
+    assert made.family == family and set(made.files) == {"main.py", "portbench_config.json"}
 
 
 @pytest.mark.parametrize(
@@ -49,42 +60,99 @@ def test_micropython_families_get_main_py(family: str, config: ClientConfig) -> 
     ],
 )
 def test_the_reference_board_gets_the_published_bytes(
-    family: str, name: str, sha256: str, config: ClientConfig
+    family: str, name: str, sha256: str, network: ClientNetwork
 ) -> None:
     """Each byte that the board has to read is simulated time: other bytes are other figures."""
-    content = build_deployment(family, "", EVB, config).files[name]
+    content = deployment(family, network, 50).files[name]
     assert hashlib.sha256(content).hexdigest() == sha256
 
 
-def test_a_board_without_network_gets_no_client_that_needs_one(config: ClientConfig) -> None:
-    with pytest.raises(
-        DeploymentError, match=r"^RPI_PICO: has no BOARD_SPI_ID, .*; there are none: it has no network$"
-    ):
-        build_deployment("micropython", "1.26.0", board_definition("RPI_PICO"), config)
+def test_a_board_without_network_gets_no_client_that_needs_one(network: ClientNetwork) -> None:
+    with pytest.raises(DeploymentError, match=r"^RPI_PICO: has no BOARD_SPI_ID, .*; there are BOARD_MACHINE$"):
+        deployment("micropython", network, 50, board=board_definition("RPI_PICO"))
 
 
-def test_circuitpython_on_the_pc_needs_no_libraries(config: ClientConfig) -> None:
-    assert set(build_deployment("blinka", "7.4.5", EVB, config).files) == {"code.py", "portbench_config.json"}
+def test_circuitpython_on_the_pc_needs_no_libraries(network: ClientNetwork) -> None:
+    assert set(deployment("blinka", network, 50).files) == {"code.py", "portbench_config.json"}
 
 
-def test_an_unknown_family_lists_the_known_ones(config: ClientConfig) -> None:
+def test_an_unknown_family_lists_the_known_ones(network: ClientNetwork) -> None:
     with pytest.raises(DeploymentError, match="there are micropython, wiznet, circuitpython, hosted, blinka"):
-        build_deployment("native", "1", EVB, config)
+        deployment("native", network, 50)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "name", "says"),
     [
-        ({"port": 0}, "port 0 is not within 1 to 65535"),
-        ({"messages": 0}, "messages 0 has to be 1 or more"),
-        ({"ready_timeout_s": 0}, "ready_timeout_s 0 has to be more than 0"),
-        ({"spi_hz": 0}, "spi_hz 0 has to be 1 or more"),
-        ({"address_mode": "static"}, "address mode static needs an address"),
+        ({"port": 0}, "port", "greater than or equal to 1"),
+        ({"port": 65_536}, "port", "less than or equal to 65535"),
+        ({"ready_timeout_s": 0}, "ready_timeout_s", "greater than 0"),
+        ({"ready_timeout_s": float("inf")}, "ready_timeout_s", "finite"),
+        ({"spi_hz": 0}, "spi_hz", "greater than or equal to 1"),
+        ({"server": "board.local"}, "server", "not a valid IPv4 address"),
+        ({"address_mode": "bootp"}, "address_mode", "'dhcp' or 'static'"),
+        ({"address_mode": "static"}, "", "address mode static needs an address"),
     ],
 )
-def test_a_config_that_no_client_could_use(change: dict[str, Any], says: str, config: ClientConfig) -> None:
-    with pytest.raises(ValueError, match=says):
-        replace(config, **change)
+def test_a_network_that_no_client_could_use(
+    change: dict[str, Any], name: str, says: str, network: ClientNetwork
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        replace(network, **change)
+    (detail,) = caught.value.errors()
+    assert ".".join(map(str, detail["loc"])) == name and says in detail["msg"]
+
+
+@pytest.fixture
+def spin(monkeypatch: pytest.MonkeyPatch) -> Workload:
+    """A workload that needs no network."""
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    return workload("spin")
+
+
+@pytest.mark.parametrize("family", ["micropython", "circuitpython", "hosted"])
+def test_a_workload_without_network_gets_its_settings_alone(family: str, spin: Workload) -> None:
+    files = dict(build_deployment(family, "", EVB, spin, spin.quick(), None).files)
+    assert json.loads(files.pop("portbench_config.json")) == {"passes": 3, "backwards": False}
+    ((name, script),) = files.items()
+    assert b"sock" not in script and b'    spin(config["passes"], config["backwards"])\n' in script
+    compile(script, name, "exec")
+
+
+def test_no_network_is_needed_on_a_board_that_has_none(spin: Workload) -> None:
+    board = board_definition("RPI_PICO")
+    assert "main.py" in build_deployment("micropython", "1.26.0", board, spin, spin.quick(), None).files
+
+
+def test_blinka_is_no_port_to_run_without_a_network(spin: Workload) -> None:
+    with pytest.raises(DeploymentError, match=r"^spin: cannot be run by blinka: "):
+        build_deployment("blinka", "", EVB, spin, spin.quick(), None)
+
+
+@pytest.mark.parametrize(
+    ("family", "language"),
+    [("micropython", "micropython"), ("wiznet", "micropython"), ("circuitpython", "circuitpython")],
+)
+def test_a_workload_that_a_family_cannot_run(family: str, language: str, network: ClientNetwork) -> None:
+    with pytest.raises(DeploymentError, match=f"^ping_pong: cannot be run by {family}: it has no body in {language}$"):
+        build_deployment(family, "9.1.4", EVB, Nowhere(), settings(1), network)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", workloads())
+def test_each_workload_of_ours_is_a_whole_script(name: str, family: str, network: ClientNetwork) -> None:
+    """Where a family runs it; nothing is left that only the assembly knows."""
+    each = workload(name)
+    if not FAMILIES[family].runs(each):
+        pytest.skip(f"{family} does not run {name}")
+    needed = None if each.readiness is Readiness.BOOTED else network
+    if needed and family == "circuitpython":
+        family = "blinka"  # the same script, without libraries that may have to be fetched
+    script = FAMILIES[family].script
+    content = build_deployment(family, "", EVB, each, each.settings_type(), needed).files[script]
+    compile(content, script, "exec")
+    for word in (b"WORKLOAD_TITLE", b"portbench_client", b"workload(", b"BOARD_", b"GP_"):
+        assert word not in content
 
 
 def test_the_driver_follows_the_firmwares_major() -> None:
@@ -97,9 +165,9 @@ def test_a_major_without_pins_lists_those_with() -> None:
         pinned_libraries(3)
 
 
-def test_a_version_without_a_major_is_refused(config: ClientConfig) -> None:
+def test_a_version_without_a_major_is_refused(network: ClientNetwork) -> None:
     with pytest.raises(DeploymentError, match="'unknown' does not begin with its major number"):
-        build_deployment("circuitpython", "unknown", EVB, config)
+        deployment("circuitpython", network, 50, "unknown")
 
 
 class Wheel:
@@ -147,9 +215,9 @@ def test_a_pin_that_names_a_missing_module_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "sockets"), [("8.2.6", "adafruit_wiznet5k_socket"), ("9.1.4", "adafruit_wiznet5k_socketpool")]
 )
-def test_the_real_libraries(version: str, sockets: str, config: ClientConfig) -> None:
+def test_the_real_libraries(version: str, sockets: str, network: ClientNetwork) -> None:
     try:
-        files = build_deployment("circuitpython", version, EVB, config).files
+        files = deployment("circuitpython", network, 50, version).files
     except DeploymentError as error:
         if "pip could not download it" in str(error):
             pytest.skip(str(error))
@@ -163,4 +231,5 @@ def test_the_real_libraries(version: str, sockets: str, config: ClientConfig) ->
 
 
 def test_config_addresses_are_addresses() -> None:
-    assert json.loads(ClientConfig(IPv4Address("10.0.0.1"), 5000, 1).to_json())["server"] == "10.0.0.1"
+    network = ClientNetwork(server=IPv4Address("10.0.0.1"), port=5000)
+    assert json.loads(config_json(settings(1), network))["server"] == "10.0.0.1"

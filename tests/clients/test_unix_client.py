@@ -1,4 +1,4 @@
-"""clients/unix.py on the hosted board, against the real server and against servers that misbehave."""
+"""clients/unix/connected.py on the hosted board, against the real server and servers that misbehave."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from ipaddress import IPv4Address
 from typing import Any
 
-from portbench.boards import Deadline, board_definition
+from portbench.boards import Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
-from portbench.clients import ClientConfig, build_deployment
-from portbench.server.tcp import PingPongServer
+from portbench.clients import ClientNetwork
+from portbench.server.tcp import WorkloadServer
+from tests.ping_pong import EVB, PING_PONG, deployment
 
 
 def run_client(port: int, messages: int = 100, ready_timeout_s: float = 5) -> dict[str, Any]:
-    config = ClientConfig(IPv4Address("127.0.0.1"), port, messages, ready_timeout_s=ready_timeout_s)
-    with HostedMicroPython(board_definition("W5500_EVB_PICO")) as board:
-        board.deploy(build_deployment("hosted", "", board.definition, config), Deadline(5, "deploy"))
+    network = ClientNetwork(server=IPv4Address("127.0.0.1"), port=port, ready_timeout_s=ready_timeout_s)
+    with HostedMicroPython(EVB) as board:
+        board.deploy(deployment("hosted", network, messages), Deadline(5, "deploy"))
         result = board.run(Deadline(20, "run")).result
     assert result is not None
     return result
@@ -44,10 +45,10 @@ def server_that(answers: Callable[[socket.socket], None]) -> Iterator[int]:
 
 
 def test_every_message_reaches_the_real_server() -> None:
-    with PingPongServer("127.0.0.1", 0) as server:
+    with WorkloadServer(PING_PONG, "127.0.0.1", 0) as server:
         result = run_client(server.port, 500)
         session = server.wait_sessions(1, 5)[0]
-    assert session.ok and session.messages == 500 == result["messages"] and session.pipelined == 0
+    assert session.ok and session.exchanges == 500 == result["messages"] and session.pipelined == 0
     assert len(result["round_trip_us"]) == 500 and sum(result["round_trip_us"]) <= result["total_us"]
     assert result["connect_attempts"] == 1 and result["ready_us"] > 0
 

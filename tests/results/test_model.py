@@ -5,61 +5,69 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from portbench.results.model import Row, Sim, Status
-from portbench.where import Where
+from portbench.results.model import Row, Sim, Status, Where
+from tests.results.rows import other_row, row
 
 
-def row(**changes: Any) -> Row:
-    fields: dict[str, Any] = {
-        "runtime": "some-1.0",
-        "family": "micropython",
-        "version": "1.0",
-        "where": "emulated",
-        "status": "measured",
-        "messages": 4,
-        "total_us": 2000,
-        "round_trip_us": [500, 499, 501, 500],
-    }
-    return Row(**(fields | changes))
-
-
-def test_rate_is_worked_out() -> None:
-    assert row().messages_per_s == 2000
-    assert row(messages_per_s=2000.5).messages_per_s == 2000.5
+def test_value_is_the_headline_figure() -> None:
+    assert row(2000).value == 2000
+    assert other_row(12.5).value == 12.5
 
 
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"round_trip_us": [500]}, "1 round trips for 4 messages"),
-        ({"total_us": 0}, "above 0"),
-        ({"total_us": None}, "above 0"),
-        ({"total_us": float("nan")}, "total_us"),
-        ({"total_us": float("inf")}, "finite"),
-        ({"messages": 0, "round_trip_us": []}, "above 0"),
-        ({"messages_per_s": 100}, "is not messages / total_us"),
-        ({"round_trip_us": [1, 2, 3, -4]}, "greater than or equal to 0"),
+        ({"figures": {"messages_per_s": 0}}, "needs a headline figure above 0"),
+        ({"figures": {"messages_per_s": -1}}, "needs a headline figure above 0"),
+        ({"headline": None}, "needs a headline figure above 0"),
+        ({"headline": {"name": "bytes_per_s", "unit": "bytes/s"}}, "needs a headline figure above 0"),
+        ({"headline": {"name": "total_us", "unit": "us", "better": "shorter"}}, "'higher' or 'lower'"),
+        ({"headline": {"name": "total_us", "unit": ""}}, "at least 1 character"),
+        ({"figures": {"total_us": float("nan")}}, "total_us"),
+        ({"figures": {"total_us": float("inf")}}, "finite"),
+        ({"figures": {"total_us": "2000 us"}}, "total_us"),
+        ({"figures": {"total_us": None}}, "total_us"),
+        ({"samples": {"round_trip_us": [1, 2, 3, float("nan")]}}, "finite"),
+        ({"samples": {"round_trip_us": [1, None]}}, "round_trip_us"),
+        ({"settings": {"messages": None}}, "messages"),
+        ({"settings": {"messages": [4]}}, "messages"),
+        ({"conditions": {"turnaround_us": -1}}, "greater than or equal to 0"),
+        ({"conditions": {"messages": 4}}, "Extra inputs"),
         ({"where": "simulated"}, "'silicon', 'emulated' or 'hosted'"),
         ({"status": "skipped"}, "a skipped row needs a reason"),
         ({"status": "failed", "reason": "two\nlines"}, "a failed row needs a reason of one line"),
         ({"image_sha256": "abc"}, "pattern"),
-        ({"speed": 3}, "Extra inputs"),
+        ({"workload": ""}, "at least 1 character"),
+        ({"build": ""}, "at least 1 character"),
+        ({"messages": 4}, "Extra inputs"),
     ],
 )
 def test_bad_rows_are_refused(changes: dict[str, Any], part: str) -> None:
     with pytest.raises(ValidationError) as caught:
-        row(**changes)
+        row(2000, **changes)
     assert part in str(caught.value)
 
 
 def test_skipped_row_needs_no_figures() -> None:
-    skipped = Row(runtime="x", family="wiznet", version="", where=Where.EMULATED, status=Status.SKIPPED, reason="no")
-    assert skipped.status is Status.SKIPPED and skipped.messages_per_s is None
+    skipped = Row(
+        workload="ping_pong",
+        runtime="x",
+        build="x.uf2",
+        family="wiznet",
+        version="",
+        where=Where.EMULATED,
+        status=Status.SKIPPED,
+        reason="no",
+    )
+    assert skipped.status is Status.SKIPPED and skipped.value is None and skipped.figures == {}
 
 
 def test_simulated_figures_leave_out_what_the_host_adds() -> None:
-    first = row(sim=Sim(host_s=1.0, counters={"spi_bytes": 10}), log="a.log", console_tail=["x"])
-    second = row(sim=Sim(host_s=2.0, counters={"spi_bytes": 10}), log="b.log")
+    first = row(2000, sim=Sim(host_s=1.0, counters={"spi_bytes": 10}), log="a.log", console_tail=["x"])
+    second = row(2000, sim=Sim(host_s=2.0, counters={"spi_bytes": 10}), log="b.log", build="elsewhere/some.uf2")
     assert first.simulated_figures() == second.simulated_figures()
-    assert first.simulated_figures() != row(sim=Sim(host_s=1.0, counters={"spi_bytes": 11})).simulated_figures()
-    assert first.simulated_figures() != row(sim=first.sim, round_trip_us=[500, 499, 501, 501]).simulated_figures()
+    assert first.simulated_figures() != row(2000, sim=Sim(host_s=1.0, counters={"spi_bytes": 11})).simulated_figures()
+    trips = {"round_trip_us": [500, 500, 500, 501]}
+    assert first.simulated_figures() != row(2000, sim=first.sim, samples=trips).simulated_figures()
+    ready = row(2000, sim=first.sim, figures={"ready_us": 1})
+    assert first.simulated_figures() != ready.simulated_figures()

@@ -6,25 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.results.model import Published, Row, Settings
+from portbench.results.model import Published, Row, Where
 from portbench.results.stats import DRIFT_LIMIT, drift, group_rows, summarize
-from portbench.where import Where
-
-
-def row(total_us: int, index: int = 0, trips: list[int] | None = None, **changes: object) -> Row:
-    trips = trips or [total_us // 4] * 4
-    fields: dict[str, object] = {
-        "runtime": "some-1.0",
-        "family": "micropython",
-        "version": "1.0",
-        "where": "emulated",
-        "status": "measured",
-        "run_index": index,
-        "messages": len(trips),
-        "total_us": total_us,
-        "round_trip_us": trips,
-    }
-    return Row(**(fields | changes))  # type: ignore[arg-type]
+from tests.results.rows import other_row, row
 
 
 def test_summary_of_known_numbers() -> None:
@@ -55,45 +39,77 @@ def test_drift_compares_the_halves() -> None:
 
 
 def test_groups_hold_runs_together_and_settings_apart() -> None:
-    slow = Settings(spi_hz_asked=2_000_000)
     rows = [
         row(4000, 0),
         row(4040, 1),
         row(4080, 2),
-        row(8000, 0, settings=slow),
+        row(8000, 0, conditions={"spi_hz_asked": 2_000_000}),
         row(4000, 0, image_sha256="0" * 64),
         row(1000, 0, where="hosted"),
         row(4000, 0, trips=[1000] * 8),
+        other_row(5),
     ]
-    groups = group_rows(rows, Where.EMULATED)
-    assert [(len(group.rows), group.first.messages) for group in groups] == [(1, 8), (1, 4), (3, 4), (1, 4)]
+    groups = group_rows(rows, "ping_pong", Where.EMULATED)
+    assert [(len(group.rows), group.first.settings["messages"]) for group in groups] == [(1, 8), (1, 4), (3, 4), (1, 4)]
     together = groups[2]
-    assert together.messages_per_s.n == 3 and together.messages_per_s.median == pytest.approx(4e6 / 4040)
-    assert together.round_trip_us.n == 12 and together.round_trip_us.median == 1010
+    assert together.value.n == 3 and together.value.median == pytest.approx(4e6 / 4040)
+    assert together.figure("total_us") == 4040 and together.figure("ready_us") is None
+    round_trip_us = together.sample("round_trip_us")
+    assert round_trip_us is not None and round_trip_us.n == 12 and round_trip_us.median == 1010
+    assert together.sample("loops") is None
     assert together.unstable == []
-    assert [group.first.where for group in group_rows(rows, Where.HOSTED)] == [Where.HOSTED]
-    assert group_rows(rows, Where.SILICON) == []
+    assert [group.first.where for group in group_rows(rows, "ping_pong", Where.HOSTED)] == [Where.HOSTED]
+    assert group_rows(rows, "ping_pong", Where.SILICON) == []
+    assert group_rows(rows, "far_away", Where.HOSTED) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"build": "other/some.uf2"},
+        {"profile": "tuned"},
+        {"board": "W5500_EVB_PICO2"},
+        {"version": "1.1"},
+        {"runtime": "some-1.1"},
+        {"conditions": {"intn": True}},
+    ],
+)
+def test_what_differs_is_a_group_of_its_own(changes: dict[str, object]) -> None:
+    assert len(group_rows([row(4000), row(4000, 1, **changes)], "ping_pong", Where.EMULATED)) == 2
+
+
+def test_less_is_better_where_the_headline_says_so() -> None:
+    rows = [other_row(30, runtime="slow"), other_row(10, runtime="fast"), other_row(20, runtime="middle")]
+    groups = group_rows(rows, "far_away", Where.EMULATED)
+    assert [group.first.runtime for group in groups] == ["fast", "middle", "slow"]
 
 
 def test_measured_turnaround_does_not_split_a_group_but_a_simulated_one_does() -> None:
     def rows(where: str) -> list[Row]:
-        return [row(4000, n, where=where, settings=Settings(turnaround_us=200 + n)) for n in range(2)]
+        return [row(4000, n, where=where, conditions={"turnaround_us": 200 + n}) for n in range(2)]
 
-    assert len(group_rows(rows("hosted"), Where.HOSTED)) == 1
-    assert len(group_rows(rows("emulated"), Where.EMULATED)) == 2
+    assert len(group_rows(rows("hosted"), "ping_pong", Where.HOSTED)) == 1
+    assert len(group_rows(rows("emulated"), "ping_pong", Where.EMULATED)) == 2
 
 
 def test_unstable_runs_and_drift_are_flagged() -> None:
-    (spread,) = group_rows([row(4000, 0), row(4400, 1)], Where.EMULATED)
+    (spread,) = group_rows([row(4000, 0), row(4400, 1)], "ping_pong", Where.EMULATED)
     assert spread.unstable == ["runs spread by 10%"]
-    trips = [1000] * 10 + [1300] * 10
-    (drifting,) = group_rows([row(23_000, trips=trips)], Where.EMULATED)
+    trips: list[float] = [1000] * 10 + [1300] * 10
+    (drifting,) = group_rows([row(23_000, trips=trips)], "ping_pong", Where.EMULATED)
     assert drifting.unstable == ["drifts by 26% within a run"] and drift(trips) > DRIFT_LIMIT
 
 
+def test_samples_of_a_workload_that_is_not_here_are_not_judged() -> None:
+    """Nobody can say whether they are to stay level."""
+    (group,) = group_rows([other_row(10)], "far_away", Where.EMULATED)
+    assert drift(group.first.samples["round_trip_us"]) > DRIFT_LIMIT and group.unstable == []
+
+
 def test_published_and_ready() -> None:
-    published = Published(total_s=[1.377, 1.383, 1.388], messages=1000, source="someone")
-    (group,) = group_rows([row(4000, n, published=published, ready_us=100 * n) for n in range(3)], Where.EMULATED)
-    assert group.published_per_s == pytest.approx(1000 / 1.383) and group.ready_us == 100
-    (bare,) = group_rows([row(4000)], Where.EMULATED)
-    assert bare.published_per_s is None and bare.ready_us is None
+    published = Published(values=[726.2, 723.1, 720.5], source="someone")
+    rows = [row(4000, n, published=published, figures={"ready_us": 100 * n}) for n in range(3)]
+    (group,) = group_rows(rows, "ping_pong", Where.EMULATED)
+    assert group.published == 723.1 and group.figure("ready_us") == 100
+    (bare,) = group_rows([row(4000)], "ping_pong", Where.EMULATED)
+    assert bare.published is None and bare.figure("ready_us") is None

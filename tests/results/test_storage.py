@@ -3,7 +3,7 @@
 import json
 import subprocess
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,30 +12,21 @@ from hypothesis import strategies as st
 
 from portbench.results import storage
 from portbench.results.environment import describe_machine, git_state, tool_versions
-from portbench.results.model import Machine, Row, RunFile, Settings, Sim, Status
+from portbench.results.model import Row, RunFile, Sim
 from portbench.results.storage import RunWriter, StorageError
-from portbench.where import Where
-
-START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="p", cores=2, python="CPython 3.11")
+from tests.results.rows import START, row, run_of
 
 
 def new_run() -> RunFile:
-    return RunFile(started_utc=START, machine=MACHINE)
+    return run_of()
 
 
 def measured(index: int = 0) -> Row:
-    return Row(
-        runtime="some-1.0",
-        family="micropython",
-        version="1.0",
-        where=Where.EMULATED,
-        status=Status.MEASURED,
-        run_index=index,
-        messages=2,
-        total_us=1000,
-        round_trip_us=[400, 500.5],
-        settings=Settings(spi_hz_asked=2_000_000, intn=False, address_mode="dhcp", turnaround_us=200),
+    return row(
+        1000,
+        index,
+        trips=[400, 500.5],
+        conditions={"spi_hz_asked": 2_000_000, "intn": False, "address_mode": "dhcp", "turnaround_us": 200},
         sim=Sim(host_s=1.5, counters={"spi_bytes": 638}),
     )
 
@@ -55,12 +46,12 @@ def test_each_row_is_on_disk_at_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["2026-01-02T030405Z.json", "latest.json", "runs"]
 
 
-def test_round_trips_keep_their_kind_of_number(tmp_path: Path) -> None:
+def test_samples_keep_their_kind_of_number(tmp_path: Path) -> None:
     writer = RunWriter(new_run(), tmp_path)
     writer.append(measured())
     document = json.loads(writer.path.read_text())
-    assert document["rows"][0]["round_trip_us"] == [400, 500.5]
-    assert isinstance(storage.read(writer.path).rows[0].round_trip_us[0], int)
+    assert document["rows"][0]["samples"]["round_trip_us"] == [400, 500.5]
+    assert isinstance(storage.read(writer.path).rows[0].samples["round_trip_us"][0], int)
 
 
 def test_runs_of_one_second_get_names_of_their_own(tmp_path: Path) -> None:
@@ -137,12 +128,14 @@ GOOD = storage.to_json(new_run().with_row(measured()))
         ("", "is not JSON"),
         (GOOD[:-30], "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "schema_version is None, not 1"),
-        (GOOD.replace('"schema_version": 1', '"schema_version": 2'), "schema_version is 2, not 1"),
-        (GOOD.replace('"schema_version": 1', '"schema_version": true'), "schema_version is True"),
+        ("[]", "schema_version is None, not 1 or 2"),
+        (GOOD.replace('"schema_version": 2', '"schema_version": 3'), "schema_version is 3, not 1 or 2"),
+        (GOOD.replace('"schema_version": 2', '"schema_version": true'), "schema_version is True"),
+        (GOOD.replace('"schema_version": 2', '"schema_version": 1'), "rows.0"),
         (GOOD.replace('"emulated"', '"moon"'), "rows.0.where is 'moon'"),
-        (GOOD.replace('"total_us": 1000', '"total_us": NaN'), "rows.0.total_us"),
-        (GOOD.replace("500.5", "1, 2"), "rows.0 is {'runtime'"),
+        (GOOD.replace('"total_us": 1000', '"total_us": NaN'), "rows.0.figures.total_us"),
+        (GOOD.replace("500.5", "[1, 2]"), "rows.0.samples.round_trip_us.1"),
+        (GOOD.replace('"name": "messages_per_s"', '"name": "x"'), "rows.0 is {'workload'"),
         (GOOD.replace('"machine"', '"engine"'), "machine is"),
     ],
 )

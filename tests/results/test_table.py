@@ -1,7 +1,7 @@
-"""Tables: kinds of rows apart, ranked each by itself, with what was not measured below; and the published page."""
+"""Tables: workloads and kinds of rows apart, ranked each by itself, what was not measured below; the published page."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -11,84 +11,72 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from portbench.results.__main__ import main
-from portbench.results.model import Git, Machine, Published, Row, RunFile, Settings
+from portbench.results.model import Git, Published, Row, RunFile
 from portbench.results.publish import page
 from portbench.results.storage import to_json
 from portbench.results.table import markdown, tables, terminal
+from tests.results.rows import START, missing, other_row, row, run_of
 
-START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-def row(runtime: str, where: str, total_us: int, index: int = 0, **changes: object) -> Row:
-    fields: dict[str, object] = {
-        "runtime": runtime,
-        "family": "micropython",
-        "version": "1.0",
-        "where": where,
-        "status": "measured",
-        "run_index": index,
-        "messages": 4,
-        "total_us": total_us,
-        "round_trip_us": [total_us / 4] * 4,
-    }
-    return Row(**(fields | changes))  # type: ignore[arg-type]
+PUBLISHED = Published(values=[1000], source="someone")
+SLOW_SPI = {"spi_hz_asked": 2_000_000, "spi_hz_actual": 1_953_125, "intn": False}
 
 
-def missing(runtime: str, status: str, reason: str, index: int = 0) -> Row:
-    return Row(
-        runtime=runtime,
-        family="wiznet",
-        version="",
-        where="emulated",  # type: ignore[arg-type]
-        status=status,  # type: ignore[arg-type]
-        reason=reason,
-        run_index=index,
-    )
+def fast(total_us: int, index: int) -> Row:
+    figures = {"ready_us": 1_500_000}
+    return row(total_us, index, runtime="fast", profile="tuned", published=PUBLISHED, figures=figures)
 
 
-def run_of(*rows: Row) -> RunFile:
-    return RunFile(
-        started_utc=START,
-        finished_utc=START + timedelta(seconds=9),
-        machine=Machine(system="Linux", release="6", architecture="x86_64", processor="CPU", cores=2, python="3.11"),
-        tools={"rich": "15", "mpremote": "1.29"},
-        git=Git(revision="a" * 40, dirty=True),
-        rows=list(rows),
-    )
-
-
-PUBLISHED = Published(total_s=[0.004], messages=4, source="someone")
 FULL = run_of(
-    row("slow", "emulated", 8000, settings=Settings(spi_hz_asked=2_000_000, spi_hz_actual=1_953_125, intn=False)),
-    row("fast", "emulated", 2000, 0, profile="tuned", published=PUBLISHED, ready_us=1_500_000),
-    row("fast", "emulated", 2020, 1, profile="tuned", published=PUBLISHED, ready_us=1_500_000),
-    row("unix", "hosted", 40, settings=Settings(turnaround_us=35.2)),
-    row("board", "silicon", 9000, messages_asked=1000),
+    row(8000, runtime="slow", conditions=SLOW_SPI),
+    fast(2000, 0),
+    fast(2020, 1),
+    row(40, runtime="unix", where="hosted", image_file=None, build="a-package", conditions={"turnaround_us": 35.2}),
+    row(9000, runtime="board", where="silicon", note="board desk"),
+    other_row(30, runtime="slow"),
+    other_row(12.5, runtime="fast", build="mine/some.uf2"),
+    other_row(99, runtime="unix", where="hosted"),
     missing("other", "skipped", "no image; provide it: curl -o 'a|b'"),
     missing("broken", "failed", "waited 5 s for <the> console", 0),
     missing("broken", "failed", "waited 5 s for <the> console", 1),
+    missing("broken", "failed", "waited 5 s for <the> console", 0, workload="far_away"),
+    finished_utc=START + timedelta(seconds=9),
+    tools={"rich": "15", "mpremote": "1.29"},
+    git=Git(revision="a" * 40, dirty=True),
 )
+TITLES = [
+    "Ping-pong: silicon",
+    "Ping-pong: emulated",
+    "Ping-pong: hosted",
+    "far_away: emulated",
+    "far_away: hosted",
+    "Not measured",
+]
 
 
-def cells(title: str) -> list[dict[str, str]]:
-    table = next(table for table in tables(FULL) if table.title == title)
+def cells(title: str, run: RunFile = FULL) -> list[dict[str, str]]:
+    table = next(table for table in tables(run) if table.title == title)
     return [dict(zip(table.columns, line, strict=True)) for line in table.rows]
 
 
-def test_kinds_are_apart_and_ranked_by_themselves() -> None:
-    assert [table.title for table in tables(FULL)] == ["Silicon", "Emulated", "Hosted", "Not measured"]
-    assert [(line["rank"], line["runtime"]) for line in cells("Emulated")] == [("1", "fast"), ("2", "slow")]
-    assert [(line["rank"], line["runtime"]) for line in cells("Hosted")] == [("1", "unix")]
-    assert [(line["rank"], line["runtime"]) for line in cells("Silicon")] == [("1", "board")]
+def test_workloads_and_kinds_are_apart_and_ranked_by_themselves() -> None:
+    assert [table.title for table in tables(FULL)] == TITLES
+    ranks = {title: [(line["rank"], line["runtime"]) for line in cells(title)] for title in TITLES[:-1]}
+    assert ranks == {
+        "Ping-pong: silicon": [("1", "board")],
+        "Ping-pong: emulated": [("1", "fast"), ("2", "slow")],
+        "Ping-pong: hosted": [("1", "unix")],
+        "far_away: emulated": [("1", "fast"), ("2", "slow")],
+        "far_away: hosted": [("1", "unix")],
+    }
 
 
 def test_figures_of_a_row() -> None:
-    fast, slow = cells("Emulated")
+    fast, slow = cells("Ping-pong: emulated")
     assert fast == {
         "rank": "1",
         "runtime": "fast",
         "version": "1.0",
-        "settings": "tuned",
+        "profile": "tuned",
         "SPI MHz asked -> real": "",
         "INTn": "",
         "messages": "4",
@@ -98,44 +86,63 @@ def test_figures_of_a_row() -> None:
         "round trip us": "502.5",
         "p99 us": "505.0",
         "ready ms": "1500",
-        "silicon/s": "1000",
+        "silicon": "1000",
         "ratio": "1.99",
         "notes": "silicon: someone",
     }
     assert slow["SPI MHz asked -> real"] == "2 -> 1.953" and slow["INTn"] == "no" and slow["messages/s"] == "500.0"
-    assert cells("Silicon")[0]["notes"] == "4 of 1000 messages"
-    assert "SPI MHz asked -> real" not in cells("Hosted")[0]
+    assert cells("Ping-pong: silicon")[0]["notes"] == "board desk"
+    assert "SPI MHz asked -> real" not in cells("Ping-pong: hosted")[0]
+
+
+def test_a_workload_that_is_not_here_shows_every_figure() -> None:
+    """Somebody's run file, without the workload that made it."""
+    best, worst = cells("far_away: emulated")
+    assert best == {
+        "rank": "1",
+        "runtime": "fast",
+        "build": "mine/some.uf2",
+        "version": "1.0",
+        "depth": "3",
+        "runs": "1",
+        "us": "12.5",
+        "spread": "0.0%",
+        "hops": "7",
+        "ready ms": "2000",
+    }
+    assert worst["us"] == "30" and worst["build"] == ""
+
+
+def test_build_is_shown_where_it_says_more_than_the_file() -> None:
+    assert cells("Ping-pong: hosted")[0]["build"] == "a-package"
+    assert "build" not in cells("Ping-pong: emulated")[0]
 
 
 def test_unstable_row_says_so_and_why() -> None:
-    (table,) = tables(run_of(row("x", "emulated", 4000, 0), row("x", "emulated", 4400, 1)))
-    line = dict(zip(table.columns, table.rows[0], strict=True))
+    (line,) = cells("Ping-pong: emulated", run_of(row(4000, 0), row(4400, 1)))
     assert line["spread"] == "9.5% unstable" and line["notes"] == "unstable: runs spread by 10%"
 
 
 def test_what_was_not_measured_is_listed_with_its_reason() -> None:
+    broken = {"runtime": "broken", "where": "emulated", "status": "failed", "reason": "waited 5 s for <the> console"}
     assert cells("Not measured") == [
         {
+            "workload": "ping_pong",
             "runtime": "other",
             "where": "emulated",
             "status": "skipped",
             "reason": "no image; provide it: curl -o 'a|b'",
             "runs": "1",
         },
-        {
-            "runtime": "broken",
-            "where": "emulated",
-            "status": "failed",
-            "reason": "waited 5 s for <the> console",
-            "runs": "2",
-        },
+        {"workload": "ping_pong", **broken, "runs": "2"},
+        {"workload": "far_away", **broken, "runs": "1"},
     ]
 
 
 def test_markdown_is_well_formed() -> None:
     text = markdown(FULL)
     assert r"curl -o 'a\|b'" in text and "&lt;the> console" in text
-    places = [text.index(f"## {title}") for title in ("Silicon", "Emulated", "Hosted", "Not measured")]
+    places = [text.index(f"## {title}") for title in TITLES]
     assert places == sorted(places)
     assert "PC turnaround 35 us." in text
     for block in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
@@ -168,8 +175,9 @@ def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
     shown = output.getvalue()
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"│ *1 │ fast +│ tuned +│", shown) and "1990" in shown and "1.99" in shown
-    assert "A wider terminal also shows: p99 us, ready ms" in " ".join(shown.split())
-    for word in ("waited 5 s for", "<the> console"):
+    assert "1.0%" in shown
+    assert "A wider terminal also shows: version, ready ms, notes" in " ".join(shown.split())
+    for word in ("waited 5 s for <the>", "console"):
         assert word in shown
 
 

@@ -34,6 +34,7 @@ from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRun
 from portbench.runner.progress import ProgressView
+from portbench.where import Where
 
 LAN = OwnNetwork(
     IPv4Address("192.168.50.1"),

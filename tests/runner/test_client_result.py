@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.runner.client_result import ClientResult, RunFailed, check_result
+from portbench.runner.client_result import ClientResult, RunFailed
+from portbench.runner.client_result import check_result as check
+from portbench.workloads import WORKLOADS_VARIABLE, workload
+from tests.ping_pong import PING_PONG, settings
+from tests.workloads.own import FOLDER
 
 GOOD: dict[str, Any] = {
     "messages": 3,
@@ -19,10 +23,21 @@ GOOD: dict[str, Any] = {
 }
 
 
+def check_result(result: dict[str, Any] | None, messages: int) -> ClientResult:
+    return check(result, PING_PONG, settings(messages))
+
+
 def test_a_good_line_keeps_its_figures() -> None:
-    result = check_result(GOOD | {"spi_hz_actual": 2_000_000, "address": "10.0.0.2"}, 3)
-    assert (result.total_us, result.round_trip_us, result.ready_us) == (3100, [1000, 1000, 1001], 5)
-    assert (result.spi_hz_actual, result.address, result.intn, result.link_us) == (2_000_000, "10.0.0.2", True, None)
+    result = check_result(GOOD | {"spi_hz_actual": 2_000_000, "address": "10.0.0.2", "version": "1.26.0"}, 3)
+    assert result.measurement.figures == {"total_us": 3100, "messages_per_s": 3e6 / 3100}
+    assert result.measurement.samples == {"round_trip_us": [1000, 1000, 1001]}
+    assert (result.said.ready_us, result.said.spi_hz_actual, result.said.link_us) == (5, 2_000_000, None)
+    assert (result.address, result.intn, result.version) == ("10.0.0.2", True, "1.26.0")
+
+
+def test_what_a_client_says_of_itself_is_kept_only_where_it_is_of_its_kind() -> None:
+    result = check_result(GOOD | {"address": 7, "intn": 1, "version": None}, 3)
+    assert (result.address, result.intn, result.version) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -31,15 +46,17 @@ def test_a_good_line_keeps_its_figures() -> None:
         ({"error": "OSError(13)", "stage": "connect"}, r"the client failed in stage connect: OSError\(13\)$"),
         ({"error": "x", "last_connect_error": 111}, "the client failed in stage unknown: x, last refused with 111$"),
         ({"messages": 2}, "measured 2 messages, not 3"),
-        ({"messages": True}, "messages is True, not a whole number of 1 or more"),
-        ({"messages": None}, "messages is None, not a whole number"),
-        ({"total_us": 0}, "total_us is 0, not a whole number of 1 or more"),
-        ({"total_us": 1.5}, "total_us is 1.5, not a whole number"),
+        ({"messages": True}, "messages is True, not a valid integer"),
+        ({"messages": None}, "messages is None, not a valid integer"),
+        ({"total_us": 0}, "total_us is 0, not greater than or equal to 1"),
+        ({"total_us": 1.5}, "total_us is 1.5, not a valid integer"),
         ({"round_trip_us": [1, 2]}, "reports 2 round trips for 3 messages"),
-        ({"round_trip_us": [1, 2, -3]}, "round_trip_us is no list of whole numbers"),
-        ({"round_trip_us": None}, "round_trip_us is no list of whole numbers"),
+        ({"round_trip_us": [1, 2, -3]}, r"round_trip_us\[2\] is -3, not greater than or equal to 0"),
+        ({"round_trip_us": None}, "round_trip_us is None, not a valid list"),
         ({"round_trip_us": [1000, 1000, 2000]}, "add up to 4000 us, more than its total 3100 us"),
-        ({"ready_us": -1}, "ready_us is -1, not a whole number of 0 or more"),
+        ({"ready_us": -1}, "ready_us is -1, not greater than or equal to 0"),
+        ({"ready_us": 10**400}, "ready_us is 1000.* not less than or equal to"),
+        ({"spi_hz_actual": "fast"}, "spi_hz_actual is 'fast', not a valid integer"),
     ],
 )
 def test_a_bad_line_says_what_is_wrong(change: dict[str, Any], says: str) -> None:
@@ -66,4 +83,16 @@ def test_anything_is_a_result_or_a_failed_run(change: dict[str, Any]) -> None:
     except RunFailed as error:
         assert "\n" not in str(error) or "\n" in repr(change) or "error" in change
     else:
-        assert isinstance(result, ClientResult) and len(result.round_trip_us) == result.messages == 3
+        assert isinstance(result, ClientResult) and len(result.measurement.samples["round_trip_us"]) == 3
+
+
+def test_a_users_workload_checks_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    spin = workload("spin")
+    told = {"total_us": 30, "last": 2, "ready_us": 4}
+    result = check(told, spin, spin.quick())
+    assert result.measurement.figures == {"total_us": 30, "us_per_pass": 10} and result.said.ready_us == 4
+    with pytest.raises(RunFailed, match=r"^the client's last pass is 1, not 2$"):
+        check(told | {"last": 1}, spin, spin.quick())
+    with pytest.raises(RunFailed, match=r"^the client's total_us is missing$"):
+        check({"last": 2}, spin, spin.quick())

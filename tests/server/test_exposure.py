@@ -20,9 +20,12 @@ from portbench.boards import Board, Deadline, board_definition
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers
 from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.tcp import PingPongServer
+from portbench.server.tcp import WorkloadServer
+from portbench.workloads import workload
 
-OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), server_port=0)
+PING_PONG = workload("ping_pong")
+
+OPTIONS = BenchOptions(server_port=0)
 PROBES = (
     b"",
     b"\r\n\r\n",
@@ -41,13 +44,13 @@ def listening(process: psutil.Process) -> set[str]:
     return {each.laddr.ip for each in process.net_connections("inet") if each.status == psutil.CONN_LISTEN}
 
 
-def settled(server: PingPongServer) -> None:
+def settled(server: WorkloadServer) -> None:
     Deadline(10, "server").poll(lambda: server.active_clients == 0, 0.01, "its clients to be gone")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 without being told")
 def test_only_the_address_that_was_asked_for_answers() -> None:
-    with PingPongServer("127.0.0.2", 0) as server:
+    with WorkloadServer(PING_PONG, "127.0.0.2", 0) as server:
         socket.create_connection(("127.0.0.2", server.port), timeout=5).close()
         for other in ("127.0.0.1", "127.0.0.3"):
             with pytest.raises(ConnectionRefusedError):
@@ -57,7 +60,7 @@ def test_only_the_address_that_was_asked_for_answers() -> None:
 def test_boards_on_this_pc_open_nothing_to_the_network() -> None:
     before = listening(psutil.Process())
     servers = Servers(OPTIONS)
-    servers.peer_for(cast(Board, SimpleNamespace(where="hosted", own_network=None)))
+    servers.peer_for(cast(Board, SimpleNamespace(where="hosted", own_network=None)), PING_PONG)
     assert listening(psutil.Process()) - before <= {"127.0.0.1"}
     servers.close()
 
@@ -71,8 +74,8 @@ def test_an_emulated_board_listens_nowhere() -> None:
 
     servers = Servers(OPTIONS)
     others = set(psutil.Process().children(recursive=True))  # of fixtures that live longer than one test
-    with EmulatedBoard(OPTIONS.board) as board:
-        assert servers.peer_for(board)[1] is None
+    with EmulatedBoard(board_definition("W5500_EVB_PICO")) as board:
+        assert servers.peer_for(board, PING_PONG)[1] is None
         started = set(psutil.Process().children(recursive=True)) - others
         assert started
         assert all(listening(child) == set() for child in started)
@@ -80,15 +83,16 @@ def test_an_emulated_board_listens_nowhere() -> None:
 
 
 def test_a_real_board_gets_the_address_that_was_named() -> None:
-    servers = Servers(BenchOptions(board=OPTIONS.board, server_port=0, server_host="127.0.0.1"))
-    peer, server = servers.peer_for(cast(Board, SimpleNamespace(where="silicon", own_network=None)))
-    assert server is not None and server.host == "127.0.0.1" and peer.address == ip_address("127.0.0.1")
+    servers = Servers(BenchOptions(server_port=0, server_host="127.0.0.1"))
+    peer, server = servers.peer_for(cast(Board, SimpleNamespace(where="silicon", own_network=None)), PING_PONG)
+    assert server is not None and server.host == "127.0.0.1"
+    assert peer is not None and peer.address == ip_address("127.0.0.1")
     servers.close()
 
 
 def test_a_port_scan_is_survived() -> None:
     """Connects, half-connects, resets and every probe, many at once; then a client is served as if nothing had been."""
-    with PingPongServer(port=0, max_clients=16, idle_timeout_s=1, max_bytes=1 << 16) as server:
+    with WorkloadServer(PING_PONG, port=0, max_clients=16, idle_timeout_s=1, max_bytes=1 << 16) as server:
         for round_number in range(20):
             scanners = []
             for probe in PROBES:
@@ -102,11 +106,11 @@ def test_a_port_scan_is_survived() -> None:
                 scanner.close()
         settled(server)
         assert server.accepted == 20 * len(PROBES) and len(server.sessions()) <= 1000
-        assert measure_round_trip(server.host, server.port, 20).n == 20
+        assert measure_round_trip(server.host, server.port, PING_PONG.ideal_client(20)).n == 20
 
 
 def test_idle_connections_do_not_pile_up() -> None:
-    with PingPongServer(port=0, max_clients=8, idle_timeout_s=0.3) as server:
+    with WorkloadServer(PING_PONG, port=0, max_clients=8, idle_timeout_s=0.3) as server:
         idle = [socket.create_connection((server.host, server.port), timeout=5) for _ in range(100)]
         for each in idle:  # turned away at once, or cut off when idle for too long
             each.settimeout(10)
@@ -118,17 +122,17 @@ def test_idle_connections_do_not_pile_up() -> None:
                     break
             each.close()
         settled(server)
-        assert measure_round_trip(server.host, server.port, 20).n == 20
+        assert measure_round_trip(server.host, server.port, PING_PONG.ideal_client(20)).n == 20
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=64), max_size=4))
 def test_whatever_somebody_says_the_next_is_served(said: list[bytes]) -> None:
-    with PingPongServer(port=0, idle_timeout_s=1) as server:
+    with WorkloadServer(PING_PONG, port=0, idle_timeout_s=1) as server:
         with socket.create_connection((server.host, server.port), timeout=5) as client:
             for data in said:
                 try:
                     client.sendall(data)
                 except ConnectionError:
                     break
-        assert measure_round_trip(server.host, server.port, 3).n == 3
+        assert measure_round_trip(server.host, server.port, PING_PONG.ideal_client(3)).n == 3

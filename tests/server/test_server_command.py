@@ -12,7 +12,10 @@ from contextlib import contextmanager
 import pytest
 
 from portbench.server.__main__ import main
-from portbench.server.tcp import PingPongServer
+from portbench.server.tcp import WorkloadServer
+from portbench.workloads import workload
+
+PING_PONG = workload("ping_pong")
 
 LIMIT_S = 20
 
@@ -43,8 +46,8 @@ def test_once_waits_for_a_good_client() -> None:
         output, errors = process.communicate(timeout=LIMIT_S)
     lines = output.splitlines()
     assert process.returncode == 0 and errors == "" and len(lines) == 2
-    assert " bad messages=0 " in lines[0] and "error: message 1 must be 1, not b'hello'" in lines[0]
-    assert " ok messages=1 " in lines[1]
+    assert " bad exchanges=0 " in lines[0] and "error: message 1 must be 1, not b'hello'" in lines[0]
+    assert " ok exchanges=1 " in lines[1]
 
 
 def test_once_without_a_client_gives_up() -> None:
@@ -65,7 +68,7 @@ def test_signal_ends_it_cleanly(options: list[str], code: int, number: signal.Si
 
 
 def test_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with PingPongServer(port=0) as server:
+    with WorkloadServer(PING_PONG, port=0) as server:
         assert main(["--port", str(server.port)]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1 and f"127.0.0.1:{server.port}: cannot listen: the port is in use" in errors

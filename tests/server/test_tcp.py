@@ -13,15 +13,18 @@ from unittest.mock import Mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from portbench.server.session import Limits, Session
 
-from portbench.server.records import SessionRecord
-from portbench.server.tcp import PingPongServer, ServerError
+from portbench.server.connection import Connection, Limits
+from portbench.server.records import Session
+from portbench.server.tcp import ServerError, WorkloadServer
+from portbench.workloads import workload
+
+PING_PONG = workload("ping_pong")
 
 LIMIT_S = 10.0
 
 
-def connect(server: PingPongServer) -> socket.socket:
+def connect(server: WorkloadServer) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S)
 
 
@@ -45,25 +48,25 @@ def read_to_end(client: socket.socket) -> bytes:
     return got
 
 
-def only(server: PingPongServer) -> SessionRecord:
+def only(server: WorkloadServer) -> Session:
     (record,) = server.wait_sessions(1, LIMIT_S)
     return record
 
 
 def test_session_is_recorded_with_its_times() -> None:
-    with PingPongServer(port=0) as server:
+    with WorkloadServer(PING_PONG, port=0) as server:
         with connect(server) as client:
             play(client, 100)
         record = only(server)
-    assert record.ok and record.messages == 100 and record.pipelined == 0 and record.number == 0
+    assert record.ok and record.exchanges == 100 and record.pipelined == 0 and record.number == 0
     assert record.peer.startswith("127.0.0.1:") and record.received_bytes == len("".join(map(str, range(1, 200, 2))))
-    assert len(record.received_ns) == len(record.sent_ns) == 100
+    assert len(record.received_us) == len(record.sent_us) == 100
     assert all(0 < value < 1e6 for value in record.turnaround_us)
-    times = [time for pair in zip(record.received_ns, record.sent_ns, strict=True) for time in pair]
+    times = [time for pair in zip(record.received_us, record.sent_us, strict=True) for time in pair]
     assert times == sorted(times)
     summary = server.turnaround()
     assert summary is not None and summary.n == 100 and summary.median_us <= summary.p99_us <= summary.max_us
-    assert " ok messages=100 " in record.line() and "\n" not in record.line()
+    assert " ok exchanges=100 " in record.line() and "\n" not in record.line()
 
 
 def test_fifty_clients_at_once() -> None:
@@ -79,7 +82,7 @@ def test_fifty_clients_at_once() -> None:
         except BaseException as error:
             faults.append(error)
 
-    with PingPongServer(port=0) as server:
+    with WorkloadServer(PING_PONG, port=0) as server:
         threads = [threading.Thread(target=client) for _ in range(50)]
         for thread in threads:
             thread.start()
@@ -87,11 +90,11 @@ def test_fifty_clients_at_once() -> None:
             thread.join(30)
         records = server.wait_sessions(50, LIMIT_S)
     assert not faults
-    assert [record.messages for record in records] == [50] * 50 and all(record.ok for record in records)
+    assert [record.exchanges for record in records] == [50] * 50 and all(record.ok for record in records)
 
 
 def test_report_is_kept() -> None:
-    with PingPongServer(port=0) as server:
+    with WorkloadServer(PING_PONG, port=0) as server:
         with connect(server) as client:
             play(client, 3)
             client.sendall(b'{"total_us":12,')
@@ -106,28 +109,32 @@ def transport() -> Mock:
     return Mock(get_extra_info=lambda name: ("192.0.2.1", 7) if name == "peername" else Mock())
 
 
-@pytest.mark.parametrize(("last", "error"), [(b"1{}\n", None), (b"1", "connection lost after 1 messages (reset)")])
+def connection(refusal: str | None, ended: Callable[[Connection], None]) -> Connection:
+    return Connection(0, Limits(1000, 30.0), refusal, PING_PONG.conversation(1000), lambda: 0.0, ended)
+
+
+@pytest.mark.parametrize(("last", "error"), [(b"1{}\n", None), (b"1", "connection lost after 1 exchanges (reset)")])
 def test_reset_is_fine_only_after_the_report(last: bytes, error: str | None) -> None:
-    async def session() -> SessionRecord:
-        ended: list[Session] = []
-        subject = Session(0, Limits(1000, 30.0), None, ended.append)
+    async def session() -> Session:
+        ended: list[Connection] = []
+        subject = connection(None, ended.append)
         subject.connection_made(transport())
         subject.data_received(last)
         subject.connection_lost(ConnectionResetError(104, "reset"))
         assert ended == [subject]
-        return subject.record()
+        return subject.session()
 
     record = asyncio.run(session())
-    assert (record.peer, record.messages, record.error) == ("192.0.2.1:7", 1, error)
+    assert (record.peer, record.exchanges, record.error) == ("192.0.2.1:7", 1, error)
 
 
 def test_client_that_connects_while_the_server_stops_is_ended() -> None:
-    connection = transport()
-    subject = Session(0, Limits(1000, 30.0), None, lambda _: None)
+    handed_over = transport()
+    subject = connection(None, lambda _: None)
     subject.abort("the server was stopped")
-    subject.connection_made(connection)
-    connection.abort.assert_called_once_with()
-    assert subject.record().error == "the server was stopped"
+    subject.connection_made(handed_over)
+    handed_over.abort.assert_called_once_with()
+    assert subject.session().error == "the server was stopped"
 
 
 def reset(client: socket.socket) -> None:
@@ -168,7 +175,7 @@ def flood_of_report(client: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("misbehave", "messages", "part"),
     [
-        (reset, 2, "connection lost after 2 messages"),
+        (reset, 2, "connection lost after 2 exchanges"),
         (closed_at_once, 0, "closed without a message"),
         (garbage, 0, "message 1 must be 1, not b'\\x16"),
         (wrong_value, 4, "message 5 must be 9, not b'11'"),
@@ -179,11 +186,11 @@ def flood_of_report(client: socket.socket) -> None:
 def test_bad_client_is_recorded_and_the_server_stays_up(
     misbehave: Callable[[socket.socket], None], messages: int, part: str
 ) -> None:
-    with PingPongServer(port=0, max_bytes=100_000) as server:
+    with WorkloadServer(PING_PONG, port=0, max_bytes=100_000) as server:
         with connect(server) as client:
             misbehave(client)
         record = only(server)
-        assert not record.ok and record.messages == messages and record.error is not None and part in record.error
+        assert not record.ok and record.exchanges == messages and record.error is not None and part in record.error
         assert f"error: {record.error}" in record.line()
         with connect(server) as client:
             play(client, 10)
@@ -191,7 +198,7 @@ def test_bad_client_is_recorded_and_the_server_stays_up(
 
 
 def test_silent_and_dripping_clients_are_cut_off() -> None:
-    with PingPongServer(port=0, idle_timeout_s=0.2) as server:
+    with WorkloadServer(PING_PONG, port=0, idle_timeout_s=0.2) as server:
         with connect(server) as silent, connect(server) as dripping:
             play(dripping, 1)
             dripping.sendall(b"{")
@@ -201,22 +208,22 @@ def test_silent_and_dripping_clients_are_cut_off() -> None:
             assert read_to_end(silent) == b""
         records = server.wait_sessions(2, LIMIT_S)
     assert {record.error for record in records} == {
-        "no whole message for 0.2 s after 0 messages",
-        "no whole message for 0.2 s after 1 messages",
+        "no whole exchange for 0.2 s after 0 exchanges",
+        "no whole exchange for 0.2 s after 1 exchanges",
     }
 
 
 def test_slow_but_steady_client_is_not_cut_off() -> None:
-    with PingPongServer(port=0, idle_timeout_s=0.25) as server:
+    with WorkloadServer(PING_PONG, port=0, idle_timeout_s=0.25) as server:
         with connect(server) as client:
             for number in range(1, 13, 2):
                 assert select.select([client], [], [], 0.1)[0] == []
                 play(client, 1, first=number)
-        assert only(server).messages == 6
+        assert only(server).exchanges == 6
 
 
 def test_client_that_never_reads_is_bounded() -> None:
-    with PingPongServer(port=0, idle_timeout_s=0.3, max_bytes=64 << 20) as server, connect(server) as client:
+    with WorkloadServer(PING_PONG, port=0, idle_timeout_s=0.3, max_bytes=64 << 20) as server, connect(server) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(0.3)
         number = 1
@@ -226,12 +233,12 @@ def test_client_that_never_reads_is_bounded() -> None:
                 client.sendall(b"".join(b"%d" % value for value in range(number, number + 20_000, 2)))
                 number += 20_000
         record = only(server)
-    assert record.error is not None and record.error.startswith("no whole message for 0.3 s")
+    assert record.error is not None and record.error.startswith("no whole exchange for 0.3 s")
     assert record.pipelined > 0
 
 
 def test_too_many_bytes_end_the_session() -> None:
-    with PingPongServer(port=0, max_bytes=50) as server:
+    with WorkloadServer(PING_PONG, port=0, max_bytes=50) as server:
         with connect(server) as client, contextlib.suppress(ConnectionError, AssertionError):
             play(client, 100)
         record = only(server)
@@ -239,7 +246,7 @@ def test_too_many_bytes_end_the_session() -> None:
 
 
 def test_clients_above_the_limit_are_turned_away() -> None:
-    with PingPongServer(port=0, max_clients=2) as server:
+    with WorkloadServer(PING_PONG, port=0, max_clients=2) as server:
         with connect(server) as first, connect(server) as second:
             play(first, 1)
             play(second, 1)
@@ -257,7 +264,7 @@ def test_clients_above_the_limit_are_turned_away() -> None:
 
 def test_stop_ends_clients_threads_and_port() -> None:
     before = set(threading.enumerate())
-    server = PingPongServer(port=0)
+    server = WorkloadServer(PING_PONG, port=0)
     with server:
         client = connect(server)
         play(client, 1)
@@ -267,13 +274,13 @@ def test_stop_ends_clients_threads_and_port() -> None:
     assert [record.error for record in server.sessions()] == ["the server was stopped"]
     with pytest.raises(ConnectionRefusedError):
         connect(server)
-    with PingPongServer(port=server.port):
+    with WorkloadServer(PING_PONG, port=server.port):
         pass
 
 
 def test_stop_after_an_error_in_the_block_keeps_that_error() -> None:
     before = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt), PingPongServer(port=0) as server, connect(server) as client:
+    with pytest.raises(KeyboardInterrupt), WorkloadServer(PING_PONG, port=0) as server, connect(server) as client:
         play(client, 1)
         raise KeyboardInterrupt
     assert set(threading.enumerate()) == before
@@ -281,11 +288,11 @@ def test_stop_after_an_error_in_the_block_keeps_that_error() -> None:
 
 def test_port_in_use_gives_one_line() -> None:
     with (
-        PingPongServer(port=0) as server,
+        WorkloadServer(PING_PONG, port=0) as server,
         pytest.raises(
             ServerError, match=rf"^127\.0\.0\.1:{server.port}: cannot listen: the port is in use; stop the other server"
         ),
-        PingPongServer(port=server.port),
+        WorkloadServer(PING_PONG, port=server.port),
     ):
         pass
 
@@ -295,18 +302,18 @@ def test_port_in_use_gives_one_line() -> None:
     [("203.0.113.7", 0, "does not have that address"), ("127.0.0.1", 70_000, "0 to 65535"), ("a..b", 0, "a..b:0: ")],
 )
 def test_bad_address_gives_one_line(host: str, port: int, part: str) -> None:
-    with pytest.raises(ServerError) as caught, PingPongServer(host, port):
+    with pytest.raises(ServerError) as caught, WorkloadServer(PING_PONG, host, port):
         pass
     assert part in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_wait_has_a_deadline() -> None:
-    with PingPongServer(port=0) as server, pytest.raises(ServerError, match=r"waited 0\.01 s for 1 clients"):
+    with WorkloadServer(PING_PONG, port=0) as server, pytest.raises(ServerError, match=r"waited 0\.01 s for 1 clients"):
         server.wait_sessions(1, 0.01)
 
 
 def test_own_turnaround_is_far_below_a_board() -> None:
-    with PingPongServer(port=0) as server:
+    with WorkloadServer(PING_PONG, port=0) as server:
         own = server.measure_own_turnaround(300)
         assert only(server).ok
     assert own.n == 300
@@ -326,14 +333,14 @@ def test_any_bytes_leave_the_server_up(chunks: list[bytes]) -> None:
     with connect(server) as client:
         play(client, 3)
     records = server.wait_sessions(before + 2, LIMIT_S)
-    assert records[-1].ok and records[-1].messages == 3
+    assert records[-1].ok and records[-1].exchanges == 3
 
 
-SHARED: PingPongServer
+SHARED: WorkloadServer
 
 
 @pytest.fixture(autouse=True, scope="module")
 def shared_server():  # type: ignore[no-untyped-def]
     global SHARED
-    with PingPongServer(port=0) as SHARED:
+    with WorkloadServer(PING_PONG, port=0) as SHARED:
         yield

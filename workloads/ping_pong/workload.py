@@ -33,7 +33,7 @@ class Result(BaseModel):
     model_config = ConfigDict(strict=True)
 
     messages: Annotated[int, Field(ge=1)]
-    total_us: Annotated[int, Field(ge=1)]
+    total_us: Annotated[int, Field(ge=1, le=1 << 62)]
     """From just before the first send to just after the last answer."""
     round_trip_us: list[Annotated[int, Field(ge=0)]]
     """One entry per message, in order."""

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from portbench.server.protocol import PingPong, ProtocolError
+
+from portbench.workloads import ConversationError
+from portbench.workloads.ping_pong.conversation import PingPong
 
 
 def stream(messages: int) -> bytes:
@@ -31,10 +33,10 @@ def drive(data: bytes, cuts: list[int]) -> tuple[bytes, int, object, bool]:
         for piece in pieces(data, cuts):
             sent += ping_pong.receive(piece)
         ping_pong.eof()
-    except ProtocolError as error:
+    except ConversationError as error:
         assert "\n" not in str(error)
-        return sent + error.answer, ping_pong.messages, ping_pong.report, True
-    return sent, ping_pong.messages, ping_pong.report, False
+        return sent + error.answer, ping_pong.exchanges, ping_pong.report, True
+    return sent, ping_pong.exchanges, ping_pong.report, False
 
 
 cut_lists = st.lists(st.integers(0, 10_000), max_size=12)
@@ -45,7 +47,7 @@ def test_thousand_messages_one_by_one() -> None:
     for number in range(1, 2000, 2):
         assert ping_pong.receive(str(number).encode()) == str(number + 1).encode()
     ping_pong.eof()
-    assert ping_pong.messages == 1000 and ping_pong.report is None
+    assert ping_pong.exchanges == 1000 and ping_pong.report is None
 
 
 @given(st.integers(1, 120), cut_lists)
@@ -93,12 +95,12 @@ def test_any_bytes_are_judged_the_same_however_cut(messages: int, tail: bytes, c
 )
 def test_faults_have_one_line(data: bytes, messages: int, part: str) -> None:
     ping_pong = PingPong()
-    with pytest.raises(ProtocolError) as caught:
+    with pytest.raises(ConversationError) as caught:
         ping_pong.receive(data)
     assert part in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 250
-    assert ping_pong.messages == messages and caught.value.answer == answers(messages)
+    assert ping_pong.exchanges == messages and caught.value.answer == answers(messages)
     for call in (ping_pong.eof, lambda: ping_pong.receive(b"1")):
-        with pytest.raises(ProtocolError) as again:
+        with pytest.raises(ConversationError) as again:
             call()
         assert str(again.value) == str(caught.value)
 
@@ -113,8 +115,8 @@ def test_faults_have_one_line(data: bytes, messages: int, part: str) -> None:
 )
 def test_early_end_is_a_fault(data: bytes, part: str) -> None:
     ping_pong = PingPong()
-    assert ping_pong.receive(data) == answers(ping_pong.messages)
-    with pytest.raises(ProtocolError, match=part):
+    assert ping_pong.receive(data) == answers(ping_pong.exchanges)
+    with pytest.raises(ConversationError, match=part):
         ping_pong.eof()
 
 
@@ -122,7 +124,7 @@ def test_nothing_goes_on_after_the_end() -> None:
     ping_pong = PingPong()
     ping_pong.receive(b"1")
     ping_pong.eof()
-    with pytest.raises(ProtocolError, match="has ended"):
+    with pytest.raises(ConversationError, match="has ended"):
         ping_pong.receive(b"3")
 
 
@@ -169,7 +171,7 @@ class Session(RuleBasedStateMachine):
     def send_junk(self, junk: bytes) -> None:
         if self.report:
             return  # all of these may be part of a report's line
-        with pytest.raises(ProtocolError):
+        with pytest.raises(ConversationError):
             self.ping_pong.receive(junk)
         self.over = True
 
@@ -180,7 +182,7 @@ class Session(RuleBasedStateMachine):
         if whole:
             self.ping_pong.eof()
         else:
-            with pytest.raises(ProtocolError):
+            with pytest.raises(ConversationError):
                 self.ping_pong.eof()
         self.over = True
 
@@ -188,12 +190,12 @@ class Session(RuleBasedStateMachine):
     @rule()
     def go_on_after_the_end(self) -> None:
         for call in (self.ping_pong.eof, lambda: self.ping_pong.receive(self.due)):
-            with pytest.raises(ProtocolError):
+            with pytest.raises(ConversationError):
                 call()
 
     @invariant()
     def counts(self) -> None:
-        assert self.ping_pong.messages == (self.value - 1) // 2
+        assert self.ping_pong.exchanges == (self.value - 1) // 2
 
 
 TestSession = Session.TestCase

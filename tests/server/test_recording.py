@@ -1,0 +1,84 @@
+"""What is kept of a conversation, whoever drives it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.server.recording import Recording
+from portbench.server.records import Session, Turnaround
+from portbench.workloads import workload
+
+PING_PONG = workload("ping_pong")
+STREAM = b"".join(sent for sent, _ in PING_PONG.ideal_client(20))
+ANSWERS = b"".join(answer for _, answer in PING_PONG.ideal_client(20))
+
+
+def recording() -> Recording:
+    return Recording(3, "192.0.2.1:7", 10.0, PING_PONG.conversation(1000))
+
+
+def test_each_exchange_has_its_times() -> None:
+    subject = recording()
+    for now_us, data in ((20.0, b"1"), (40.0, b"35"), (60.0, b"7")):
+        subject.receive(data, now_us)
+        subject.sent(now_us + 5)
+    subject.ended(100.0)
+    session = subject.session()
+    assert session.received_us == [20, 40, 40, 60] and session.sent_us == [25, 45, 45, 65]
+    assert session.turnaround_us == [5] * 4 and session.turnaround == Turnaround(4, 5, 5, 5)
+    assert (session.exchanges, session.arrivals, session.pipelined, session.received_bytes) == (4, 3, 1, 4)
+    assert (session.number, session.peer, session.started_us, session.ended_us) == (3, "192.0.2.1:7", 10, 100)
+    assert session.ok
+    assert session.line() == (
+        "192.0.2.1:7 ok exchanges=4 bytes=4 seconds=0.000 turnaround_us=5.0 (p99 5.0) pipelined=1"
+    )
+
+
+def test_a_set_turnaround_is_not_measured() -> None:
+    subject = recording()
+    subject.receive(b"1", 20.0)
+    session = subject.session()
+    assert session.sent_us == session.turnaround_us == [] and session.turnaround is None
+    assert session.ended_us is None and "turnaround" not in session.line()
+
+
+def test_what_was_due_before_a_fault_is_sent() -> None:
+    subject = recording()
+    assert subject.receive(b"13x", 20.0) == b"24"
+    session = subject.session()
+    assert (session.exchanges, session.arrivals, session.ok) == (2, 1, False)
+    assert session.error == "message 3 must be 5, not b'x'"
+    assert session.line().endswith(" error: message 3 must be 5, not b'x'")
+
+
+def test_an_early_end_is_a_fault() -> None:
+    subject = recording()
+    subject.eof()
+    assert subject.session().error == "the client closed without a message"
+
+
+def test_a_report() -> None:
+    subject = recording()
+    subject.receive(b"1{", 20.0)
+    assert not subject.reported
+    subject.receive(b'"a":1}\n', 30.0)
+    assert subject.reported and subject.session().report == {"a": 1} and " report=yes" in subject.session().line()
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_cuts_change_when_things_came_and_nothing_else(cuts: list[int]) -> None:
+    subject, answers = recording(), b""
+    for now_us, (low, high) in enumerate(pairwise([0, *sorted(cuts), len(STREAM)])):
+        answers += subject.receive(STREAM[low:high], float(now_us))
+        subject.sent(now_us + 0.5)
+    subject.eof()
+    session = subject.session()
+    assert answers == ANSWERS and session.ok and session.exchanges == 20 == len(session.received_us)
+    assert session.received_us == sorted(session.received_us) and session.turnaround_us == [0.5] * 20
+    assert session.arrivals == len(set(session.received_us)) <= len(cuts) + 1
+    assert Session(**json.loads(json.dumps(asdict(session)))) == session

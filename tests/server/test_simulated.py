@@ -1,0 +1,78 @@
+"""The simulated PC's server, as its LAN calls it."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.server.simulated import MAX_BYTES, SimulatedServer, serve
+from portbench.workloads import UnknownWorkload
+
+
+@pytest.fixture
+def server() -> SimulatedServer:
+    return SimulatedServer(serve("ping_pong"))
+
+
+def test_clients_are_told_apart(server: SimulatedServer) -> None:
+    server.accept(7, "10.0.0.2:49152", 100.0)
+    server.accept(9, "10.0.0.2:49153", 150.0)
+    assert server.receive(7, b"1", 200.0) == (b"2", False, False)
+    assert server.receive(9, b"1", 250.0) == (b"2", False, False)
+    assert server.receive(7, b"3", 300.0) == (b"4", False, False)
+    server.closed(9, 350.0)
+    first, second = server.sessions()
+    assert (first.number, first.peer, first.started_us, first.ended_us) == (0, "10.0.0.2:49152", 100, None)
+    assert (first.exchanges, first.received_us, first.sent_us) == (2, [200, 300], [])
+    assert (second.number, second.ended_us, second.exchanges, second.ok) == (1, 350, 1, True)
+    assert server.answered == 3
+
+
+def test_a_fault_is_answered_as_far_as_it_was_right_and_ends_the_connection(server: SimulatedServer) -> None:
+    server.accept(1, "peer", 0.0)
+    assert server.receive(1, b"1x", 10.0) == (b"2", True, False)
+    assert server.receive(1, b"3", 20.0) == (b"", False, False)  # what was on its way meanwhile
+    server.closed(1, 30.0)
+    (session,) = server.sessions()
+    assert session.error == "message 2 must be 3, not b'x'" and session.ended_us == 30
+
+
+def test_an_early_end_is_a_fault(server: SimulatedServer) -> None:
+    server.accept(1, "peer", 0.0)
+    server.closed(1, 10.0)
+    assert [session.error for session in server.sessions()] == ["the client closed without a message"]
+
+
+def test_a_report(server: SimulatedServer) -> None:
+    server.accept(1, "peer", 0.0)
+    server.receive(1, b"1", 10.0)
+    assert not server.reported
+    server.receive(1, b'{"a":1}\n', 20.0)
+    assert server.reported and server.sessions()[0].report == {"a": 1}
+
+
+def test_nobody_is_served_before_it_is_told_what() -> None:
+    server = SimulatedServer()
+    server.accept(1, "peer", 0.0)
+    assert server.receive(1, b"1", 10.0) == (b"", False, True)
+    server.closed(1, 20.0)
+    assert server.sessions() == [] and server.answered == 0
+    server.conversation = serve("ping_pong")
+    server.accept(2, "peer", 30.0)
+    assert server.receive(2, b"1", 40.0) == (b"2", False, False)
+
+
+def test_a_killed_one_resets_whoever_sends(server: SimulatedServer) -> None:
+    server.accept(1, "peer", 0.0)
+    server.receive(1, b"1", 10.0)
+    server.kill()
+    assert server.receive(1, b"3", 20.0) == (b"", False, True)
+    (session,) = server.sessions()
+    assert (session.exchanges, session.ended_us) == (1, 20)
+
+
+def test_each_connection_has_a_conversation_of_its_own() -> None:
+    make = serve("ping_pong")
+    assert make() is not make() and make().receive(b"1") == b"2"
+    with pytest.raises(UnknownWorkload, match="unknown workload 'pong'"):
+        serve("pong")
+    assert MAX_BYTES == 1 << 20

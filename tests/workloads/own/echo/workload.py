@@ -1,0 +1,45 @@
+"""A user's workload that needs the PC: bytes there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from portbench.workloads.echo.conversation import EchoConversation
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings, read_result
+
+
+class Settings(WorkloadSettings):
+    block_bytes: int = Field(16, ge=1, le=1024, description="bytes of one block")
+    blocks: int = Field(10, ge=1, le=1000, description="blocks of one run")
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    block_us: list[Annotated[int, Field(ge=0)]]
+
+
+class EchoWorkload(Workload):
+    name = "echo"
+    title = "Echo"
+    readiness = Readiness.CONNECTED
+    headline = Metric("bytes_per_s", "bytes/s")
+    settings_type = Settings
+
+    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+        block_us = read_result(Result, result).block_us
+        total_us = max(1, sum(block_us))
+        rate = settings.blocks * settings.block_bytes * 1e6 / total_us
+        return Measurement({"total_us": total_us, "bytes_per_s": rate}, {"block_us": list(block_us)})
+
+    def exchanges(self, settings: Settings) -> int:
+        return settings.blocks
+
+    def conversation(self, max_bytes: int) -> EchoConversation:
+        return EchoConversation(max_bytes)
+
+
+WORKLOAD = EchoWorkload()

@@ -1,0 +1,56 @@
+"""A user's workload that needs no network: passes through a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+
+
+class Settings(WorkloadSettings):
+    passes: int = Field(100, ge=1, le=1000, description="passes through the loop")
+    backwards: bool = Field(False, description="count down")
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    total_us: Annotated[int, Field(ge=0)]
+    last: int
+
+
+class SpinWorkload(Workload):
+    name = "spin"
+    title = "Spinning"
+    readiness = Readiness.BOOTED
+    headline = Metric("us_per_pass", "us", "lower")
+    columns = (Column("total ms", "total_us", scale=0.001),)
+    settings_type = Settings
+
+    def quick(self) -> Settings:
+        return Settings(passes=3)
+
+    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+        said = read_result(Result, result)
+        last = 0 if settings.backwards else settings.passes - 1
+        if said.last != last:
+            raise BadResult(f"the client's last pass is {said.last}, not {last}")
+        return Measurement(self.derive({"total_us": said.total_us}, settings))
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        return {**figures, "us_per_pass": max(figures["total_us"], 1) / settings.passes}
+
+
+WORKLOAD = SpinWorkload()

@@ -1,0 +1,65 @@
+"""What every workload gets from the contract."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from portbench.workloads import BadResult, Metric, WorkloadSettings, read_result, workload
+
+
+class Said(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    total_us: Annotated[int, Field(ge=1)]
+    samples: list[int] = []
+
+
+def test_a_result_may_say_more_than_is_asked() -> None:
+    assert read_result(Said, {"total_us": 5, "version": "1.26.0", "sampled": None}) == Said(total_us=5)
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        ({}, "the client's total_us is missing"),
+        ({"total_us": "5"}, "the client's total_us is '5', not a valid integer"),
+        ({"total_us": 0}, "the client's total_us is 0, not greater than or equal to 1"),
+        ({"total_us": 1, "samples": [1, 2, "x"]}, "the client's samples[2] is 'x', not a valid integer"),
+        (
+            {"total_us": "long " * 40},
+            f"the client's total_us is {repr('long ' * 40)[:57]}..., not a valid integer",
+        ),
+    ],
+)
+def test_a_result_that_does_not_fit_is_one_line(result: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadResult) as caught:
+        read_result(Said, result)
+    assert str(caught.value) == says
+
+
+def test_how_many_times_better() -> None:
+    assert Metric("messages_per_s", "messages/s").factor(30, 10) == 3
+    assert Metric("lag_us", "us", "lower").factor(30, 10) == pytest.approx(1 / 3)
+
+
+class Settings(WorkloadSettings):
+    passes: int = 3
+
+
+@pytest.mark.parametrize("values", [{"passes": "3"}, {"passes": 3.5}, {"pases": 3}])
+def test_settings_are_exactly_what_they_are_called(values: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Settings(**values)
+
+
+@pytest.mark.usefixtures("own_workloads")
+def test_a_workload_without_a_part_for_the_pc() -> None:
+    spin = workload("spin")
+    assert spin.exchanges(spin.quick()) == 0 and list(spin.ideal_client(5)) == []
+    with pytest.raises(NotImplementedError, match="spin: the PC has no part in it"):
+        spin.conversation(100)
+    with pytest.raises(NotImplementedError, match="spin: has no native client"):
+        spin.native_count(spin.quick())
