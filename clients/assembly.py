@@ -104,7 +104,8 @@ class _Script:
 
 def _first_line(node: ast.stmt) -> int:
     """A decorator's, where there is one."""
-    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _check_names(script: _Script, workload: _Script) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 from portbench.boards import OwnNetwork, RunOutput
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
-from portbench.results.model import Conditions, Headline, Published, Row, Sim, Status
+from portbench.results.model import Conditions, Headline, Row, Sim, Status
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.runner.published import published
 from portbench.where import Where
 from portbench.workloads import Readiness
 
@@ -69,21 +70,10 @@ class RowDraft:
             "image_sha256": self.image.sha256 if self.image else None,
             "settings": self.planned.settings.model_dump(mode="json"),
             "conditions": self._conditions(None),
-            "published": self._published(),
+            "published": published(profile, self.planned.workload),
             "log": self.log,
         }
         return Row(**(known | more))
-
-    def _published(self) -> Published | None:
-        """What others measured of this workload with this profile, as its headline figure."""
-        workload = self.planned.workload
-        for each in self.planned.profile.published:
-            if each.workload == workload.name:
-                settings = workload.settings_type.model_validate(each.settings)
-                names, runs = each.figures.keys(), zip(*each.figures.values(), strict=True)
-                figures = [workload.derive(dict(zip(names, run, strict=True)), settings) for run in runs]
-                return Published(values=[each[workload.headline.name] for each in figures], source=each.source)
-        return None
 
     def _note(self) -> str | None:
         """What sets this row apart from one that was measured alone."""

@@ -161,8 +161,10 @@ class BenchOptions:
             detail = error.errors(include_url=False)[0]
             name = ".".join(map(str, detail["loc"]))
             source = f"--{name.replace('_', '-')}" if name in self.settings else f"profile {profile.name!r}: {name}"
+            if detail["type"] == "extra_forbidden":
+                raise OptionError(f"{source}: is no setting of {workload.name}; it has {', '.join(names)}") from None
             said = detail["msg"].removeprefix("Input should be ")
-            raise OptionError(f"{source}: {detail['input']} is not {said} ({workload.name})") from None
+            raise OptionError(f"{source}: {detail['input']!r} is not {said} ({workload.name})") from None
 
 
 def workload_options() -> tuple[Option, ...]:

@@ -1,4 +1,4 @@
-"""Which rows a bench will measure: board x runtime x profile x workload x run, in the catalogue's order."""
+"""Which rows a bench will measure: board x runtime x workload x profile x run, in the catalogue's order."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, Firm
 from portbench.firmware.identify import entry_for_file
 from portbench.firmware.uf2 import Uf2Error
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
+from portbench.runner.published import published
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
@@ -144,6 +145,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
                 continue
             settings = options.settings_for(workload, profile)
             _check_native(entry, workload, settings)
+            published(profile, workload)  # so that what cannot be used is told before anything starts
             for number in range(1, options.runs + 1):
                 yield PlannedRow(
                     image, profile, workload, settings, board, number, options.runs, device, is_one_of_several

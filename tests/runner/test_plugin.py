@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,15 @@ import pytest
 from portbench.boards import Deadline
 from portbench.results import storage
 from portbench.results.model import RunFile, Status
-from portbench.runner.plugin import PROJECT
+from portbench.runner.plugin import PROJECT, ROWS
+from portbench.workloads import WORKLOADS_VARIABLE
+from tests.workloads.own import FOLDER
 
 _INSTALLED = any(
     point.value == "portbench.runner.plugin" for point in importlib.metadata.entry_points(group="pytest11")
 )
 LIMIT_S = 60
+NODE = "portbench/runner/rows/test_rows.py::test_runtime["
 
 
 class Harness:
@@ -32,7 +37,8 @@ class Harness:
             "XDG_STATE_HOME": str(folder / "state"),
             "COLUMNS": "200",
         }
-        self.environment.pop("PORTBENCH_FIRMWARE_DIR", None)
+        for variable in ("PORTBENCH_FIRMWARE_DIR", WORKLOADS_VARIABLE):
+            self.environment.pop(variable, None)
 
     def command(self, *arguments: str) -> list[str]:
         plugin = [] if _INSTALLED else ["-p", "portbench.runner.plugin"]
@@ -47,10 +53,15 @@ class Harness:
             *arguments,
         ]
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*arguments), cwd=PROJECT, env=self.environment, capture_output=True, text=True, timeout=LIMIT_S
+            self.command(*arguments), cwd=cwd, env=self.environment, capture_output=True, text=True, timeout=LIMIT_S
         )
+
+    def collected(self, *arguments: str, cwd: Path = PROJECT) -> list[str]:
+        """Ids of what would run."""
+        done = self.run(*arguments, "--collect-only", "-q", cwd=cwd)
+        return [line for line in done.stdout.splitlines() if "::" in line]
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -72,7 +83,7 @@ def harness(tmp_path: Path) -> Harness:
     return Harness(tmp_path)
 
 
-HOSTED = ("tests/bench", "--runtime=micropython-unix", "--server-port=0")
+HOSTED = ("-k", "runtime", "--runtime=micropython-unix", "--server-port=0")
 
 
 def test_measures_prints_and_stores(harness: Harness) -> None:
@@ -80,58 +91,80 @@ def test_measures_prints_and_stores(harness: Harness) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     run = harness.stored()
     assert [row.status for row in run.rows] == [Status.MEASURED] * 2 and run.finished_utc is not None
-    assert all(row.messages == 300 == len(row.round_trip_us) and row.where == "hosted" for row in run.rows)
-    assert all(row.settings.turnaround_us and row.settings.turnaround_us > 0 for row in run.rows)
-    assert "[2/2] measured micropython-unix hosted 2/2" in done.stdout
+    assert all(row.settings == {"messages": 300} and row.where == "hosted" for row in run.rows)
+    assert all(len(row.samples["round_trip_us"]) == 300 for row in run.rows)
+    assert all(row.conditions.turnaround_us and row.conditions.turnaround_us > 0 for row in run.rows)
+    assert "[2/2] measured micropython-unix ping_pong 2/2" in done.stdout
     assert "messages/s" in done.stdout and "server on 127.0.0.1" in done.stdout
     assert "2 passed" in done.stdout
 
 
-def test_k_runtime_is_the_bench_and_nothing_else(harness: Harness) -> None:
-    done = harness.run("-k", "runtime", "--collect-only", "-q")
-    collected = [line for line in done.stdout.splitlines() if "::" in line]
-    assert len(collected) > 30 and all(
-        line.startswith("tests/bench/test_runtime.py::test_runtime[") for line in collected
-    )
-    assert "tests/bench/test_runtime.py::test_runtime[micropython-1.26.0-tuned-1]" in collected
+def test_k_runtime_is_the_bench_and_nothing_else(harness: Harness, tmp_path: Path) -> None:
+    collected = harness.collected("-k", "runtime")
+    assert len(collected) > 30 and all(line.startswith(NODE) for line in collected)
+    assert f"{NODE}micropython-1.26.0-tuned-ping_pong-1]" in collected
     assert not harness.results.exists()
 
 
-@pytest.mark.parametrize("arguments", [[], ["tests/runner"], ["-k", "plan"]])
+@pytest.mark.parametrize(
+    ("arguments", "only"),
+    [
+        (["-k", "micropython-1.26.0-tuned", "--runs=1"], ["micropython-1.26.0-tuned-ping_pong"]),
+        (["-k", "micropython-unix and not runs", "--runs=1"], ["micropython-unix-ping_pong"]),
+        (["-k", "ping_pong and native", "--runs=1"], ["portbench-native-tuned-ping_pong"]),
+        (["-k", "runtime and hardwired and tuned", "--runs=1"], ["wiznet-hardwired-tuned-ping_pong"]),
+        (["--runtime=micropython-unix", "--runs=1"], ["micropython-unix-ping_pong"]),
+        (
+            ["--workload=ping_pong", "--where=hosted", "--runs=1"],
+            ["micropython-unix-ping_pong", "circuitpython-blinka-ping_pong"],
+        ),
+        (["-m", "bench", "--runtime=micropython-unix", "--runs=1"], ["micropython-unix-ping_pong"]),
+    ],
+)
+def test_whatever_names_rows_collects_rows_alone(arguments: list[str], only: list[str], harness: Harness) -> None:
+    assert [line.rpartition("::")[2] for line in harness.collected(*arguments)] == [
+        f"test_runtime[{id}]" for id in only
+    ]
+
+
+def test_rows_are_found_from_any_folder(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "test_of_somebody.py").write_text("def test_it(): raise AssertionError")
+    ids = [line.rpartition("::")[2] for line in harness.collected("-k", "runtime", "--runs=1", cwd=tmp_path)]
+    assert "test_runtime[micropython-1.26.0-tuned-ping_pong]" in ids and "test_it" not in ids
+    assert harness.collected(cwd=tmp_path) == ["test_of_somebody.py::test_it"]
+
+
+@pytest.mark.parametrize("path", [ROWS, ROWS.parent])
+def test_the_rows_file_may_be_named(path: Path, harness: Harness) -> None:
+    collected = harness.collected(str(path.relative_to(PROJECT)), "--runtime=micropython-unix", "--runs=1")
+    assert [line.rpartition("::")[2] for line in collected] == ["test_runtime[micropython-unix-ping_pong]"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["tests/runner"], ["-k", "plan"], ["tests/runner", "-k", "runtime or plan"]])
 def test_unit_tests_are_never_mixed_with_the_bench(arguments: list[str], harness: Harness) -> None:
-    done = harness.run(*arguments, "--collect-only", "-q")
-    assert "tests/runner/test_plan.py::" in done.stdout and "tests/bench/test_runtime.py::" not in done.stdout
-
-
-def test_a_narrower_k_narrows_the_bench(harness: Harness) -> None:
-    done = harness.run("-k", "runtime and hardwired and tuned", "--runs=1", "--collect-only", "-q")
-    collected = [line for line in done.stdout.splitlines() if "::" in line]
-    assert collected == ["tests/bench/test_runtime.py::test_runtime[wiznet-hardwired-tuned]"]
+    collected = harness.collected(*arguments)
+    assert any(line.startswith("tests/runner/test_plan.py::") for line in collected)
+    assert not any("test_rows.py::" in line for line in collected)
 
 
 def test_only_skips_are_no_failure(harness: Harness) -> None:
-    done = harness.run("tests/bench", "--runtime=micropython-1.20.0")
+    done = harness.run("--runtime=micropython-1.20.0")
     assert done.returncode == 0
     assert {row.status for row in harness.stored().rows} == {Status.SKIPPED}
     assert done.stdout.count("provide it: curl") == 1  # told once, though six rows need it
-
-
-def test_lists_what_there_is(harness: Harness) -> None:
-    done = harness.run("--list-runtimes")
-    assert done.returncode == 0
-    assert "micropython-1.26.0" in done.stdout and "as-published, tuned" in done.stdout
-    assert "boards: RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
         ("--runtime=nothing-1", "--runtime: 'nothing-1' is no .uf2 file and none of micropython-1.20.0, "),
+        ("--messages=0", "--messages: '0' is not greater than or equal to 1 (ping_pong)"),
+        ("--workload=pong", "--workload: 'pong' is none of ping_pong"),
         ("--board=pico", "--board: unknown board 'pico': there are RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO"),
     ],
 )
 def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) -> None:
-    done = harness.run("tests/bench", argument)
+    done = harness.run("-k", "runtime", argument)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in (done.stdout + done.stderr).splitlines() if says in line]
     assert len(lines) == 1, done.stdout + done.stderr
@@ -139,14 +172,11 @@ def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) ->
 
 
 @pytest.mark.parametrize("variable", ["PORTBENCH_BOARDS", "PORTBENCH_CATALOGUE"])
-@pytest.mark.parametrize("arguments", [["tests/bench"], ["--list-runtimes"], ["--list-boards"]])
-def test_a_users_file_that_is_wrong_is_one_line(
-    variable: str, arguments: list[str], harness: Harness, tmp_path: Path
-) -> None:
+def test_a_users_file_that_is_wrong_is_one_line(variable: str, harness: Harness, tmp_path: Path) -> None:
     mine = tmp_path / "MINE.toml"
     mine.write_text("mcu = ")
     harness.environment[variable] = str(mine)
-    done = harness.run(*arguments)
+    done = harness.run("-k", "runtime")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     said = (done.stdout + done.stderr).strip()
     assert said == f"ERROR: {mine}: is not TOML (Invalid value (at end of document)); correct that line"
@@ -158,7 +188,7 @@ def test_a_bad_firmware_folder_is_one_line(kind: str, harness: Harness, tmp_path
     if kind == "file":
         folder.write_text("")
     harness.environment["PORTBENCH_FIRMWARE_DIR"] = str(folder)
-    done = harness.run("tests/bench")
+    done = harness.run("-k", "runtime")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert f"PORTBENCH_FIRMWARE_DIR={folder}: " in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
@@ -174,7 +204,7 @@ def test_a_results_folder_that_cannot_be_written_is_one_line(harness: Harness) -
 def test_a_port_in_use_fails_the_row(harness: Harness) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = harness.run("tests/bench", "--runtime=micropython-unix", f"--server-port={port}", "--runs=1")
+        done = harness.run("--runtime=micropython-unix", f"--server-port={port}", "--runs=1")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     reason = harness.stored().rows[0].reason
     assert reason and reason.startswith(f"open: 127.0.0.1:{port}: cannot listen: the port is in use")
@@ -232,3 +262,58 @@ def _clients_of(harness: Harness) -> list[str]:
         except OSError:
             continue  # ended meanwhile, or somebody else's
     return found
+
+
+@pytest.mark.parametrize("arguments", [["-k", "runtime"], ["tests/runner"]])
+def test_a_users_workload_that_is_wrong_is_one_line(arguments: list[str], harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "workload.py").write_text("raise ValueError('one\\ntwo')")
+    harness.environment[WORKLOADS_VARIABLE] = str(tmp_path)
+    done = harness.run(*arguments)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    line = f"ERROR: {tmp_path}/mine/workload.py: cannot be used (ValueError: one two)"
+    assert (done.stdout + done.stderr).strip() == line
+
+
+def test_users_workloads_are_measured_with_ours(harness: Harness) -> None:
+    """One that needs the PC and one that needs no network, after one another on one port."""
+    harness.environment[WORKLOADS_VARIABLE] = str(FOLDER)
+    done = harness.run(
+        *HOSTED,
+        "--workload=echo",
+        "--workload=spin",
+        "--workload=ping_pong",
+        "--passes=7",
+        "--block-bytes=3",
+        "--runs=2",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = harness.stored().rows
+    assert [(row.workload, row.run_index) for row in rows] == [
+        (name, run) for name in ("echo", "spin", "ping_pong") for run in (0, 1)
+    ]
+    assert {row.status for row in rows} == {Status.MEASURED}
+    echo, spin = rows[0], rows[2]
+    assert echo.settings == {"block_bytes": 3, "blocks": 10} and len(echo.samples["block_us"]) == 10
+    assert echo.conditions.turnaround_us and echo.headline is not None and echo.headline.name == "bytes_per_s"
+    assert spin.settings == {"passes": 7, "backwards": False} and spin.conditions.turnaround_us is None
+    titles = [line for line in ("Echo: hosted", "Spinning: hosted", "Ping-pong: hosted") if line in done.stdout]
+    assert len(titles) == 3 and "bytes/s" in done.stdout and "total ms" in done.stdout
+    assert len({row.log for row in rows}) == 6
+
+
+def test_the_page_leads_to_a_workload_of_ones_own(harness: Harness, tmp_path: Path) -> None:
+    """workloads/README.md, followed to the letter in a folder of its own."""
+    page = (PROJECT / "workloads" / "README.md").read_text(encoding="utf-8")
+    script, body = (textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", page, re.S | re.M))
+    own = tmp_path / "own" / "count"
+    own.mkdir(parents=True)
+    (own / "workload.py").write_text(script)
+    (own / "micropython.py").write_text(body)
+    harness.environment[WORKLOADS_VARIABLE] = str(tmp_path / "own")
+    done = harness.run("--runtime=micropython-unix", "--workload=count", "--passes=500", "--runs=1", "--server-port=0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = harness.stored().rows
+    assert row.workload == "count" and row.settings == {"passes": 500}
+    assert row.value == 500 * 1e6 / row.figures["total_us"]
+    assert "Counting: hosted" in done.stdout and "passes/s" in done.stdout

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import socket
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -11,27 +13,31 @@ from typing import Any, cast
 
 import pytest
 
-from portbench.boards import Board, OwnNetwork, board_definition
+from portbench.boards import Board, OwnNetwork
 from portbench.clients import StaticAddress
-from portbench.firmware import catalogue, native_config, uf2
+from portbench.firmware import native_config, uf2
 from portbench.firmware.images import Image, Source
 from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRun
+from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
 from portbench.runner.servers import Servers, session_since
+from portbench.runner.timeouts import Stage
 from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.tcp import PingPongServer
+from portbench.server.tcp import WorkloadServer
+from portbench.workloads import WORKLOADS_VARIABLE, workload
+from tests.ping_pong import PING_PONG
+from tests.workloads.own import FOLDER
 
-OPTIONS = BenchOptions(board=board_definition("W5500_EVB_PICO"), messages=7, server_port=0)
+OPTIONS = BenchOptions(settings={"messages": 7}, server_port=0)
 PEER = Peer(IPv4Address("192.168.50.1"), 5001)
 STATIC = StaticAddress(*(IPv4Address(text) for text in ("10.0.0.2", "255.255.255.0", "10.0.0.1", "10.0.0.1")))
 LAN = OwnNetwork(PEER.address, PEER.port, (STATIC.ip, STATIC.mask, STATIC.gateway, STATIC.dns))
 
 
-def planned(runtime: str, profile: str) -> PlannedRun:
-    entry = catalogue.load().get(runtime)
-    return PlannedRun(entry, next(row for row in entry.rows if row.name == profile), 1, 1)
+def planned(runtime: str, profile: str, options: BenchOptions = OPTIONS) -> PlannedRow:
+    (row,) = plan(replace(options, runtimes=(runtime,), profiles=(profile,), runs=1))
+    return row
 
 
 def board(where: str = "emulated", own: OwnNetwork | None = None) -> Board:
@@ -45,8 +51,8 @@ def image(tmp_path: Path) -> Path:
     return path
 
 
-def config_of(run: PlannedRun, image: Path, options: BenchOptions, on: Board, scratch: Path) -> dict[str, Any]:
-    program = build_program(run, Image(run.entry, "1.26.0", Source.FILE, image, "aa"), on, PEER, options, scratch)
+def config_of(row: PlannedRow, image: Path, options: BenchOptions, on: Board, scratch: Path) -> dict[str, Any]:
+    program = build_program(row, Image(row.entry, "1.26.0", Source.FILE, image, "aa"), on, PEER, options, scratch)
     assert program.identity is not None and program.identity.version == "1.26.0" and program.has_console
     config: dict[str, Any] = json.loads(program.deployment.files["portbench_config.json"])
     return config
@@ -61,28 +67,28 @@ def test_profiles_become_the_clients_settings(image: Path, tmp_path: Path) -> No
 
 
 def test_a_static_address_comes_from_the_option_or_the_boards_own_network(image: Path, tmp_path: Path) -> None:
-    run, static = planned("micropython-1.26.0", "tuned"), replace(OPTIONS, address_mode="static")
-    assert config_of(run, image, static, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
+    row, static = planned("micropython-1.26.0", "tuned"), replace(OPTIONS, address_mode="static")
+    assert config_of(row, image, static, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
     given = replace(static, static=STATIC)
-    assert config_of(run, image, given, board("silicon"), tmp_path)["static"] == STATIC.as_list()
+    assert config_of(row, image, given, board("silicon"), tmp_path)["static"] == STATIC.as_list()
     with pytest.raises(RunFailed, match="needs the board's address: --static-address"):
-        config_of(run, image, static, board("silicon"), tmp_path)
+        config_of(row, image, static, board("silicon"), tmp_path)
 
 
 @pytest.mark.parametrize("address_mode", ["dhcp", "static"])
 def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path, tmp_path: Path) -> None:
-    run = planned("portbench-native", "tuned")
+    row = planned("portbench-native", "tuned")
     options = replace(OPTIONS, address_mode=address_mode)
     (tmp_path / "scratch").mkdir()
     program = build_program(
-        run, Image(run.entry, "1", Source.BUNDLED, image, "aa"), board(own=LAN), PEER, options, tmp_path / "scratch"
+        row, Image(row.entry, "1", Source.FILE, image, "aa"), board(own=LAN), PEER, options, tmp_path / "scratch"
     )
     assert program.uf2 is not None and program.uf2_sha256 != "aa" and not program.has_console
     block = native_config.pack(
         native_config.NativeConfig(
             server=PEER.address,
             port=PEER.port,
-            messages=7,
+            count=7,
             static=native_config.StaticAddress(STATIC.ip, STATIC.mask, STATIC.gateway)
             if address_mode == "static"
             else None,
@@ -94,26 +100,129 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
 
 def test_a_board_with_its_own_network_needs_no_server_of_ours() -> None:
     servers = Servers(OPTIONS)
-    assert servers.peer_for(board(own=LAN)) == (PEER, None) and servers.own_turnaround == {}
+    assert servers.peer_for(board(own=LAN), PING_PONG) == (PEER, None) and servers.own_turnaround == {}
     servers.close()
 
 
 def test_hosted_boards_share_a_server_on_the_loopback() -> None:
     servers = Servers(OPTIONS)
     try:
-        (peer, server), again = servers.peer_for(board("hosted")), servers.peer_for(board("hosted"))
-        assert server is not None and again == (peer, server) and peer.address == IPv4Address("127.0.0.1")
+        (peer, server), again = (servers.peer_for(board("hosted"), PING_PONG) for _ in range(2))
+        assert (
+            server is not None
+            and peer is not None
+            and again == (peer, server)
+            and peer.address == IPv4Address("127.0.0.1")
+        )
         assert servers.own_turnaround["127.0.0.1"].median_us > 0
     finally:
         servers.close()
 
 
-def test_a_session_is_found_by_number_and_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_session_is_the_good_one_with_most_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.2)
-    with PingPongServer("127.0.0.1", 0) as server:
-        measure_round_trip("127.0.0.1", server.port, 5)
+    with WorkloadServer(PING_PONG, "127.0.0.1", 0) as server:
+        measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(9))
         before = server.accepted
-        measure_round_trip("127.0.0.1", server.port, 7)
-        session = session_since(server, before, 7)
-        assert session is not None and session.number == 1 and session.messages == 7
-        assert session_since(server, before, 5) is None
+        for exchanges in (5, 7, 6):
+            measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(exchanges))
+        server.wait_sessions(4, 10)
+        session = session_since(server, before)
+        assert session is not None and session.number == 2 and session.exchanges == 7
+        assert session_since(server, before, "127.0.0.1") == session
+        assert session_since(server, before, "192.0.2.1") is None
+        assert session_since(server, server.accepted) is None
+
+
+LONG = replace(OPTIONS, settings={}, server_port=5000)
+CONFIGS = {
+    ("micropython-1.20.0", "as-published"): "95d45988cc93dc2adbf092390ee3e67cd9df8ee8580d326cad140300acae1a89",
+    ("micropython-1.20.0", "tuned"): "ddc9a394a1f0744f15247448ae46bb88b0a75b62d0c45cd0d1fb794720032823",
+    ("micropython-1.26.0", "as-published"): "95d45988cc93dc2adbf092390ee3e67cd9df8ee8580d326cad140300acae1a89",
+    ("micropython-1.26.0", "tuned"): "ddc9a394a1f0744f15247448ae46bb88b0a75b62d0c45cd0d1fb794720032823",
+    ("micropython-1.28.0", "as-published"): "95d45988cc93dc2adbf092390ee3e67cd9df8ee8580d326cad140300acae1a89",
+    ("micropython-1.28.0", "tuned"): "ddc9a394a1f0744f15247448ae46bb88b0a75b62d0c45cd0d1fb794720032823",
+    ("wiznet-1.0.5", "as-published"): "64e18ea867aa3996c2be365f2af9084e0ef5fbabac26ef2005bc61a979e52279",
+    ("wiznet-1.0.5", "tuned"): "b19ce78a0e217ac944280a3fce0bbdc3816f8ca9079bbc36607f36a1dda9cf56",
+    ("wiznet-2.0.0", "as-published"): "64e18ea867aa3996c2be365f2af9084e0ef5fbabac26ef2005bc61a979e52279",
+    ("wiznet-2.0.0", "tuned"): "b19ce78a0e217ac944280a3fce0bbdc3816f8ca9079bbc36607f36a1dda9cf56",
+    ("wiznet-hardwired", "as-published"): "64e18ea867aa3996c2be365f2af9084e0ef5fbabac26ef2005bc61a979e52279",
+    ("wiznet-hardwired", "tuned"): "b19ce78a0e217ac944280a3fce0bbdc3816f8ca9079bbc36607f36a1dda9cf56",
+    ("circuitpython-8.2.6", "as-published"): "ddc9a394a1f0744f15247448ae46bb88b0a75b62d0c45cd0d1fb794720032823",
+    ("circuitpython-9.1.4", "as-published"): "ddc9a394a1f0744f15247448ae46bb88b0a75b62d0c45cd0d1fb794720032823",
+}
+"""SHA-256 of portbench_config.json as revision f8fed60 deployed it: the board reads it before it measures."""
+
+
+@pytest.mark.parametrize(("runtime", "profile"), CONFIGS)
+def test_the_catalogues_profiles_are_deployed_as_they_were_published(
+    runtime: str, profile: str, image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.clients.deployment.library_files", lambda major, timeout_s: {})
+    row = planned(runtime, profile, LONG)
+    found = Image(row.entry, row.entry.version or "", Source.FILE, image, "aa")
+    files = build_program(row, found, board(own=LAN), Peer(PEER.address, 5000), LONG, tmp_path).deployment.files
+    assert hashlib.sha256(files["portbench_config.json"]).hexdigest() == CONFIGS[runtime, profile]
+    script = "code.py" if runtime.startswith("circuitpython") else "main.py"
+    assert hashlib.sha256(files[script]).hexdigest() == SCRIPTS[script]
+
+
+SCRIPTS = {
+    "main.py": "2b27f530e8392ef2f916c68922b5a775225ec63dd734e2749264a571e79b3f5c",
+    "code.py": "ef69ac1780cb82e22732a0671c6bf378160266e7cd08695e69c7d333f24b6d09",
+}
+
+
+def test_a_workload_that_needs_no_network_gets_no_server(
+    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    options = replace(OPTIONS, workloads=(workload("spin"),), settings={"passes": 5})
+    row = planned("micropython-1.26.0", "tuned", options)
+    servers = Servers(options)
+    assert servers.peer_for(board("hosted"), row.workload) == (None, None)
+    found = Image(row.entry, "1.26.0", Source.FILE, image, "aa")
+    files = build_program(row, found, board(own=LAN), None, options, tmp_path).deployment.files
+    assert json.loads(files["portbench_config.json"]) == {"passes": 5, "backwards": False}
+
+
+def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    servers = Servers(replace(OPTIONS, server_port=port))
+    try:
+        first = servers.at("127.0.0.1", PING_PONG)
+        second = servers.at("127.0.0.1", workload("echo"))
+        assert first.port == second.port == port and servers.at("127.0.0.1", workload("echo")) is second
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+            client.sendall(b"hello")
+            assert client.recv(16) == b"hello"
+        assert servers.at("127.0.0.1", PING_PONG).port == port
+    finally:
+        servers.close()
+
+
+def test_of_boards_that_are_measured_at_once_each_workload_has_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    servers = Servers(replace(OPTIONS, parallel=2))
+    try:
+        first, second = servers.at("127.0.0.1", PING_PONG), servers.at("127.0.0.1", workload("echo"))
+        assert first.port != second.port and servers.at("127.0.0.1", PING_PONG) is first
+    finally:
+        servers.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (replace(OPTIONS, timeouts_s=OPTIONS.timeouts_s | {Stage.READY: float("inf")}), "ready_timeout_s is inf: "),
+    ],
+)
+def test_what_no_client_could_use_fails_the_row_in_one_line(
+    options: BenchOptions, says: str, image: Path, tmp_path: Path
+) -> None:
+    row = planned("micropython-1.26.0", "tuned")
+    with pytest.raises(RunFailed, match=f"^client: {says}") as caught:
+        config_of(row, image, options, board(own=LAN), tmp_path)
+    assert "\n" not in str(caught.value)

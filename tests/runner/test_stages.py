@@ -49,6 +49,9 @@ class RecordingBoard(Board):
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         self.done.append(f"deploy {','.join(deployment.files)}")
 
+    def serve(self, workload: str, deadline: Deadline) -> None:
+        self.done.append(f"serve {workload}")
+
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         self.done.append("run")
         return RunOutput({}, [])
@@ -76,10 +79,16 @@ def test_the_whole_way_in_order() -> None:
     board, seen = RecordingBoard(), list[Stage]()
     prepared = PreparedBoard(board)
     prepared.prepare(program(), clock(seen))
-    prepared.run(clock(seen), None)
-    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "run"]
+    prepared.run("ping_pong", clock(seen), None)
+    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "serve ping_pong", "run"]
     assert seen == [Stage.FLASH, Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN]
     assert prepared.runtime == ANSWER
+
+
+def test_the_pc_serves_nothing_that_it_has_no_part_in() -> None:
+    board = RecordingBoard()
+    PreparedBoard(board).run(None, clock(), None)
+    assert board.done == ["run"]
 
 
 def test_a_second_run_only_restarts_the_board() -> None:

@@ -72,7 +72,7 @@ def test_settings_have_a_range(messages: int) -> None:
 
 
 def test_published_totals_become_the_headline() -> None:
-    assert PING_PONG.derive({"total_us": 1_383_000}, Settings()) == {
+    assert PING_PONG.derive({"total_us": 1_383_000}, Settings(messages=1000)) == {
         "total_us": 1_383_000,
         PING_PONG.headline.name: 1000e6 / 1_383_000,
     }
@@ -87,7 +87,7 @@ def test_its_columns_are_of_what_it_measures() -> None:
 def test_the_ideal_client_has_the_conversation() -> None:
     conversation = PING_PONG.conversation(100)
     exchanges = list(PING_PONG.ideal_client(1000))
-    assert len(exchanges) == 1000 == PING_PONG.exchanges(Settings())
+    assert len(exchanges) == 1000 == PING_PONG.exchanges(Settings(messages=1000))
     assert [conversation.receive(sent) for sent, _ in exchanges] == [answer for _, answer in exchanges]
     conversation.eof()
     assert conversation.exchanges == 1000
