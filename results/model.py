@@ -88,7 +88,7 @@ class Row(_Model):
     """One line that says why a row is skipped or failed."""
     board: str | None = None
     profile: str | None = None
-    """Name of the way of running the image, as in the catalogue: as-published or tuned."""
+    """Name of the way of running the image, as in the catalogue; None where it makes no difference to the workload."""
     run_index: _Count = 0
     image_file: str | None = None
     image_sha256: _Hash | None = None
