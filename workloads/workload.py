@@ -79,9 +79,9 @@ class Measurement:
 class Workload(ABC):
     """One question that is asked of every port.
 
-    Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`: a
-    function that is named as the folder; its parameters are the open connection, where there is one, and settings by
-    name), `native.uf2` where there is one in C, a README and tests.
+    Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`, or one
+    `python.py` for both: a function that is named as the folder; its parameters are the open connection, where there is
+    one, and settings by name), `native.uf2` where there is one in C, a README and tests.
     """
 
     name: ClassVar[str]
@@ -104,8 +104,8 @@ class Workload(ABC):
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs, None where the workload has none in that language."""
-        path = self.folder / ("native.uf2" if language == "native" else f"{language}.py")
-        return path if path.is_file() else None
+        names = ["native.uf2"] if language == "native" else [f"{language}.py", "python.py"]
+        return next((path for name in names if (path := self.folder / name).is_file()), None)
 
     def quick(self) -> WorkloadSettings:
         """Settings of the shortest run that still shows everything: for traces, soaks and tests."""
