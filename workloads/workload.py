@@ -145,7 +145,7 @@ def read_result(model: type[R], result: Mapping[str, Any]) -> R:
         return model.model_validate({key: result[key] for key in model.model_fields if key in result})
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
-        place = "".join(f"[{part}]" if isinstance(part, int) else str(part) for part in detail["loc"])
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])[1:]
         if detail["type"] == "missing":
             raise BadResult(f"the client's {place} is missing") from None
         value = repr(detail["input"])
