@@ -53,8 +53,10 @@ class Headline(_Model):
 
 
 class Published(_Model):
-    """What somebody published for this firmware with this profile on silicon, as the headline figure."""
+    """What somebody published for this firmware with this profile on silicon."""
 
+    figure: _Text | None = None
+    """The key of the figure that it is; None: the headline."""
     values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
     source: _Text

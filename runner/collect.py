@@ -75,14 +75,17 @@ class RowDraft:
         return Row(**(known | more))
 
     def _published(self) -> Published | None:
-        """What others measured of this workload with this profile, as its headline figure."""
+        """What others measured of this workload with this profile: its headline figure, or what else they have."""
         workload = self.planned.workload
         for each in self.planned.profile.published:
             if each.workload == workload.name:
                 settings = workload.settings_type.model_validate(each.settings)
                 names, runs = each.figures.keys(), zip(*each.figures.values(), strict=True)
                 figures = [workload.derive(dict(zip(names, run, strict=True)), settings) for run in runs]
-                return Published(values=[each[workload.headline.name] for each in figures], source=each.source)
+                for name in (workload.headline.name, *workload.comparable):
+                    if all(name in run for run in figures):
+                        figure = None if name == workload.headline.name else name
+                        return Published(figure=figure, values=[run[name] for run in figures], source=each.source)
         return None
 
     def _note(self) -> str | None:

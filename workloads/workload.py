@@ -90,6 +90,8 @@ class Workload(ABC):
     readiness: ClassVar[Readiness]
     headline: ClassVar[Metric]
     columns: ClassVar[tuple[Column, ...]] = ()
+    comparable: ClassVar[tuple[str, ...]] = ()
+    """Figures that published ones are laid beside where these do not give the headline, the best first."""
     settings_type: ClassVar[type[WorkloadSettings]]
     by_default: ClassVar[bool] = False
     """It is measured where no workload is named."""
