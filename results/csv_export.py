@@ -1,7 +1,7 @@
 """Rows as CSV, for spreadsheets and data frames: one line per row, or one line per sample.
 
 What a row holds by name becomes a column each: `settings.messages`, `figures.total_us`. An empty cell is a value that
-is not there. docs/results-format.md has the columns.
+is not there. Texts are in quotes and numbers are not. docs/results-format.md has the columns.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def _cell(value: Any) -> Any:
 def _csv(lines: list[dict[str, Any]]) -> str:
     columns = list(dict.fromkeys(column for line in lines for column in line))
     out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    # QUOTE_MINIMAL with this line terminator would leave a carriage return bare, and a line would end there.
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     writer.writerows(lines)
     return out.getvalue()
