@@ -116,13 +116,6 @@ def test_only_skips_are_no_failure(harness: Harness) -> None:
     assert done.stdout.count("provide it: curl") == 1  # told once, though six rows need it
 
 
-def test_lists_what_there_is(harness: Harness) -> None:
-    done = harness.run("--list-runtimes")
-    assert done.returncode == 0
-    assert "micropython-1.26.0" in done.stdout and "as-published, tuned" in done.stdout
-    assert "boards: RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("argument", "says"),
     [

@@ -56,6 +56,8 @@ def COMMAND(exchange: int | None, pc: int | None, as_json: bool, pcap: Path | No
         bench = replace(read_options(given(values) | {"where": "emulated", "runs": "1"}), quick=True)
         row = plan(bench)[0]
         exchanges = row.workload.exchanges(row.settings)
+        if pcap is not None:
+            pcap.open("wb").close()  # that it cannot be written is told before a minute's work
         number = exchange or max(2, exchanges // 2)
         trace = trace_row(row, bench, number, pc_sample_cycles=pc or 0, capture=pcap)
     if as_json:
