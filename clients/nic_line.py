@@ -10,8 +10,10 @@ import json
 from types import SimpleNamespace
 from typing import Any, Final
 
+from portbench.boards import BoardDefinition
 from portbench.clients.errors import DeploymentError
 from portbench.clients.families import FAMILIES
+from portbench.clients.folding import fold
 from portbench.workloads import Readiness
 
 _FUNCTION: Final = "make_nic"
@@ -37,14 +39,14 @@ class _Written:
         return _Written(f"{self._text}.{name}")
 
 
-def nic_line(family: str, *, spi_hz: int | None, intn: bool) -> str | None:
-    """What the client of `family` writes to get its network interface; None for one that has none to bring up.
+def nic_line(family: str, board: BoardDefinition, *, spi_hz: int | None, intn: bool) -> str | None:
+    """What the client of `family` writes on `board` to get its network interface; None where it has none to bring up.
 
-    Raises DeploymentError for a client that cannot be read.
+    Raises DeploymentError for a client that cannot be read, and for a board without a network.
     """
     path = FAMILIES[family].client(Readiness.CONNECTED)
     try:
-        module = ast.parse(path.read_text(encoding="utf-8"))
+        module = ast.parse(fold(path.read_text(encoding="utf-8"), board))
     except (OSError, SyntaxError, ValueError) as error:
         raise DeploymentError(f"{path}: cannot be read as Python ({error})") from error
     wanted: list[ast.stmt] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portbench.boards import BoardDefinition, UnknownBoard, board_definition, builtin_definitions
+from portbench.boards import BoardDefinition, UnknownBoard, board_definition, known_boards
 from portbench.clients import nic_line
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
@@ -22,7 +22,7 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
     return {
         "runtimes": [_runtime(entry, store) for entry in known],
         "workloads": [_workload(each) for each in workloads().values()],
-        "boards": [_board(each) for each in builtin_definitions().values()],
+        "boards": [_board(each) for each in known_boards().values()],
     }
 
 
@@ -41,7 +41,7 @@ def _runtime(entry: FirmwareEntry, store: ImageStore) -> dict[str, Any]:
         "image": image,
         "provide": store.command(entry) if image == "missing" else None,
         "workloads": [each.name for each in workloads().values() if why_not(entry, board, each) is None],
-        "profiles": [_profile(entry, profile) for profile in entry.profiles],
+        "profiles": [_profile(entry, board, profile) for profile in entry.profiles],
     }
 
 
@@ -61,22 +61,24 @@ def _version(entry: FirmwareEntry) -> str | None:
         return None
 
 
-def _profile(entry: FirmwareEntry, profile: Profile) -> dict[str, Any]:
+def _profile(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> dict[str, Any]:
     return {
         "name": profile.name,
         "spi_hz": profile.spi_hz,
         "intn": profile.intn,
         "settings": profile.settings,
-        "line": profile_line(entry, profile),
+        "line": profile_line(entry, board, profile),
     }
 
 
-def profile_line(entry: FirmwareEntry, profile: Profile) -> str | None:
-    """The line of the client that the profile decides; None for a port that uses the PC's own network."""
+def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> str | None:
+    """The line of the client that the profile decides; None without a network, or with the PC's own."""
     if entry.family is Family.NATIVE:
         spi_hz, intn = native_sets(profile)
         return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
-    return nic_line(client_family(entry), spi_hz=profile.spi_hz, intn=asks_intn(profile))
+    if board.network is None:
+        return None
+    return nic_line(client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile))
 
 
 def _workload(workload: Workload) -> dict[str, Any]:
@@ -99,4 +101,5 @@ def _setting(name: str, about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _board(board: BoardDefinition) -> dict[str, Any]:
-    return {"id": board.id, "title": board.title, "mcu": board.mcu, "aliases": list(board.aliases)}
+    chip = None if board.network is None else board.network.chip
+    return {"id": board.id, "title": board.title, "aliases": list(board.aliases), "mcu": board.mcu, "network": chip}

@@ -84,7 +84,7 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
 
 def attached_selectors() -> list[str]:
     """How to name each attached board of the kinds we know, real and emulated. Opens nothing."""
-    kinds = builtin_definitions().values()
+    kinds = known_boards().values()
     devices = Buses(SystemBus(), EmulatedBus()).devices()
     known = (device for device in devices if any(is_known(device, definition) for definition in kinds))
     return [AttachedBoard(device, "console").selector for device in known]

@@ -8,7 +8,7 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
-from portbench.boards import BadDefinition, builtin_definitions
+from portbench.boards import BadDefinition, known_boards
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.runner.options import Option
@@ -60,7 +60,7 @@ def _workloads(context: click.Context, option: click.Parameter, incomplete: str)
 
 def _boards(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     try:
-        return _items(builtin_definitions(), incomplete)
+        return _items(known_boards(), incomplete)
     except BadDefinition:
         return []
 

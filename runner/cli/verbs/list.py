@@ -68,7 +68,14 @@ def COMMAND(as_json: bool) -> None:
         )
     )
     show()
-    show(plain_table("Boards", ("board", "what"), ((each["id"], each["title"]) for each in found["boards"]), ("what",)))
+    show(
+        plain_table(
+            "Boards",
+            ("board", "what", "network"),
+            ((each["id"], each["title"], each["network"] or "none") for each in found["boards"]),
+            ("what",),
+        )
+    )
 
 
 def _runtime(runtime: dict[str, Any], names: list[str]) -> tuple[str, ...]:
@@ -83,7 +90,7 @@ def _profiles(runtimes: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
     together: dict[tuple[str, str], list[str]] = {}
     for runtime in runtimes:
         for profile in runtime["profiles"]:
-            line = profile["line"] or "nothing: this PC's own network"
+            line = profile["line"] or "nothing: no network, or this PC's own"
             together.setdefault((profile["name"], line), []).append(runtime["id"])
     for (name, line), of in together.items():
         yield f"{name} of {', '.join(of)}", line
