@@ -8,13 +8,14 @@ from __future__ import annotations
 import click
 
 from portbench.results.csv_export import rows_csv, samples_csv
-from portbench.results.model import RunFile, Where
+from portbench.results.model import RunFile
 from portbench.results.schema import json_schema
 from portbench.results.storage import StorageError, read, to_json
 from portbench.results.table import terminal
 from portbench.runner.cli.console import console
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
+from portbench.where import Where
 
 _FILE_COLUMNS = 160
 
