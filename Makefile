@@ -40,8 +40,8 @@ test-engine:
 
 # Whether there is cargo is asked before anything is installed; whoever has the engine needs none.
 build:
-	@$(MAKE) --question --no-print-directory $(VENV)/.built 2>/dev/null || { $(need_cargo); }
-	@$(MAKE) --no-print-directory $(VENV)/.built
+	@$(MAKE) --question --no-print-directory $(VENV)/.built 2>/dev/null || \
+		{ { $(need_cargo); } && $(MAKE) --no-print-directory $(VENV)/.built; }
 
 # Runtimes and whether their images are at hand, profiles, workloads and kinds of boards.
 list: $(VENV)/.dependencies
