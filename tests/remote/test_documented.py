@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
@@ -34,10 +33,7 @@ def test_the_options_of_the_pages_exist() -> None:
         assert set(re.findall(r"--[a-z-]+", line)) <= known | {"--listen"}, line
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+@pytest.mark.engine
 def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path) -> None:
     block = re.search(r"```sh\n(.*?)```", HARDWARE, re.DOTALL)
     assert block is not None

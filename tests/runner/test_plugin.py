@@ -17,6 +17,8 @@ from portbench.results import storage
 from portbench.results.model import RunFile, Status
 from portbench.runner.plugin import PROJECT
 
+pytestmark = pytest.mark.slow
+
 _INSTALLED = any(
     point.value == "portbench.runner.plugin" for point in importlib.metadata.entry_points(group="pytest11")
 )

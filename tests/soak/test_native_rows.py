@@ -10,6 +10,7 @@ from portbench.runner.soak.plan import SPI_HZ, Cycle, Deed, Strike
 from portbench.runner.timeouts import Stage
 from tests.soak.conftest import MakeLane
 
+pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
 
 
@@ -48,7 +49,7 @@ def two_cycles(lane: Lane, strike: Strike) -> Record:
     ids=lambda value: value.name if isinstance(value, Strike) else "",
 )
 def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, strike: Strike, words: list[str]) -> None:
-    record = two_cycles(make_lane(NATIVE), strike)
+    record = two_cycles(make_lane(NATIVE, run_s=10), strike)
     assert record.status == "failed"
     assert all(word in record.reason for word in words), record.reason
 

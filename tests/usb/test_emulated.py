@@ -1,15 +1,11 @@
-"""Real firmware on emulated boards, driven through exactly what a real board gives: a serial port and a drive.
-
-Images that cannot be had skip their tests, with the command that would provide them.
-"""
+"""Real firmware on emulated boards, driven through exactly what a real board gives: a serial port and a drive."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,15 +17,11 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb import UsbBoard, listing
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.link import Link
-from portbench.clients import ClientConfig, DeploymentError, build_deployment
-from portbench.firmware import catalogue
-from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
+from portbench.clients import ClientConfig, build_deployment
+from tests.conftest import Image, libraries_or_skip
 from tests.usb.conftest import DEFINITION
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+pytestmark = pytest.mark.engine
 MESSAGES = 20
 DEAF = b"""
 import time
@@ -41,26 +33,9 @@ while True:
         pass
 """
 
-Image = Callable[[str], Path]
-
 
 def within(seconds: float = 60) -> Deadline:
     return Deadline(seconds, "test")
-
-
-@pytest.fixture(scope="module")
-def image() -> Image:
-    entries = {entry.id: entry for entry in catalogue.load()}
-
-    def path(entry_id: str) -> Path:
-        try:
-            found = ImageStore([entries[entry_id]]).obtain(entries[entry_id])
-        except (ImageError, ImageUnavailable) as error:
-            pytest.skip(str(error))
-        assert found.path is not None
-        return found.path
-
-    return path
 
 
 @pytest.fixture
@@ -74,10 +49,8 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedB
 def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
     assert board.own_network is not None
     config = ClientConfig(board.own_network.server, board.own_network.port, MESSAGES)
-    try:
+    with libraries_or_skip():
         return build_deployment(family, version, config)
-    except DeploymentError as error:
-        pytest.skip(str(error))
 
 
 def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -> RunOutput:
@@ -243,7 +216,8 @@ def test_the_listing_shows_it(board: EmulatedBoard, image: Image) -> None:
 
 def test_the_process_ends_with_its_owner(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from boards import board_definition; from boards.emulated import EmulatedBoard\n"
+        "import os, sys; from portbench.boards import board_definition\n"
+        "from portbench.boards.emulated import EmulatedBoard\n"
         "board = EmulatedBoard(board_definition('W5500_EVB_PICO')); print(board._process.pid, flush=True)\n"
         "sys.stdin.read(); os._exit(9)"
     )
