@@ -1,19 +1,22 @@
 # Everything from a fresh machine with Python 3.11 or later and a Rust toolchain (cargo, with a C linker):
 #   make flash-and-bench    measure every runtime that can be had, print and store the table
 #   make test               all tests
+#   make quick              those that need neither Rust nor an image, in seconds
 # Options for pytest go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
 
 # The first Python that is new enough; PYTHON=/path/to/python chooses another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark trace soak test test-python test-engine build list boards publish lint format lock clean
+.PHONY: flash-and-bench benchmark trace soak test test-python test-engine quick build dependencies list boards publish \
+	lint lint-python lint-engine format lock clean
 
 flash-and-bench: build
 	$(BIN)/pytest tests/bench $(ARGS)
@@ -35,7 +38,16 @@ test-engine:
 	@$(call need_cargo)
 	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
 
-build: $(VENV)/.built
+# Unit tests only: the engine is not built, and one that is there is not used.
+quick: dependencies
+	@$(alone) $(MAKE) --silent $(METADATA)
+	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests -m 'not engine and not slow' $(ARGS)
+
+build:
+	@$(alone) $(MAKE) --silent $(VENV)/.built
+
+dependencies:
+	@$(alone) $(MAKE) --silent $(VENV)/.dependencies
 
 list: build
 	$(BIN)/pytest --list-runtimes
@@ -49,16 +61,24 @@ soak: build
 	$(BIN)/python -m portbench.runner.soak.command $(ARGS)
 
 # The last run as docs/results.md.
-publish: $(VENV)/.dependencies
+publish: dependencies
 	$(BIN)/python -m portbench.results publish
 
-lint: $(VENV)/.dependencies
+lint: lint-python lint-engine
+
+lint-python: dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.dependencies
+lint-engine:
+	@$(call need_cargo)
+	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all --check
+	cargo clippy --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --all-targets -- --deny warnings
+
+format: dependencies
 	$(BIN)/ruff format .
+	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all
 
 # requirements.lock holds versions and hashes, and no address of any index: yours is used.
 lock:
@@ -67,21 +87,35 @@ lock:
 		--group dev --group build --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) build $(ENGINE)/target *.egg-info
+	rm -rf $(VENV) $(VENV).lock build $(ENGINE)/target *.egg-info
+
+# Makes that run in one checkout at once take turns where they write into it; the later ones find it done.
+alone = $(need_python) '$(PYTHON)' -c 'import fcntl, subprocess, sys; lock = open(sys.argv[1], "w"); \
+	fcntl.flock(lock, fcntl.LOCK_EX); sys.exit(subprocess.call(sys.argv[2:], close_fds=False))' $(VENV).lock
+
+define need_python
+test -n '$(PYTHON)' || { echo 'portbench: no Python 3.11 or later here; install one, or name it: make PYTHON=/path/to/python' >&2; exit 1; }; \
+'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo 'portbench: $(PYTHON) is no Python 3.11 or later; name one: make PYTHON=/path/to/python' >&2; exit 1; };
+endef
 
 define need_cargo
 command -v cargo >/dev/null || { echo 'portbench: no Rust toolchain here (cargo), which builds the emulated board; install it with rustup' >&2; exit 1; }
 endef
 
 $(VENV)/.dependencies: requirements.lock
-	@test -n '$(PYTHON)' || { echo 'portbench: no Python 3.11 or later here; install one, or name it: make PYTHON=/path/to/python' >&2; exit 1; }
-	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo 'portbench: $(PYTHON) is no Python 3.11 or later; name one: make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo 'portbench: making $(VENV)'
 	'$(PYTHON)' -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE_SOURCES)
 	@$(call need_cargo)
+	@echo 'portbench: building the engine'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# What an installation would tell Python of the package: its version, and that it is a plugin of pytest.
+$(METADATA): $(VENV)/.dependencies pyproject.toml
+	$(BIN)/python -c 'import setuptools; setuptools.setup()' --quiet egg_info
 	@touch $@
