@@ -8,10 +8,15 @@ from typing import Final
 
 import pytest
 
+from tests.conftest import NO_ENGINE, Image
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
 from portbench._engine import Machine
 from portbench.firmware import catalogue
-from tests.engine.conftest import Image
 from tests.engine.consoles import flash_image, machine
+
+pytestmark = pytest.mark.engine
 
 NATIVE: Final = Path(catalogue.__file__).parent / "native" / "portbench-native.uf2"
 SRAM: Final = (0x2000_0000, 264 * 1024)

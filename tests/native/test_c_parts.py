@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from portbench.firmware.native_config import NativeConfig, pack
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "firmware" / "native"
 PARTS = ["config.c", "crc32.c", "decimal.c", "dhcp_message.c", "json.c"]

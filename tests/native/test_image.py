@@ -16,6 +16,8 @@ import pytest
 from portbench.firmware import uf2
 from tests.native.emulated import IMAGE
 
+pytestmark = pytest.mark.slow
+
 FIRMWARE = IMAGE.parents[1]
 BOARD = IMAGE.parents[2] / "boards" / "definitions" / "W5500_EVB_PICO.toml"
 RECORD = json.loads(IMAGE.with_suffix(".json").read_text())
@@ -61,6 +63,10 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"the image was built with {RECORD['compiler']}, installed is {version}")
     tree = tmp_path_factory.mktemp("rebuild") / "firmware"
     shutil.copytree(FIRMWARE, tree, ignore=shutil.ignore_patterns("build", "__pycache__", "*.uf2"))
+    package = tree.with_name("portbench")
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "firmware").symlink_to(tree)
     made = ["make", "-s", "-C", tree / "native", f"PYTHON={sys.executable}", f"BOARD={BOARD}"]
     subprocess.run(made, check=True)
     return tree / "native"
