@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ import pytest
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.clients import ClientConfig, DeploymentError, StaticAddress, build_deployment
-from portbench.firmware import catalogue, uf2
+from portbench.clients import ClientNetwork, DeploymentError, StaticAddress
+from portbench.firmware import uf2
 from portbench.firmware.images import ImageError, ImageStore
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from tests.ping_pong import deployment, entry
 
 DEFINITION = board_definition("W5500_EVB_PICO")
 STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
@@ -45,11 +45,9 @@ def _engine() -> None:
 
 @pytest.fixture(scope="session")
 def image() -> Image:
-    entries = {entry.id: entry for entry in catalogue.load()}
-
     def path(entry_id: str) -> Path:
         try:
-            found = ImageStore([entries[entry_id]]).obtain(entries[entry_id])
+            found = ImageStore([entry(entry_id)]).obtain(entry(entry_id))
         except ImageError as error:
             pytest.skip(str(error))
         assert found.path is not None
@@ -69,15 +67,16 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         family: str,
         *,
         messages: int = 5,
-        config: ClientConfig | None = None,
+        network: ClientNetwork | None = None,
         files: dict[str, bytes] | None = None,
     ) -> EmulatedBoard:
         path = image(entry_id)
         board = EmulatedBoard(DEFINITION)
         boards.append(board)
         assert board.own_network is not None
+        board.serve("ping_pong", within())
         if family == "native":
-            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, messages=messages)
+            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, count=messages)
             merged = tmp_path / f"native-{len(boards)}.uf2"
             merged.write_bytes(uf2.with_data(uf2.read(path), CONFIG_ADDRESS, pack(native)))
             board.flash(merged, within())
@@ -85,14 +84,12 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
             return board
         board.flash(path, within())
         board.wait_console(within())
-        asked = config or ClientConfig(board.own_network.server, board.own_network.port, messages)
+        asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
         try:
-            deployment = build_deployment(
-                family, "9.1.4" if family == "circuitpython" else "", DEFINITION, replace(asked, messages=messages)
-            )
+            client = deployment(family, asked, messages, "9.1.4" if family == "circuitpython" else "")
         except DeploymentError as error:
             pytest.skip(str(error))
-        board.deploy(Deployment(files, family) if files else deployment, within(120))
+        board.deploy(Deployment(files, family) if files else client, within(120))
         return board
 
     yield make

@@ -14,7 +14,7 @@ import pytest
 
 from portbench.boards import load_board
 from portbench.boards.definition import DEFINITIONS
-from portbench.runner.options import add_options
+from portbench.runner import plugin
 
 DOCS = Path(__file__).parents[2] / "docs"
 HARDWARE = (DOCS / "hardware.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def test_the_rules_are_for_the_boards_that_there_are() -> None:
 
 def test_the_options_of_the_pages_exist() -> None:
     parser = pytest.Parser(_ispytest=True)
-    add_options(parser)
+    plugin.pytest_addoption(parser)
     known = {name for group in parser._groups for option in group.options for name in option.names()}
     text = HARDWARE + (DOCS / "labgrid.md").read_text(encoding="utf-8")
     for line in re.findall(r"(?:pytest|make flash-and-bench|\bR) [^\n`]*", text):

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import board_definition
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.firmware import catalogue
 from portbench.firmware.images import ImageError
 from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.lane import Lane
 from portbench.runner.soak.leaks import pass_over_others
@@ -51,17 +50,18 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[M
 
     def make(runtime: str) -> Lane:
         options = BenchOptions(
-            board=board_definition("W5500_EVB_PICO"),
             where="emulated",
-            messages=20,
+            runtimes=(runtime,),
+            quick=True,
+            runs=1,
             timeouts_s={**TIMEOUTS_S, Stage.RUN: 6},
             address_mode="static",
         )
-        entry = catalogue.load().get(runtime)
+        planned = plan(options)[0]
         root = short_folder / str(len(lanes))
         root.mkdir()
         try:
-            lane = Lane(root, entry, options, ImageMaker(entry, options.board, root))
+            lane = Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
         except ImageError as error:
             pytest.skip(str(error))
         lanes.append(lane)

@@ -88,9 +88,9 @@ def test_memory_is_what_the_system_tells() -> None:
 def test_rows_through_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     known = catalogue.load()
     monkeypatch.setattr(measure, "ROWS", {("portbench-native", "tuned"): Target("below", 2)})
-    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), 5, PROJECT))
+    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), True, PROJECT))
     assert figure.value is not None and 0 < figure.value < 30 and "x real time" in figure.note
-    assert figure.name == "portbench-native tuned: 5 messages" and figure.target is None  # the target is for 1000
+    assert figure.name == "portbench-native tuned: ping_pong" and figure.target is None  # the target is for a whole row
 
 
 def test_without_images_parts_are_skipped(
@@ -119,5 +119,5 @@ def test_bad_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["--board", "nothing"]) == 1
     assert "nothing" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        main(["--messages", "0"])
-    assert "--messages: 0 has to be 1 or more" in capsys.readouterr().err
+        main(["--part", "everything"])
+    assert "invalid choice: 'everything'" in capsys.readouterr().err

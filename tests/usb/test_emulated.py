@@ -21,9 +21,10 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb import UsbBoard, listing
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.link import Link
-from portbench.clients import ClientConfig, DeploymentError, build_deployment
-from portbench.firmware import catalogue
+from portbench.clients import ClientNetwork, DeploymentError
 from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
+from tests.ping_pong import deployment
+from tests.ping_pong import entry as entry_of
 from tests.usb.conftest import DEFINITION
 
 pytestmark = pytest.mark.skipif(
@@ -50,11 +51,9 @@ def within(seconds: float = 60) -> Deadline:
 
 @pytest.fixture(scope="module")
 def image() -> Image:
-    entries = {entry.id: entry for entry in catalogue.load()}
-
     def path(entry_id: str) -> Path:
         try:
-            found = ImageStore([entries[entry_id]]).obtain(entries[entry_id])
+            found = ImageStore([entry_of(entry_id)]).obtain(entry_of(entry_id))
         except (ImageError, ImageUnavailable) as error:
             pytest.skip(str(error))
         assert found.path is not None
@@ -73,9 +72,9 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedB
 
 def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
     assert board.own_network is not None
-    config = ClientConfig(board.own_network.server, board.own_network.port, MESSAGES)
+    network = ClientNetwork(server=board.own_network.server, port=board.own_network.port)
     try:
-        return build_deployment(family, version, DEFINITION, config)
+        return deployment(family, network, MESSAGES, version)
     except DeploymentError as error:
         pytest.skip(str(error))
 
@@ -85,6 +84,7 @@ def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -
     board.wait_console(within())
     assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
     board.deploy(client(board, family, version), within())
+    board.serve("ping_pong", within())
     return board.run(within())
 
 
@@ -117,7 +117,7 @@ def test_from_a_blank_board_to_a_result_and_again_the_same(
     first = measure(board, image(entry), family, version)
     assert first.result is not None and first.result["messages"] == MESSAGES
     assert len(first.result["round_trip_us"]) == MESSAGES
-    assert [session.messages for session in first.sessions] == [MESSAGES]
+    assert [session.exchanges for session in first.sessions] == [MESSAGES]
     assert same_run(first, board.run(within()))
     with EmulatedBoard(DEFINITION) as other:
         assert same_run(first, measure(other, image(entry), family, version))
@@ -137,10 +137,11 @@ def test_a_fresh_boards_figures_do_not_depend_on_what_it_did_before(image: Image
 def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
     board.flash(image("portbench-native"), within())
     board.deploy(Deployment({}, "native"), within())
+    board.serve("ping_pong", within())
     output = board.run(within())
     assert output.result is None
     (session,) = output.sessions
-    assert session.report is not None and session.report["messages"] == session.messages == 1000
+    assert session.report is not None and session.report["messages"] == session.exchanges == 1000
 
 
 def test_from_runtime_to_runtime(board: EmulatedBoard, image: Image) -> None:
@@ -175,6 +176,7 @@ def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image)
     board.flash(image("micropython-1.26.0"), within())
     board.wait_console(within())
     script = client(board, "micropython")
+    board.serve("ping_pong", within())
     board.link.power = None
     board._drop_repl()
     assert board._lock is not None
