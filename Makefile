@@ -1,10 +1,12 @@
 # Everything from a fresh machine with Python 3.11 or later and a Rust toolchain (cargo, with a C linker):
 #   make flash-and-bench    measure every runtime that can be had, print and store the table
 #   make test               all tests
-# Options for pytest go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
+# Options of portbench's verbs go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+# From this folder the package is found without being installed.
+PORTBENCH := $(BIN)/python -m portbench
 ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 ARGS ?=
@@ -15,16 +17,17 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 
 .PHONY: flash-and-bench benchmark trace soak test test-python test-engine build list boards publish lint format lock clean
 
-flash-and-bench: build
-	$(BIN)/pytest tests/bench $(ARGS)
+# Real boards need no emulated one, and so no Rust toolchain.
+flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),$(VENV)/.dependencies,build)
+	$(PORTBENCH) run $(ARGS)
 
-# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --json figures.json"
+# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --check"
 benchmark: build
-	$(BIN)/python -m portbench.runner.speed $(ARGS)
+	$(PORTBENCH) speed $(ARGS)
 
 # One message of a row, decoded; options: make trace ARGS="--runtime micropython-1.26.0 --profile tuned --pc 200"
 trace: build
-	$(BIN)/python -m portbench.runner.trace.command $(ARGS)
+	$(PORTBENCH) trace $(ARGS)
 
 test: test-python test-engine
 
@@ -35,22 +38,26 @@ test-engine:
 	@$(call need_cargo)
 	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
 
-build: $(VENV)/.built
+# Whether there is cargo is asked before anything is installed; whoever has the engine needs none.
+build:
+	@$(MAKE) --question --no-print-directory $(VENV)/.built 2>/dev/null || \
+		{ { $(need_cargo); } && $(MAKE) --no-print-directory $(VENV)/.built; }
 
-list: build
-	$(BIN)/pytest --list-runtimes
+# Runtimes and whether their images are at hand, profiles, workloads and kinds of boards.
+list: $(VENV)/.dependencies
+	$(PORTBENCH) list $(ARGS)
 
 # The boards that are plugged in, and what runs on them.
-boards: build
-	$(BIN)/pytest --list-boards
+boards: $(VENV)/.dependencies
+	$(PORTBENCH) boards $(ARGS)
 
 # Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/soak.md.
 soak: build
-	$(BIN)/python -m portbench.runner.soak.command $(ARGS)
+	$(PORTBENCH) soak $(ARGS)
 
 # The last run as docs/results.md.
 publish: $(VENV)/.dependencies
-	$(BIN)/python -m portbench.results publish
+	$(PORTBENCH) publish $(ARGS)
 
 lint: $(VENV)/.dependencies
 	$(BIN)/ruff check .
@@ -82,6 +89,11 @@ $(VENV)/.dependencies: requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE_SOURCES)
-	@$(call need_cargo)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo 'portbench: compiling the engine of the emulated board, about a minute: $(ENGINE)/ to portbench/_engine'
+	@rm -f portbench/_engine.*.so portbench/_engine.*.pyd
+	@started=$$(date +%s) && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	{ $(BIN)/python -c 'import portbench._engine' 2>/dev/null || \
+		{ echo 'portbench: the engine was not built; see why: cargo build --release --manifest-path $(ENGINE)/Cargo.toml' >&2; exit 1; }; } && \
+	echo "portbench: compiled in $$(( $$(date +%s) - started )) s"
 	@touch $@

@@ -1,6 +1,6 @@
 """Boards: definitions, the one interface, and real, emulated and hosted implementations of it."""
 
-from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import ASK_FOR_RESULT, Console, parse_result
 from portbench.boards.definition import BoardDefinition, board_definition, known_boards, load_board
 from portbench.boards.errors import (
@@ -36,7 +36,6 @@ __all__ = [
     "RunOutput",
     "RuntimeIdentity",
     "UnknownBoard",
-    "Where",
     "WrongRuntime",
     "board_definition",
     "known_boards",

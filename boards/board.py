@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
 from portbench.server.records import Session
-
-Where = Literal["silicon", "emulated", "hosted"]
+from portbench.where import Where
 
 Progress = Callable[[str], None]
 """Called with every console line of a run, as it comes."""

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from portbench.where import Where
+
 SCHEMA_VERSION: Final = 2
 
 _Count = Annotated[int, Field(ge=0)]
@@ -20,14 +22,6 @@ _Text = Annotated[str, Field(min_length=1)]
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Where(StrEnum):
-    """On what a row was measured; rows of different kinds are never ranked together."""
-
-    SILICON = "silicon"
-    EMULATED = "emulated"
-    HOSTED = "hosted"
 
 
 class Status(StrEnum):
@@ -59,8 +53,10 @@ class Headline(_Model):
 
 
 class Published(_Model):
-    """What somebody published for this firmware with this profile on silicon, as the headline figure."""
+    """What somebody published for this firmware with this profile on silicon."""
 
+    figure: _Text | None = None
+    """The key of the figure that it is; None: the headline."""
     values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
     source: _Text
@@ -94,7 +90,7 @@ class Row(_Model):
     """One line that says why a row is skipped or failed."""
     board: str | None = None
     profile: str | None = None
-    """Name of the way of running the image, as in the catalogue: as-published or tuned."""
+    """Name of the way of running the image, as in the catalogue; None where it makes no difference to the workload."""
     run_index: _Count = 0
     image_file: str | None = None
     image_sha256: _Hash | None = None

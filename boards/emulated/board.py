@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import portbench
-from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Where
+from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, board_address
 from portbench.boards.emulated.control import ControlClient
@@ -31,6 +31,7 @@ from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.server.records import Session
+from portbench.where import Where
 
 _START_S = 30.0
 _STOP_S = 5.0
@@ -48,7 +49,7 @@ class EmulatedBoard(UsbBoard):
     run's figures do not depend on what the board did before. Raises BoardUnavailable where boards cannot be emulated.
     """
 
-    where: Where = "emulated"
+    where: Where = Where.EMULATED
 
     def __init__(
         self,

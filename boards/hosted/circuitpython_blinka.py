@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import portbench
-from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Where
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.machine import ethernet_settings
@@ -28,6 +28,7 @@ from portbench.boards.errors import BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
 from portbench.server.records import Session
+from portbench.where import Where
 
 _DRIVER = "adafruit-circuitpython-wiznet5k"
 _SCRIPT = "code.py"
@@ -47,7 +48,7 @@ class HostedCircuitPython(Board):
     adafruit_wiznet5k than the installed one. Raises BoardUnavailable where the driver or the engine is missing.
     """
 
-    where: Where = "hosted"
+    where: Where = Where.HOSTED
 
     def __init__(
         self,

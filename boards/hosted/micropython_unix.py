@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
+from portbench.where import Where
 
 _IDENTIFY = "import sys; i = sys.implementation; print(i.name, '.'.join(str(p) for p in i.version[:3]), i._machine)"
 
@@ -32,7 +33,7 @@ def micropython_command() -> list[str]:
 class HostedMicroPython(Board):
     """Runs the client in a child process of its own process group, in a temporary folder that is its file system."""
 
-    where = "hosted"
+    where: Where = Where.HOSTED
 
     def __init__(self, definition: BoardDefinition) -> None:
         self.definition = definition

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity, Where
+from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import BoardError, BoardUnavailable, DeployFailed
@@ -22,6 +22,7 @@ from portbench.boards.usb.recovery import answers, recover
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.run import hard_reset, run
 from portbench.boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
+from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]
 
@@ -51,7 +52,7 @@ class UsbBoard(Board):
     a person is to press BOOTSEL. `log`: one line per step. Raises BoardUnavailable.
     """
 
-    where: Where = "silicon"
+    where: Where = Where.SILICON
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class UsbBoard(Board):
         if name is None:
             self.name = self.link.name = f"{definition.title} ({found.own_serial or found.location or found.port})"
         if found.emulated:
-            self.where = "emulated"
+            self.where = Where.EMULATED
         self._lock = BoardLock(found, self.name)
 
     def flash(self, image: Path, deadline: Deadline) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -80,22 +78,3 @@ def test_an_address_that_cannot_be_had_is_one_line(boards: Boards) -> None:
         SerialServer(lambda: None, port=server.port)
     with pytest.raises(BoardUnavailable, match="cannot listen there"):
         SerialServer(lambda: None, port=99999)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "says"),
-    [
-        (["--listen", "2217"], 2, "is not HOST:PORT"),
-        (["--device", "usb:nowhere"], 1, "no board usb:nowhere; plug it in"),
-        (["--device", "what"], 1, "is none of auto, id:SERIAL"),
-    ],
-)
-def test_bad_arguments_are_one_line(arguments: list[str], status: int, says: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "portbench.boards.remote", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert done.returncode == status and says in done.stderr and "Traceback" not in done.stderr

@@ -34,6 +34,7 @@ from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.progress import ProgressView
+from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload
 from tests.ping_pong import EVB, PING_PONG, settings
 from tests.workloads.own import FOLDER
@@ -54,7 +55,7 @@ class Reported:
 class ScriptedBoard(Board):
     """Does what the test says at each stage."""
 
-    where = "emulated"
+    where: Where = Where.EMULATED
     name = "scripted"
     own_network = LAN
 

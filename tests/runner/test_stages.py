@@ -21,13 +21,14 @@ from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Identity
 from portbench.runner.stages import PreparedBoard, Program, StageClock, check_runtime
 from portbench.runner.timeouts import DEFAULT_S, Stage
+from portbench.where import Where
 
 ANSWER = RuntimeIdentity("micropython", "1.26.0", "", "W5500-EVB-Pico with RP2040")
 IDENTITY = Identity(Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040", {})
 
 
 class RecordingBoard(Board):
-    where = "emulated"
+    where: Where = Where.EMULATED
     name = "recording"
 
     def __init__(self, answer: RuntimeIdentity = ANSWER) -> None:

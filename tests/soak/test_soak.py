@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from portbench.boards.emulated.faults import FaultKind
-from portbench.runner import soak
 from portbench.runner.soak.lane import Record
 from portbench.runner.soak.leaks import left_behind, open_terminals
 from portbench.runner.soak.plan import SPI_HZ, Deed, plan_cycle
 from portbench.runner.soak.report import Tally
-from tests.soak.conftest import MakeLane
 
 
 @given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000))
@@ -88,17 +86,3 @@ def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
         child.communicate()
         os.close(master)
         os.close(slave)
-
-
-def test_some_cycles_with_faults_pass(make_lane: MakeLane, capsys: pytest.CaptureFixture[str]) -> None:
-    make_lane("portbench-native")  # only for its check that boards can be emulated
-    assert soak.main(["--cycles", "8", "--seed", "5", "--reasons"]) == 0
-    said = capsys.readouterr().out
-    assert all(line in said for line in ("hangs: 0", "lost results: 0", "leaks: 0", "8 cycles"))
-
-
-def test_a_runtime_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert soak.main(["--runtime", "basic"]) == 2
-    assert "basic" in capsys.readouterr().out
-    assert soak.main(["--cycles", "0"]) == 2
-    assert "--cycles is 0" in capsys.readouterr().out

@@ -1,8 +1,7 @@
-"""The benchmark's parts on real boards, small, and its command with and without images."""
+"""The benchmark's parts on real boards, small."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -14,9 +13,9 @@ pytest.importorskip("portbench._engine", reason="the engine is not built; run: m
 
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageError, ImageStore
+from portbench.runner.plugin import PROJECT
 from portbench.runner.speed import measure
-from portbench.runner.speed.__main__ import PROJECT, main
-from portbench.runner.speed.figures import Figure, Target
+from portbench.runner.speed.figures import Target
 from portbench.runner.speed.loop import measure_loop
 from portbench.runner.speed.many import measure_many, memory_bytes
 from portbench.runner.speed.measure import Session
@@ -91,33 +90,3 @@ def test_rows_through_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), True, PROJECT))
     assert figure.value is not None and 0 < figure.value < 30 and "x real time" in figure.note
     assert figure.name == "portbench-native tuned: ping_pong" and figure.target is None  # the target is for a whole row
-
-
-def test_without_images_parts_are_skipped(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
-    monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    report = tmp_path / "report.json"
-    parts = ["--part", "loop", "--part", "circuitpython", "--part", "boards"]
-    assert main([*parts, "--json", str(report), "--check"]) == 0
-    figures = json.loads(report.read_text())["figures"]
-    assert [figure["value"] for figure in figures] == [None] * 3
-    assert all("PORTBENCH_FIRMWARE_DIR" in figure["note"] for figure in figures)
-    assert "skipped" in capsys.readouterr().out
-
-
-def test_check_fails_for_a_missed_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    missed = Figure("speed", 1.0, "M instr/s", Target("at least", 150))
-    monkeypatch.setitem(measure.PARTS, "loop", lambda session: iter([missed]))
-    assert main(["--part", "loop"]) == 0
-    assert main(["--part", "loop", "--check"]) == 1
-
-
-def test_bad_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--board", "nothing"]) == 1
-    assert "nothing" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["--part", "everything"])
-    assert "invalid choice: 'everything'" in capsys.readouterr().err

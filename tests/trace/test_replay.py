@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,8 +16,7 @@ from portbench.boards.emulated.replay import Figures, Replay
 from portbench.firmware.images import ImageError
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.trace import command
-from portbench.runner.trace.command import main, prepared_flash, trace_row
+from portbench.runner.trace.record import prepared_flash, trace_row
 from portbench.server.records import Session
 from portbench.server.simulated import SimulatedServer, serve
 from tests.ping_pong import EVB
@@ -138,50 +135,3 @@ def test_messages_of_lwip_are_as_the_findings_say() -> None:
         pytest.skip(str(error))
     assert 45 <= len(trace.frames) <= 52 and 300 <= trace.wire_bytes <= 325
     assert any(frame.meaning == "SOCK_MACRAW" for frame in trace.frames)
-
-
-def test_the_command_tells_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report, pcap = tmp_path / "trace.json", tmp_path / "frames.pcap"
-    arguments = ["--messages", "6", "--exchange", "4", "--pc", "100", "--json", str(report), "--pcap", str(pcap)]
-    assert main(arguments) == 0
-    output = capsys.readouterr().out
-    for part in (
-        "portbench-native tuned ping_pong, message 4 of 6",
-        "S0_RX_RSR",
-        "SEND",
-        "chip selects",
-        "program counter",
-    ):
-        assert part in output
-    found: dict[str, Any] = json.loads(report.read_text())
-    assert (found["runtime"], found["profile"], found["workload"]) == ("portbench-native", "tuned", "ping_pong")
-    assert found["message"] == 4
-    assert found["spi"]["chip_selects"] == len(found["frames"]) > 5
-    assert found["pc_samples"] and found["registers"][0]["of_message"] > 0
-    assert pcap.read_bytes()[:4] == bytes.fromhex("4d3cb2a1")  # little-endian, nanoseconds
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["--runtime", "nothing"], "trace: --runtime: 'nothing' is no .uf2 file"),
-        (["--profile", "nothing"], "trace: --profile: 'nothing' is none of"),
-        (["--board", "nothing"], "trace: --board: unknown board 'nothing'"),
-        (["--workload", "nothing"], "trace: --workload: 'nothing' is none of ping_pong"),
-        (["--messages", "0"], "trace: --messages: '0' is not greater than or equal to 1 (ping_pong)"),
-        (["--turnaround-us", "-1"], "trace: --turnaround-us: -1 is not a whole number"),
-        (["--messages", "3", "--exchange", "4"], "trace: message 4: the run had 3 messages; choose 2 to 3"),
-        (["--messages", "3", "--json", "/nowhere/trace.json"], "trace: /nowhere"),
-    ],
-)
-def test_bad_input_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 1
-    error = capsys.readouterr().err
-    assert line in error and error.count("\n") == 1
-
-
-def test_numbers_have_to_be_positive(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--exchange", "0"])
-    assert "--exchange: 0 has to be 1 or more" in capsys.readouterr().err
-    assert command._positive("3") == 3

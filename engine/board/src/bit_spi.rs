@@ -1,5 +1,5 @@
-//! An SPI master made of GPIO edges (bit-banged or by PIO) seen from the device: modes 0 and 3, MSB first, as the
-//! W5500 takes them (datasheet 2.1).
+//! An SPI master made of GPIO edges (bit-banged or by PIO) seen from the device: modes 0 and 3, MSB first, as
+//! most devices take them (W5500 datasheet 2.1).
 
 /// Shifts bits between the pins and whole bytes.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 use wiznet::W5500;
+use wiznet::chip::{Model, w5500::W5500Model};
 
 /// Microcontrollers that are modelled.
 pub const MCUS: &[&str] = &["RP2040"];
@@ -17,7 +18,7 @@ impl Chip {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::W5500 => "W5500",
+            Self::W5500 => W5500Model::NAME,
         }
     }
 

@@ -33,6 +33,11 @@ impl<D: SpiDevice> SpiPort<D> {
 }
 
 impl<D: SpiDevice + ?Sized> SpiPort<D> {
+    /// The pins whose levels the device follows, as a mask.
+    pub fn watched(&self) -> u32 {
+        1 << self.wires.sck | 1 << self.wires.mosi | 1 << self.wires.csn | self.wires.side.watched()
+    }
+
     /// Passes the levels of reset and chip select on.
     pub fn sample_pins(&mut self, sys: &Sys) {
         self.wires.side.sample_reset(sys, &mut self.device);

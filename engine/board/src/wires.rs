@@ -16,6 +16,11 @@ pub struct SidePins {
 }
 
 impl SidePins {
+    /// The pin whose level the device follows, as a mask.
+    pub fn watched(&self) -> u32 {
+        self.rstn.map_or(0, |rstn| 1 << rstn)
+    }
+
     pub fn sample_reset(&self, sys: &Sys, device: &mut (impl Device + ?Sized)) {
         if let Some(rstn) = self.rstn {
             device.set_reset(sys.now(), !level(sys, rstn));

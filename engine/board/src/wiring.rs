@@ -2,7 +2,7 @@
 
 use lan::LanError;
 use rp2040::peripherals::uart::Uart;
-use rp2040::sys::{EventId, Sys};
+use rp2040::sys::{EventId, Sys, watcher};
 use rp2040::{Inputs, UsbPort, World};
 use sim::{Device, I2cDevice, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
@@ -27,6 +27,14 @@ enum Port {
 }
 
 impl Port {
+    fn watched(&self) -> u32 {
+        match self {
+            Self::Spi(port) => port.watched(),
+            Self::I2c(port) => port.wires.side.watched(),
+            Self::Uart(port) => port.wires.side.watched(),
+        }
+    }
+
     fn device(&self) -> &dyn Device {
         match self {
             Self::Spi(port) => &port.device,
@@ -69,8 +77,10 @@ impl Wiring {
         self.agenda.add();
     }
 
-    /// Schedules the first events of the world.
+    /// Says which pins have to show every edge, and schedules the first events of the world.
     pub fn start(&mut self, sys: &mut Sys) {
+        let network = self.network.as_ref().map_or(0, |network| network.port.watched());
+        sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network, |pins, port| pins | port.watched()));
         self.settle_network(sys);
         self.schedule_usb(sys);
         for index in 0..self.ports.len() {

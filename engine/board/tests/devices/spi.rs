@@ -241,6 +241,24 @@ fn reset_and_interrupt_pins_reach_their_device() {
 }
 
 #[test]
+fn a_pin_that_pwm_drives_shows_every_edge() {
+    const SLICE2: u32 = 0x4005_0028;
+    let log = Log::default();
+    let mut rig = rig(&log, 0);
+    // GPIO20 is channel A of slice 2: high for 6 of 10 cycles.
+    for (offset, value) in [(0x10, 9), (0x0c, 6), (0x00, 1)] {
+        rig.write(SLICE2 + offset, value);
+    }
+    rig.function(20, function::PWM);
+    rig.run(20 * CYCLE_PS);
+    let (times, seen): (Vec<Ps>, Vec<Seen>) = taken(&log).into_iter().map(|(at, _, seen)| (at, seen)).unzip();
+    let (low, high) = (Seen::Reset(true), Seen::Reset(false));
+    assert_eq!(seen, [low, high, low, high]);
+    let gaps: Vec<Ps> = times.windows(2).map(|pair| (pair[1] - pair[0]) / CYCLE_PS).collect();
+    assert_eq!(gaps, [4, 6, 4]);
+}
+
+#[test]
 fn devices_that_are_due_at_once_come_in_the_order_of_their_attachment() {
     let log = Log::default();
     let mut rig = rig(&log, 2 * PS_PER_US);
