@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ import pytest
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.clients import ClientConfig, StaticAddress, build_deployment
+from portbench.clients import ClientNetwork, StaticAddress
 from portbench.firmware import uf2
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from tests.conftest import Image, libraries_or_skip
+from tests.ping_pong import deployment
 
 DEFINITION = board_definition("W5500_EVB_PICO")
 STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
@@ -46,15 +46,16 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         family: str,
         *,
         messages: int = 5,
-        config: ClientConfig | None = None,
+        network: ClientNetwork | None = None,
         files: dict[str, bytes] | None = None,
     ) -> EmulatedBoard:
         path = image(entry_id)
         board = EmulatedBoard(DEFINITION)
         boards.append(board)
         assert board.own_network is not None
+        board.serve("ping_pong", within())
         if family == "native":
-            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, messages=messages)
+            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, count=messages)
             merged = tmp_path / f"native-{len(boards)}.uf2"
             merged.write_bytes(uf2.with_data(uf2.read(path), CONFIG_ADDRESS, pack(native)))
             board.flash(merged, within())
@@ -62,12 +63,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
             return board
         board.flash(path, within())
         board.wait_console(within())
-        asked = config or ClientConfig(board.own_network.server, board.own_network.port, messages)
+        asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
         with libraries_or_skip():
-            deployment = build_deployment(
-                family, "9.1.4" if family == "circuitpython" else "", DEFINITION, replace(asked, messages=messages)
-            )
-        board.deploy(Deployment(files, family) if files else deployment, within(120))
+            client = deployment(family, asked, messages, "9.1.4" if family == "circuitpython" else "")
+        board.deploy(Deployment(files, family) if files else client, within(120))
         return board
 
     yield make

@@ -18,7 +18,7 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 from portbench._engine import EngineError, Machine
 from tests.engine import instructions
 from tests.engine.consoles import flash_image, machine
-from tests.engine.test_slices import NATIVE
+from tests.ping_pong import NATIVE_IMAGE as NATIVE
 
 pytestmark = pytest.mark.engine
 

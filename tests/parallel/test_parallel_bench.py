@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pytest", "tests/bench", "-p", "no:cacheprovider", "--messages=20"]
+    command = [sys.executable, "-m", "pytest", "-k", "runtime", "-p", "no:cacheprovider", "--messages=20"]
     command += [f"--results-dir={folder / 'results'}", "--server-port=0", *arguments]
     environment = os.environ | {
         "PORTBENCH_OFFLINE": "1",
@@ -51,7 +51,9 @@ def test_two_emulated_boards_share_the_rows(tmp_path: Path) -> None:
     assert run is not None and run.finished_utc is not None
     assert sorted(row.run_index for row in run.rows) == [0, 1, 2, 3]
     assert {row.status for row in run.rows} == {Status.MEASURED}
-    assert {row.total_us for row in run.rows} == {run.rows[0].total_us}  # simulated time knows of no other board
+    assert {row.figures["total_us"] for row in run.rows} == {
+        run.rows[0].figures["total_us"]
+    }  # simulated time knows of no other board
     assert {row.note for row in run.rows} == {"in parallel: shares this PC"}
     assert all(row.log and (tmp_path / "results" / row.log).exists() for row in run.rows)
     assert done.stdout.count("[4/4]") == done.stdout.count("rank") == 1
@@ -64,7 +66,7 @@ def test_hosted_rows_use_one_server_and_take_turns(tmp_path: Path) -> None:
     assert run is not None and [row.status for row in run.rows] == [Status.MEASURED] * 3
     assert [row.run_index for row in run.rows] == [0, 1, 2]
     assert done.stdout.count("server on 127.0.0.1") == 1
-    assert all(row.settings.turnaround_us for row in run.rows)
+    assert all(row.conditions.turnaround_us for row in run.rows)
 
 
 def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
 
 
 def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[Row]]:
-    command = [sys.executable, "-m", "pytest", "tests/bench", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
+    command = [sys.executable, "-m", "pytest", "-k", "runtime", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
     command += [f"--results-dir={folder}", "--server-host=127.0.0.1", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=PROJECT, check=False)
     latest = folder / storage.LATEST
@@ -66,7 +66,7 @@ def test_the_bench_measures_a_board_behind_a_network_console(
     by_runtime = {row.runtime: row for row in rows}
     row = by_runtime[wanted]
     assert row.status is Status.MEASURED, done.stdout
-    assert row.where == "emulated" and row.messages == MESSAGES
+    assert row.where == "emulated" and row.settings == {"messages": MESSAGES}
     if other in by_runtime and by_runtime[other].status is not Status.SKIPPED:
         reason = by_runtime[other].reason
         assert reason is not None and "nothing can be flashed through a console" in reason

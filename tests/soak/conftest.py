@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import board_definition
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.firmware import catalogue
 from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.lane import Lane
 from portbench.runner.soak.leaks import pass_over_others
@@ -52,16 +51,17 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
     def make(runtime: str, *, run_s: float = 60) -> Lane:
         image(runtime)
         options = BenchOptions(
-            board=board_definition("W5500_EVB_PICO"),
             where="emulated",
-            messages=20,
+            runtimes=(runtime,),
+            quick=True,
+            runs=1,
             timeouts_s={**TIMEOUTS_S, Stage.RUN: run_s},
             address_mode="static",
         )
-        entry = catalogue.load().get(runtime)
+        planned = plan(options)[0]
         root = short_folder / str(len(lanes))
         root.mkdir()
-        lane = Lane(root, entry, options, ImageMaker(entry, options.board, root))
+        lane = Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
         lanes.append(lane)
         return lane
 

@@ -36,7 +36,7 @@ def two_cycles(lane: Lane, strike: Strike) -> Record:
 @pytest.mark.parametrize(
     ("strike", "words"),
     [
-        (in_flash(FaultKind.VOLUME_READ_ONLY), ["flash:", "does not take portbench-native.uf2"]),
+        (in_flash(FaultKind.VOLUME_READ_ONLY), ["flash:", "does not take native.uf2"]),
         (in_flash(FaultKind.VOLUME_FULL), ["flash:", "No space left on device"]),
         (in_flash(FaultKind.VOLUME_TORN, amount=10), ["run:", "without a report", "did not arrive whole"]),
         (in_flash(FaultKind.VOLUME_TORN, amount=700), ["run:", "measured 1000 messages, not 20"]),
@@ -93,7 +93,7 @@ def test_lost_packets_are_lost_alike_each_time(make_lane: MakeLane) -> None:
     for _ in range(2):
         assert lane.run(Cycle(0, SPI_HZ[0], strike), set()).status == "measured"
         assert lane.last_row is not None
-        totals.add((lane.last_row.total_us, tuple(lane.last_row.round_trip_us)))
+        totals.add((lane.last_row.figures["total_us"], tuple(lane.last_row.samples["round_trip_us"])))
     assert len(totals) == 1
 
 

@@ -22,9 +22,9 @@ from portbench.runner.soak.report import Tally
 
 
 @given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000))
-def test_a_cycle_is_its_seeds(seed: int, number: int, console: bool, messages: int) -> None:
-    cycle = plan_cycle(seed, number, console=console, messages=messages)
-    assert cycle == plan_cycle(seed, number, console=console, messages=messages)
+def test_a_cycle_is_its_seeds(seed: int, number: int, console: bool, exchanges: int) -> None:
+    cycle = plan_cycle(seed, number, console=console, exchanges=exchanges)
+    assert cycle == plan_cycle(seed, number, console=console, exchanges=exchanges)
     assert any(hz - 100_000 < cycle.spi_hz <= hz for hz in SPI_HZ)
 
 
@@ -36,7 +36,7 @@ def test_every_kind_of_fault_comes(console: bool) -> None:
         FaultKind.CONSOLE_SILENT,
         FaultKind.PORT_RENAMED,
     }
-    strikes = [plan_cycle(1, number, console=console, messages=20).strike for number in range(1000)]
+    strikes = [plan_cycle(1, number, console=console, exchanges=20).strike for number in range(1000)]
     kinds = Counter(fault.kind for strike in strikes if strike for fault in strike.faults)
     assert set(kinds) == set(FaultKind) - (set() if console else needs_console)
     assert {strike.deed for strike in strikes if strike} == {None, *Deed}
@@ -44,7 +44,7 @@ def test_every_kind_of_fault_comes(console: bool) -> None:
 
 
 def test_cycles_ask_for_different_clocks_so_that_each_flashes() -> None:
-    asked = [plan_cycle(1, number, console=False, messages=20).spi_hz for number in range(1000)]
+    asked = [plan_cycle(1, number, console=False, exchanges=20).spi_hz for number in range(1000)]
     assert len(set(asked)) == 1000
 
 

@@ -83,6 +83,6 @@ def test_memory_is_what_the_system_tells() -> None:
 def test_rows_through_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     known = catalogue.load()
     monkeypatch.setattr(measure, "ROWS", {("portbench-native", "tuned"): Target("below", 2)})
-    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), 5, PROJECT))
+    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), True, PROJECT))
     assert figure.value is not None and 0 < figure.value < 30 and "x real time" in figure.note
-    assert figure.name == "portbench-native tuned: 5 messages" and figure.target is None  # the target is for 1000
+    assert figure.name == "portbench-native tuned: ping_pong" and figure.target is None  # the target is for a whole row

@@ -17,8 +17,9 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb import UsbBoard, listing
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.link import Link
-from portbench.clients import ClientConfig, build_deployment
+from portbench.clients import ClientNetwork
 from tests.conftest import Image, libraries_or_skip
+from tests.ping_pong import deployment
 from tests.usb.conftest import DEFINITION
 
 pytestmark = pytest.mark.engine
@@ -48,9 +49,9 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedB
 
 def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
     assert board.own_network is not None
-    config = ClientConfig(board.own_network.server, board.own_network.port, MESSAGES)
+    network = ClientNetwork(server=board.own_network.server, port=board.own_network.port)
     with libraries_or_skip():
-        return build_deployment(family, version, DEFINITION, config)
+        return deployment(family, network, MESSAGES, version)
 
 
 def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -> RunOutput:
@@ -58,6 +59,7 @@ def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -
     board.wait_console(within())
     assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
     board.deploy(client(board, family, version), within())
+    board.serve("ping_pong", within())
     return board.run(within())
 
 
@@ -90,7 +92,7 @@ def test_from_a_blank_board_to_a_result_and_again_the_same(
     first = measure(board, image(entry), family, version)
     assert first.result is not None and first.result["messages"] == MESSAGES
     assert len(first.result["round_trip_us"]) == MESSAGES
-    assert [session.messages for session in first.sessions] == [MESSAGES]
+    assert [session.exchanges for session in first.sessions] == [MESSAGES]
     assert same_run(first, board.run(within()))
     with EmulatedBoard(DEFINITION) as other:
         assert same_run(first, measure(other, image(entry), family, version))
@@ -110,10 +112,11 @@ def test_a_fresh_boards_figures_do_not_depend_on_what_it_did_before(image: Image
 def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
     board.flash(image("portbench-native"), within())
     board.deploy(Deployment({}, "native"), within())
+    board.serve("ping_pong", within())
     output = board.run(within())
     assert output.result is None
     (session,) = output.sessions
-    assert session.report is not None and session.report["messages"] == session.messages == 1000
+    assert session.report is not None and session.report["messages"] == session.exchanges == 1000
 
 
 def test_from_runtime_to_runtime(board: EmulatedBoard, image: Image) -> None:
@@ -152,6 +155,7 @@ def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image)
     board.flash(image("wiznet-hardwired"), within())
     board.wait_console(within())
     script = client(board, "wiznet")
+    board.serve("ping_pong", within())
     board.link.power = None
     board._drop_repl()
     assert board._lock is not None
