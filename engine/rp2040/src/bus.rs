@@ -289,6 +289,14 @@ impl<W: World> Bus<W> {
         Ok(())
     }
 
+    /// SIO goes through reset while the cores run on.
+    pub fn reset_sio(&mut self, mem: &mut Memory) {
+        self.sio.reset(&mut self.sys);
+        let (out, oe) = self.sio.gpio_hi();
+        self.blocks.io_qspi.set_sio(&mut self.sys, out, oe);
+        self.settle(mem);
+    }
+
     /// A program looks at pins: PWM only keeps those up to date that somebody waits for.
     fn refresh_pwm_pins(&mut self, mem: &mut Memory) {
         if self.blocks.pwm.drives_pins(&self.sys) {

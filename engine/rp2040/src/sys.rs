@@ -126,8 +126,8 @@ pub enum ResetRequest {
     Processor { core: usize },
     /// WATCHDOG: timer ran out (`timer`) or CTRL.TRIGGER.
     Watchdog { timer: bool },
-    /// PSM FRCE_OFF of core 1 (`held`) and its release.
-    Core1 { held: bool },
+    /// PSM put blocks ([`crate::peripherals::psm::bit`]) into reset, and let others out of it.
+    Psm { entered: u32, left: u32 },
 }
 
 /// The guest did something that the model does not cover; the run ends with this.
@@ -182,6 +182,8 @@ pub struct Sys {
     pub held_in_reset: u32,
     /// Peripherals that entered reset by the current access; the bus resets their models.
     pub entering_reset: u32,
+    /// Bits of PSM: blocks that FRCE_OFF holds in reset.
+    pub held_by_psm: u32,
 }
 
 impl Sys {
@@ -214,6 +216,7 @@ impl Sys {
             event_signal: false,
             held_in_reset: 0,
             entering_reset: 0,
+            held_by_psm: 0,
         }
     }
 
