@@ -29,6 +29,7 @@ pub enum EventId {
     Usb,
     SysTick0,
     SysTick1,
+    Clocks,
     World,
 }
 
@@ -38,7 +39,7 @@ impl EventId {
         use EventId::*;
         [
             Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1,
-            Dma, Usb, SysTick0, SysTick1, World,
+            Dma, Usb, SysTick0, SysTick1, Clocks, World,
         ]
     };
 }
