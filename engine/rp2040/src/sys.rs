@@ -1,5 +1,6 @@
 //! What every peripheral shares: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
+use crate::cpu::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
 use crate::trace::Trace;
@@ -174,6 +175,7 @@ pub struct Sys {
     pub watch_dirty: bool,
     pub reset_request: Option<ResetRequest>,
     pub unmodelled: Option<Unmodelled>,
+    pub faults: Faults,
     pub trace: Trace,
     /// Set when a core must leave its inner loop to look at events, interrupts or resets.
     pub attention: bool,
@@ -212,6 +214,7 @@ impl Sys {
             watch_dirty: false,
             reset_request: None,
             unmodelled: None,
+            faults: Faults::default(),
             trace: Trace::default(),
             attention: false,
             event_signal: false,
