@@ -53,6 +53,8 @@ pub struct Core {
     pub instructions: u64,
     /// Word of flash that the last instruction fetch brought: its other halfword needs no further access.
     pub(super) fetch_word: u32,
+    /// Word that BUSCTRL counted last as fetched from elsewhere.
+    pub(super) counted_word: u32,
 }
 
 /// Why the inner loop stopped.
@@ -83,6 +85,7 @@ impl Core {
             state: State::Held,
             instructions: 0,
             fetch_word: u32::MAX,
+            counted_word: u32::MAX,
         }
     }
 
@@ -184,7 +187,9 @@ impl Core {
         bus: &mut Bus<W>,
         address: u32,
     ) -> Result<u32, Cause> {
-        if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
+        if !bus.blocks.busctrl.counting()
+            && let Some((value, waits)) = mem.load_fast::<SIZE>(address)
+        {
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
         }
@@ -203,6 +208,7 @@ impl Core {
             return Err(Cause::Unaligned { address });
         }
         if (address as usize) < ROM_SIZE {
+            bus.blocks.busctrl.count(address);
             self.cycles += 1;
             return Ok(match size {
                 1 => u32::from(mem.rom_u8(address as usize)),
@@ -243,7 +249,7 @@ impl Core {
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
-        if mem.store_fast::<SIZE>(address, value) {
+        if !bus.blocks.busctrl.counting() && mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
             return Ok(());
         }
