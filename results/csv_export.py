@@ -1,6 +1,6 @@
 """Rows as CSV, for spreadsheets and data frames: one line per row, or one line per sample.
 
-What a row holds by name becomes a column each: `settings.messages`, `figures.total_us`. An empty cell is a value that
+What a row holds by name becomes a column each: `settings.passes`, `figures.total_us`. An empty cell is a value that
 is not there. Texts are in quotes and numbers are not. docs/results-format.md has the columns.
 """
 

@@ -1,8 +1,7 @@
-"""Emulated boards with real firmware. An image that cannot be had skips its tests, with the line that provides it."""
+"""Emulated boards with real firmware."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -13,16 +12,15 @@ import pytest
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.clients import ClientNetwork, DeploymentError, StaticAddress
+from portbench.clients import ClientNetwork, StaticAddress
 from portbench.firmware import uf2
-from portbench.firmware.images import ImageError, ImageStore
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
-from tests.ping_pong import deployment, entry
+from tests.conftest import Image, libraries_or_skip
+from tests.ping_pong import deployment
 
 DEFINITION = board_definition("W5500_EVB_PICO")
 STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
 
-Image = Callable[[str], Path]
 Prepared = Callable[..., EmulatedBoard]
 
 
@@ -35,25 +33,6 @@ def result_of(output: RunOutput) -> dict[str, Any]:
     result = output.result or next((s.report for s in output.sessions if s.report is not None), None)
     assert result is not None, output.console[-5:]
     return dict(result)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _engine() -> None:
-    if importlib.util.find_spec("portbench._engine") is None:
-        pytest.skip("the emulated board's engine is not built; run: make build")
-
-
-@pytest.fixture(scope="session")
-def image() -> Image:
-    def path(entry_id: str) -> Path:
-        try:
-            found = ImageStore([entry(entry_id)]).obtain(entry(entry_id))
-        except ImageError as error:
-            pytest.skip(str(error))
-        assert found.path is not None
-        return found.path
-
-    return path
 
 
 @pytest.fixture
@@ -85,10 +64,8 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         board.flash(path, within())
         board.wait_console(within())
         asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
-        try:
+        with libraries_or_skip():
             client = deployment(family, asked, messages, "9.1.4" if family == "circuitpython" else "")
-        except DeploymentError as error:
-            pytest.skip(str(error))
         board.deploy(Deployment(files, family) if files else client, within(120))
         return board
 

@@ -8,6 +8,8 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.clients import ClientNetwork
 from tests.emulated.conftest import STATIC, Prepared, result_of, within
 
+pytestmark = pytest.mark.engine
+
 BOOTS = 20
 LONGEST_DELAY_US = 5_000_000
 

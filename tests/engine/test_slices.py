@@ -7,10 +7,15 @@ from typing import Final
 
 import pytest
 
+from tests.conftest import NO_ENGINE, Image
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
 from portbench._engine import Machine
-from tests.engine.conftest import Image
 from tests.engine.consoles import flash_image, machine
 from tests.ping_pong import NATIVE_IMAGE
+
+pytestmark = pytest.mark.engine
 
 SRAM: Final = (0x2000_0000, 264 * 1024)
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from io import StringIO
 from pathlib import Path
@@ -53,10 +52,7 @@ def measure(runtime: str, profile: str, folder: Path) -> Row:
         bench.close()
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+@pytest.mark.engine
 @pytest.mark.timeout(600)  # CircuitPython takes 11 s of a PC that does nothing else
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda row: f"{row['runtime']}-{row['profile']}")
 def test_a_row_is_what_it_always_was(golden: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from portbench.server.records import Session
 from portbench.server.simulated import SimulatedServer, serve
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
+pytestmark = pytest.mark.engine
 PORT = 5000
 CLOSE_WAIT = 0x1C
 """Sn_SR: the peer has sent FIN (datasheet 3.2)."""

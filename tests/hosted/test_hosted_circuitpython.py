@@ -22,8 +22,8 @@ from portbench.boards.hosted.circuitpython_blinka import HostedCircuitPython
 from portbench.clients import ClientNetwork, StaticAddress
 from tests.ping_pong import EVB, deployment
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 pytest.importorskip("adafruit_wiznet5k")
+pytestmark = pytest.mark.engine
 
 
 @pytest.fixture
@@ -82,7 +82,6 @@ def test_uses_a_static_address(board: HostedCircuitPython) -> None:
 
 
 def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
-    pytest.importorskip("portbench._engine")
     folder = older_driver
     metadata = folder / "adafruit_circuitpython_wiznet5k-5.0.3.dist-info"
     metadata.mkdir(exist_ok=True)

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from portbench.firmware.native_config import NativeConfig, pack
 from tests.native.emulated import BODY, SOURCES
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 PARTS = ["config.c", "crc32.c", "decimal.c", "dhcp_message.c", "json.c"]
 MAC = bytes.fromhex("025042aabbcc")

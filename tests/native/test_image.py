@@ -16,6 +16,8 @@ import pytest
 from portbench.firmware import uf2
 from tests.native.emulated import BOARDS, IMAGE, PROJECT
 
+pytestmark = pytest.mark.slow
+
 BOARD = BOARDS / "W5500_EVB_PICO.toml"
 RECORD = json.loads(IMAGE.with_suffix(".json").read_text())
 COMPILER = "arm-none-eabi-gcc"

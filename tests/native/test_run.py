@@ -12,6 +12,8 @@ from portbench.firmware.native_config import NativeConfig, StaticAddress, pack
 from tests.native.emulated import PingPongServer, run
 from tests.native.w5500_double import DhcpServer
 
+pytestmark = pytest.mark.slow
+
 MAC = bytes.fromhex("025042000007")
 STATIC = StaticAddress(IPv4Address("10.1.2.3"), IPv4Address("255.255.255.0"), IPv4Address("10.1.2.1"))
 CONFIG = NativeConfig(count=8, mac=MAC, static=STATIC)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,10 +15,7 @@ from portbench.results import storage
 from portbench.results.model import RunFile, Status
 from portbench.runner.plugin import PROJECT
 
-engine = pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+pytestmark = pytest.mark.slow
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -47,7 +43,7 @@ def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
     return subprocess.CompletedProcess(process.args, process.returncode, said, ""), stored(folder)
 
 
-@engine
+@pytest.mark.engine
 def test_two_emulated_boards_share_the_rows(tmp_path: Path) -> None:
     """The native client's image is part of the project, so this needs no other."""
     done, run = bench(tmp_path, "--where=emulated", "--runtime=portbench-native", "--runs=4", "--parallel=2")
@@ -87,7 +83,7 @@ def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> N
     assert "no board usb:nowhere" in done.stdout
 
 
-@engine
+@pytest.mark.engine
 def test_a_process_that_is_killed_costs_its_row_only(tmp_path: Path) -> None:
     runs = 8
     arguments = ("--where=emulated", "--runtime=portbench-native", f"--runs={runs}", "--parallel=2")

@@ -15,6 +15,8 @@ from portbench.boards.usb.remote_port import remote_port
 from portbench.boards.usb.repl import Repl
 from tests.usb.fake_board import FakeBoard
 
+pytestmark = pytest.mark.slow
+
 Boards = Callable[..., FakeBoard]
 IAC = 255
 
@@ -36,7 +38,7 @@ def test_listens_on_this_pc_only_unless_asked(boards: Boards, protocol: Protocol
         assert server.host == "127.0.0.1" and answers(server)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(

@@ -25,7 +25,6 @@ from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.soak.leaks import board_processes
 from portbench.server.tcp import WorkloadServer
 from tests.ping_pong import EVB, PING_PONG, deployment, settings
-from tests.soak.conftest import MakeLane
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,15 +66,14 @@ class Session:
         return rows
 
     def assert_nothing_is_left(self) -> None:
-        Deadline(15, "session").poll(
+        Deadline(60, "session").poll(
             lambda: not board_processes(self.boards), 0.05, "the board's process to notice that it is alone"
         )
         assert [path for path in self.boards.rglob("*") if path.exists()] == []
 
 
 @pytest.fixture
-def sessions(short_folder: Path, make_lane: MakeLane) -> Iterator[list[Session]]:
-    """`make_lane` only for its check that boards can be emulated."""
+def sessions() -> Iterator[list[Session]]:
     started: list[Session] = []
     yield started
     for session in started:
@@ -87,6 +85,7 @@ def sessions(short_folder: Path, make_lane: MakeLane) -> Iterator[list[Session]]
         session.process.stdout.close()
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("stage", ["open", "flash", "run"])
 def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], short_folder: Path, stage: str) -> None:
     row = 2 if stage == "run" else 1  # the second run of one image is not flashed
@@ -94,7 +93,7 @@ def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], 
     sessions.append(session)
     session.wait_for_stage(stage, row)
     session.process.send_signal(signal.SIGINT)
-    output, _ = session.process.communicate(timeout=30)
+    output, _ = session.process.communicate(timeout=60)
     assert session.process.returncode == 2, output  # pytest's word for an interrupted session
     assert [each["status"] for each in session.rows()] == ["measured"] * (row - 1)
     assert "rows: " in output and "KeyboardInterrupt" in output
@@ -102,6 +101,7 @@ def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], 
     assert list((short_folder / "tmp").iterdir()) == []
 
 
+@pytest.mark.engine
 def test_a_session_that_is_killed_leaves_no_board_and_no_lock(sessions: list[Session], short_folder: Path) -> None:
     session = Session(short_folder, "--runtime", "portbench-native", "--messages", "3000", "--runs", "3")
     sessions.append(session)

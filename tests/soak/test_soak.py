@@ -66,6 +66,7 @@ def test_one_trouble_fails_the_soak(trouble: str) -> None:
     assert "cycle 3 (power-lost): something" in console.export_text()
 
 
+@pytest.mark.slow
 def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
     assert left_behind([tmp_path], set()) == []
     master, slave = os.openpty()

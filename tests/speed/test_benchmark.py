@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, board_definition
+from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.images import ImageStore
 from portbench.runner.plugin import PROJECT
 from portbench.runner.speed import measure
 from portbench.runner.speed.figures import Target
@@ -21,19 +22,14 @@ from portbench.runner.speed.many import measure_many, memory_bytes
 from portbench.runner.speed.measure import Session
 from portbench.runner.speed.repl import ReplMachine, flash_content
 
+pytestmark = pytest.mark.engine
 EVB = board_definition("W5500_EVB_PICO")
 NATIVE = Path(catalogue.__file__).parent / "native" / "portbench-native.uf2"
 
 
 @pytest.fixture
-def micropython() -> Path:
-    known = catalogue.load()
-    try:
-        path = ImageStore(known, offline=True).obtain(known.get(measure.MICROPYTHON)).path
-    except ImageError as error:
-        pytest.skip(str(error))
-    assert path is not None
-    return path
+def micropython(image: Image) -> Path:
+    return image(measure.MICROPYTHON)
 
 
 def limit(seconds: float = 60) -> Deadline:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+from tests.conftest import NO_ENGINE, Image
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError, Deadline, DeadlineExceeded
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
-from portbench.firmware.images import ImageError
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.trace.record import prepared_flash, trace_row
@@ -21,6 +22,7 @@ from portbench.server.records import Session
 from portbench.server.simulated import SimulatedServer, serve
 from tests.ping_pong import EVB
 
+pytestmark = pytest.mark.engine
 MESSAGES = 12
 
 
@@ -127,11 +129,9 @@ def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfi
         Replay(EVB, native[0], b"", "ping_pong").run(limit(0.3))
 
 
-def test_messages_of_lwip_are_as_the_findings_say() -> None:
+def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:
+    image("micropython-1.26.0")
     bench = options("micropython-1.26.0", "tuned")
-    try:
-        trace = trace_row(plan(bench)[0], bench, 6)
-    except ImageError as error:
-        pytest.skip(str(error))
+    trace = trace_row(plan(bench)[0], bench, 6)
     assert 45 <= len(trace.frames) <= 52 and 300 <= trace.wire_bytes <= 325
     assert any(frame.meaning == "SOCK_MACRAW" for frame in trace.frames)
