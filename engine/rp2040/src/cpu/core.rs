@@ -14,6 +14,9 @@ const EXCEPTION_RETURN_CYCLES: u64 = 11;
 /// The private peripheral bus ends here; nothing is behind it (ARMv6-M ARM B3.1).
 const PPB_END: u32 = 0xe010_0000;
 
+/// No word of flash is at hand: the next instruction's has to be fetched.
+pub(super) const NO_WORD: u32 = u32::MAX;
+
 /// What a core is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -50,7 +53,7 @@ pub struct Core {
     pub event_register: bool,
     pub state: State,
     pub instructions: u64,
-    /// Word of flash that the last instruction fetch brought: its other halfword needs no further access.
+    /// Address / 4 of the last word of flash that was fetched, or [`NO_WORD`] after a branch.
     pub(super) fetch_word: u32,
 }
 
@@ -81,7 +84,7 @@ impl Core {
             event_register: false,
             state: State::Held,
             instructions: 0,
-            fetch_word: u32::MAX,
+            fetch_word: NO_WORD,
         }
     }
 
@@ -374,6 +377,7 @@ impl Core {
             std::mem::swap(&mut self.regs[13], &mut self.other_sp);
         }
         self.ipsr = number;
+        self.fetch_word = NO_WORD;
         self.regs[14] = exc_return;
         self.ppb.activate(number);
         self.event_register = true;
@@ -456,6 +460,7 @@ impl Core {
         let consistent = xpsr & (1 << 24) != 0 && to_thread == (self.ipsr == 0);
         self.set_apsr(xpsr);
         self.pc = pc & !1;
+        self.fetch_word = NO_WORD;
         self.event_register = true;
         if self.ppb.scr & scr::SLEEPONEXIT != 0 && to_thread && !self.ppb.anything_pending() {
             self.state = State::Wfi;

@@ -2,7 +2,7 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a jump elsewhere.
 
-use super::core::{Core, Exit, State};
+use super::core::{Core, Exit, NO_WORD, State};
 use super::decode::{Kind, Op, decode};
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
@@ -116,9 +116,15 @@ impl Core {
                 return Exit::Region;
             }};
         }
+        macro_rules! fetch {
+            ($address:expr) => {
+                cycles += u64::from(mem.xip.access_word($address & 0x00ff_ffff))
+            };
+        }
         macro_rules! jump {
             ($target:expr) => {{
                 pc = $target;
+                word = NO_WORD;
                 if REGION == region::BUS || pc.wrapping_sub(start) >= size {
                     leave!(Exit::Region);
                 }
@@ -228,9 +234,17 @@ impl Core {
             if cycles >= limit {
                 leave!(Exit::Limit);
             }
-            if REGION == region::XIP && pc >> 2 != word {
-                word = pc >> 2;
-                cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
+            if REGION == region::XIP {
+                // The core fetches words, the next one while the upper halfword of this one executes: a taken branch
+                // there waits for it in vain, and a branch to an upper halfword fetches both (docs/cache.md).
+                let ahead = pc.wrapping_add(2) >> 2;
+                if ahead != word {
+                    if pc & 2 != 0 && word != pc >> 2 {
+                        fetch!(pc);
+                    }
+                    fetch!(ahead << 2);
+                    word = ahead;
+                }
             }
             let op = if REGION == region::BUS {
                 self.cycles = cycles;
@@ -515,6 +529,7 @@ impl Core {
                         cycles += 3;
                         if bus.sys.attention && target & 1 != 0 && target < 0xf000_0000 {
                             pc = target & !1;
+                            word = NO_WORD;
                             leave!(Exit::Limit);
                         }
                         interwork!(target);
@@ -632,6 +647,10 @@ impl Core {
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Bl => {
+                    // The branch is in its second half, so that a first half in a lower halfword fetches ahead.
+                    if REGION == region::XIP && pc & 2 == 0 {
+                        fetch!(pc.wrapping_add(4));
+                    }
                     self.regs[14] = pc.wrapping_add(4) | 1;
                     cycles += 3;
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
