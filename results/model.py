@@ -53,8 +53,10 @@ class Headline(_Model):
 
 
 class Published(_Model):
-    """What somebody published for this firmware with this profile on silicon, as the headline figure."""
+    """What somebody published for this firmware with this profile on silicon."""
 
+    figure: _Text | None = None
+    """The key of the figure that it is; None: the headline."""
     values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
     source: _Text
@@ -88,7 +90,7 @@ class Row(_Model):
     """One line that says why a row is skipped or failed."""
     board: str | None = None
     profile: str | None = None
-    """Name of the way of running the image, as in the catalogue: as-published or tuned."""
+    """Name of the way of running the image, as in the catalogue; None where it makes no difference to the workload."""
     run_index: _Count = 0
     image_file: str | None = None
     image_sha256: _Hash | None = None

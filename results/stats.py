@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portbench.results.model import Headline, Row, Status
+from portbench.results.model import Headline, Published, Row, Status
 from portbench.where import Where
 from portbench.workloads import UnknownWorkload, workload
 
@@ -92,10 +92,22 @@ class Group:
         return summarize(values) if values else None
 
     @property
+    def publication(self) -> Published | None:
+        """What somebody published for silicon."""
+        return next((row.published for row in self.rows if row.published is not None), None)
+
+    @property
     def published(self) -> float | None:
-        """Median of what was published for silicon."""
-        published = next((row.published for row in self.rows if row.published is not None), None)
-        return statistics.median(published.values) if published else None
+        """Its median."""
+        return None if self.publication is None else statistics.median(self.publication.values)
+
+    @property
+    def ratio(self) -> float | None:
+        """The same figure as measured here, as a multiple of what was published."""
+        if self.publication is None or self.published is None:
+            return None
+        here = self.value.median if self.publication.figure is None else self.figure(self.publication.figure)
+        return None if here is None else here / self.published
 
     @property
     def unstable(self) -> list[str]:

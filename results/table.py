@@ -139,8 +139,7 @@ def _columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:
 
 def _cells(group: Group, known: Workload | None) -> dict[str, str]:
     row = group.first
-    silicon, ready_us = group.published, group.figure("ready_us")
-    ratio = None if silicon is None else group.value.median / silicon
+    silicon, ratio, ready_us = group.published, group.ratio, group.figure("ready_us")
     return {
         "runtime": row.runtime,
         "build": row.build if row.build != row.image_file else "",
@@ -158,7 +157,7 @@ def _cells(group: Group, known: Workload | None) -> dict[str, str]:
         "ready ms": "" if ready_us is None else f"{ready_us / 1000:.0f}",
         "silicon": "" if silicon is None else _figure(silicon),
         "ratio": "" if ratio is None else f"{ratio:.2f}",
-        "notes": "; ".join(_notes(group)),
+        "notes": "; ".join(_notes(group, known)),
     }
 
 
@@ -171,11 +170,13 @@ def _cell(column: Column, group: Group) -> str:
     return "" if value is None else _figure(value * column.scale)
 
 
-def _notes(group: Group) -> Iterable[str]:
+def _notes(group: Group, known: Workload | None) -> Iterable[str]:
     if group.unstable:
         yield f"unstable: {', '.join(group.unstable)}"
-    if published := next((row.published for row in group.rows if row.published is not None), None):
-        yield f"silicon: {published.source}"
+    if published := group.publication:
+        titles = (column.title for column in _columns(known, [group]) if column.of == published.figure)
+        of = f" ({next(titles, published.figure)})" if published.figure else ""
+        yield f"silicon{of}: {published.source}"
     yield from sorted({row.note for row in group.rows if row.note})
 
 

@@ -55,7 +55,7 @@ class RowDraft:
         return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=console_tail)
 
     def _row(self, **more: Any) -> Row:
-        entry, profile = self.planned.entry, self.planned.profile
+        entry = self.planned.entry
         known: dict[str, Any] = {
             "workload": self.planned.workload.name,
             "runtime": entry.id,
@@ -64,13 +64,13 @@ class RowDraft:
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
             "where": self.where,
             "board": None if entry.family is Family.HOSTED else self.planned.board.id,
-            "profile": profile.name,
+            "profile": self.planned.profile_name,
             "run_index": self.planned.number - 1,
             "image_file": self.image.path.name if self.image and self.image.path else entry.file,
             "image_sha256": self.image.sha256 if self.image else None,
             "settings": self.planned.settings.model_dump(mode="json"),
             "conditions": self._conditions(None),
-            "published": published(profile, self.planned.workload),
+            "published": published(self.planned.profile, self.planned.workload),
             "log": self.log,
         }
         return Row(**(known | more))

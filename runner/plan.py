@@ -58,9 +58,15 @@ class PlannedRow:
         """The family of the client: hosted ports differ in theirs."""
         return client_family(self.entry)
 
+    @property
+    def profile_name(self) -> str | None:
+        """None where the profile makes no difference to the workload: its SPI clock and INTn are the network's."""
+        networked = self.workload.readiness is not Readiness.BOOTED
+        return self.profile.name if networked or self.workload.name in self.profile.settings else None
+
     def _runtime(self, between: str) -> str:
-        named = self.profile.name != "hosted"
-        return f"{self.entry.id}{between}{self.profile.name}" if named else self.entry.id
+        named = self.profile_name not in (None, "hosted")
+        return f"{self.entry.id}{between}{self.profile_name}" if named else self.entry.id
 
 
 def client_family(entry: FirmwareEntry) -> str:
@@ -140,16 +146,29 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
         image = entry
         if entry.family is Family.NATIVE and entry.path is None:
             image = replace(entry, path=workload.body("native"))
-        for profile in entry.profiles:
-            if options.profiles and profile.name not in options.profiles:
-                continue
-            settings = options.settings_for(workload, profile)
+        for profile, settings in _profiles(entry, workload, options):
             _check_native(entry, workload, settings)
             published(profile, workload)  # so that what cannot be used is told before anything starts
             for number in range(1, options.runs + 1):
                 yield PlannedRow(
                     image, profile, workload, settings, board, number, options.runs, device, is_one_of_several
                 )
+
+
+def _profiles(
+    entry: FirmwareEntry, workload: Workload, options: BenchOptions
+) -> Iterator[tuple[Profile, WorkloadSettings]]:
+    """Those asked for, with the workload's settings; of those that a workload without a network cannot tell apart, the
+    first: the others would measure the same again. Raises OptionError."""
+    seen: list[WorkloadSettings] = []
+    for profile in entry.profiles:
+        if options.profiles and profile.name not in options.profiles:
+            continue
+        settings = options.settings_for(workload, profile)
+        if workload.readiness is Readiness.BOOTED and settings in seen:
+            continue
+        seen.append(settings)
+        yield profile, settings
 
 
 def _check_native(entry: FirmwareEntry, workload: Workload, settings: WorkloadSettings) -> None:

@@ -1,4 +1,4 @@
-"""What others published of a workload, as the figure that ranks its rows."""
+"""What others published of a workload, as the figure that ranks its rows, or another that both have."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from portbench.workloads import Workload
 
 
 def published(profile: Profile, workload: Workload) -> Published | None:
-    """None where the catalogue has nothing. Raises OptionError for figures that the headline does not follow from."""
+    """None where the catalogue has nothing. Raises OptionError for figures that cannot be compared."""
     found = next((each for each in profile.published if each.workload == workload.name), None)
     if found is None:
         return None
     try:
-        return Published(values=_values(found, workload), source=found.source)
+        runs = _runs(found, workload)
+        name = next(
+            (name for name in (workload.headline.name, *workload.comparable) if all(name in run for run in runs)),
+            workload.headline.name,
+        )
+        figure = None if name == workload.headline.name else name
+        return Published(figure=figure, values=[run[name] for run in runs], source=found.source)
     except ValidationError as error:
         reason = first_complaint(error)
     except KeyError as error:
@@ -28,9 +34,8 @@ def published(profile: Profile, workload: Workload) -> Published | None:
     raise OptionError(f"profile {profile.name!r}: published for {workload.name} by {found.source}: {reason}") from None
 
 
-def _values(found: catalogue.Published, workload: Workload) -> list[float]:
-    """The headline figure of each run."""
+def _runs(found: catalogue.Published, workload: Workload) -> list[dict[str, float]]:
+    """The figures of each run, with those that follow from them."""
     settings = workload.settings_type.model_validate(found.settings)
     runs = zip(*found.figures.values(), strict=True)
-    derived = [workload.derive(dict(zip(found.figures, run, strict=True)), settings) for run in runs]
-    return [figures[workload.headline.name] for figures in derived]
+    return [workload.derive(dict(zip(found.figures, run, strict=True)), settings) for run in runs]

@@ -79,9 +79,9 @@ class Measurement:
 class Workload(ABC):
     """One question that is asked of every port.
 
-    Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`: a
-    function that is named as the folder; its parameters are the open connection, where there is one, and settings by
-    name), `native.uf2` where there is one in C, a README and tests.
+    Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`, or one
+    `python.py` for both: a function that is named as the folder; its parameters are the open connection, where there is
+    one, and settings by name), `native.uf2` where there is one in C, a README and tests.
     """
 
     name: ClassVar[str]
@@ -90,6 +90,8 @@ class Workload(ABC):
     readiness: ClassVar[Readiness]
     headline: ClassVar[Metric]
     columns: ClassVar[tuple[Column, ...]] = ()
+    comparable: ClassVar[tuple[str, ...]] = ()
+    """Figures that published ones are laid beside where these do not give the headline, the best first."""
     settings_type: ClassVar[type[WorkloadSettings]]
     by_default: ClassVar[bool] = False
     """It is measured where no workload is named."""
@@ -104,8 +106,8 @@ class Workload(ABC):
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs, None where the workload has none in that language."""
-        path = self.folder / ("native.uf2" if language == "native" else f"{language}.py")
-        return path if path.is_file() else None
+        names = ["native.uf2"] if language == "native" else [f"{language}.py", "python.py"]
+        return next((path for name in names if (path := self.folder / name).is_file()), None)
 
     def quick(self) -> WorkloadSettings:
         """Settings of the shortest run that still shows everything: for traces, soaks and tests."""
@@ -145,7 +147,7 @@ def read_result(model: type[R], result: Mapping[str, Any]) -> R:
         return model.model_validate({key: result[key] for key in model.model_fields if key in result})
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
-        place = "".join(f"[{part}]" if isinstance(part, int) else str(part) for part in detail["loc"])
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])[1:]
         if detail["type"] == "missing":
             raise BadResult(f"the client's {place} is missing") from None
         value = repr(detail["input"])

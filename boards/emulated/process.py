@@ -115,7 +115,7 @@ class BoardProcess:
 
     def _start_lan(self) -> None:
         self._server = SimulatedServer(self._conversation)
-        if not self._config.bridge:
+        if self._definition.network is not None and not self._config.bridge:
             self._machine.listen(self._config.server_port, self._server)
 
     def _power_up(self, bootsel: bool, flash: bytes | None = None) -> None:

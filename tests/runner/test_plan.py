@@ -111,7 +111,7 @@ def test_only_what_is_measured_by_default_unless_others_are_asked_for() -> None:
 def test_every_workload_that_is_asked_for_on_every_runtime_that_can(own: tuple[Workload, Workload]) -> None:
     found = ids(workloads=own, runs=1)
     assert "micropython-1.26.0-tuned-echo" in found and "micropython-unix-spin" in found
-    assert "circuitpython-9.1.4-as-published-spin" in found
+    assert "circuitpython-9.1.4-spin" in found
     assert not any(each.startswith("circuitpython") and each.endswith("-echo") for each in found)  # it has no body
     assert "circuitpython-blinka-spin" not in found  # no port, so nothing to run without a network
     assert not any(each.startswith("portbench-native") for each in found)
@@ -122,8 +122,7 @@ def test_a_runtimes_workloads_follow_one_another(own: tuple[Workload, Workload])
     assert ids(workloads=own, runtimes=("micropython-1.26.0",), runs=1) == [
         "micropython-1.26.0-as-published-echo",
         "micropython-1.26.0-tuned-echo",
-        "micropython-1.26.0-as-published-spin",
-        "micropython-1.26.0-tuned-spin",
+        "micropython-1.26.0-spin",
     ]
 
 
@@ -153,10 +152,7 @@ def uf2_file(folder: Path, name: str = "firmware.uf2") -> Path:
 def test_a_board_without_network_runs_what_needs_none(own: tuple[Workload, Workload], tmp_path: Path) -> None:
     options = replace(OPTIONS, board=board_definition("RPI_PICO"), runtimes=(str(uf2_file(tmp_path)),), runs=1)
     rows = plan(replace(options, workloads=(own[1],)))
-    assert [(row.id, row.board.id) for row in rows] == [
-        ("firmware-as-published-spin", "RPI_PICO"),
-        ("firmware-tuned-spin", "RPI_PICO"),
-    ]
+    assert [(row.id, row.board.id) for row in rows] == [("firmware-spin", "RPI_PICO")]
     with pytest.raises(OptionError, match=r"^--runtime firmware: echo needs a network, and RPI_PICO has none$"):
         plan(replace(options, workloads=own))
 

@@ -1,0 +1,51 @@
+"""Which file of a workload's folder is the body for a language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings
+
+
+class InFolder(Workload):
+    """Has the files that a test gives it."""
+
+    name = "in_folder"
+    title = "In a folder"
+    readiness = Readiness.BOOTED
+    headline = Metric("per_s", "1/s")
+    settings_type = WorkloadSettings
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    def check(self, result: Mapping[str, Any], settings: WorkloadSettings) -> Measurement:
+        return Measurement({"per_s": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("files", "bodies"),
+    [
+        ([], {}),
+        (["python.py"], {"micropython": "python.py", "circuitpython": "python.py"}),
+        (["micropython.py"], {"micropython": "micropython.py"}),
+        (["python.py", "circuitpython.py"], {"micropython": "python.py", "circuitpython": "circuitpython.py"}),
+        (["native.uf2"], {"native": "native.uf2"}),
+    ],
+)
+def test_a_languages_own_body_comes_before_the_one_for_all(
+    files: list[str], bodies: dict[str, str], tmp_path: Path
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    workload = InFolder(tmp_path)
+    found = {language: workload.body(language) for language in ("micropython", "circuitpython", "native")}
+    assert {language: path.name for language, path in found.items() if path} == bodies
