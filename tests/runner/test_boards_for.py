@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import BoardUnavailable, Deadline
+from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
+from portbench.where import Where
 
 OPTIONS = BenchOptions(turnaround_us=300, phy_link_delay_s=2.5)
 LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
@@ -61,30 +62,44 @@ def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
 
 
 def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:
-    with open_board(UNIX, "hosted", OPTIONS, limit(), LISTENER) as board:
+    with open_board(UNIX, Where.HOSTED, OPTIONS, limit(), LISTENER) as board:
         assert isinstance(board, HostedMicroPython)
 
 
 @pytest.mark.parametrize(
     ("planned", "where", "what"),
-    [(IMAGE, "emulated", "the emulated board"), (IMAGE, "silicon", "a board on USB"), (BLINKA, "hosted", "hosted")],
+    [
+        (IMAGE, Where.EMULATED, "the emulated board"),
+        (IMAGE, Where.SILICON, "a board on USB"),
+        (BLINKA, Where.HOSTED, "hosted"),
+    ],
 )
 def test_what_is_missing_is_one_line(
-    planned: PlannedRow, where: Any, what: str, modules: dict[str, SimpleNamespace]
+    planned: PlannedRow, where: Where, what: str, modules: dict[str, SimpleNamespace]
 ) -> None:
-    with pytest.raises(BoardUnavailable, match=f"^{what}.* is not built .*; run: make build$"):
+    with pytest.raises(BoardUnavailable, match=f"^{what}.* cannot be used here .No module named .*; install what it"):
         open_board(planned, where, OPTIONS, limit(), LISTENER)
+
+
+def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace], monkeypatch: Any) -> None:
+    def torn(name: str) -> Any:
+        raise ImportError("file too short", name="portbench._engine")
+
+    monkeypatch.setattr(boards_for.importlib, "import_module", torn)  # type: ignore[attr-defined]
+    for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):
+        with pytest.raises(BrokenSetup, match=r"is not there, or damaged \(file too short\); run: make build$"):
+            open_board(planned, where, OPTIONS, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
-    opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5}
     assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True}
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
-    opened: Any = open_board(NAMED, "silicon", OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(NAMED, Where.SILICON, OPTIONS, limit(), LISTENER)
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log
