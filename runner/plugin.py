@@ -19,7 +19,7 @@ from portbench.firmware.images import ImageError, ImageStore
 from portbench.results.model import Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
-from portbench.runner.bench import Bench, describe, new_run_file
+from portbench.runner.bench import Bench, Outcome, describe, new_run_file
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError, read_options, workload_options
 from portbench.runner.parallel.collector import (
@@ -248,7 +248,7 @@ class BenchPlugin:
             console.print(terminal(writer.run.model_copy(update={"rows": measured}), width))
         source = self._bench or self._collector
         for host, own in source.servers.own_turnaround.items() if source else ():
-            console.print(f"server on {host}: {own.median_us:.0f} us per message over the loopback, client included")
+            console.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
         if self._fault:
             console.print(self._fault, style="bold red", markup=False, soft_wrap=True)
         console.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
@@ -319,12 +319,10 @@ class MeasureRow:
 
     def __call__(self, run: PlannedRow) -> None:
         """Measures `run`; the test fails or is skipped as the row is."""
-        try:
-            with self._shown():
-                outcome = self._bench.measure(run, self._view)
-        except (BrokenSetup, StorageError) as error:
-            self._stop(str(error))
-            pytest.fail(f"{run.label}: {error}", pytrace=False)
+        outcome = self._measure(run)
+        if isinstance(outcome, str):
+            self._stop(outcome)
+            pytest.fail(f"{run.label}: {outcome}", pytrace=False)
         row = outcome.row
         self._properties.append((ROW_PROPERTY, row.model_dump_json()))
         if row.status is Status.SKIPPED:
@@ -334,6 +332,14 @@ class MeasureRow:
             if outcome.console_tail:
                 lines += ["the console's last lines:", *(f"  {line}" for line in outcome.console_tail)]
             pytest.fail("\n".join([*lines, f"log: {_shown(outcome.log)}"]), pytrace=False)
+
+    def _measure(self, run: PlannedRow) -> Outcome | str:
+        """The row, or why neither it nor any other can be had."""
+        try:
+            with self._shown():
+                return self._bench.measure(run, self._view)
+        except (BrokenSetup, StorageError) as error:
+            return str(error)
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:

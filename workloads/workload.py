@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.workloads.conversation import Conversation
+
+_PYTHONS: Final = ("micropython", "circuitpython")
 
 
 class BadResult(Exception):
@@ -89,6 +91,8 @@ class Workload(ABC):
     title: ClassVar[str]
     readiness: ClassVar[Readiness]
     headline: ClassVar[Metric]
+    reading: ClassVar[str] = ""
+    """One paragraph for the results page: what the headline and the columns are."""
     columns: ClassVar[tuple[Column, ...]] = ()
     comparable: ClassVar[tuple[str, ...]] = ()
     """Figures that published ones are laid beside where these do not give the headline, the best first."""
@@ -106,7 +110,9 @@ class Workload(ABC):
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs, None where the workload has none in that language."""
-        names = ["native.uf2"] if language == "native" else [f"{language}.py", "python.py"]
+        names = ["native.uf2" if language == "native" else f"{language}.py"]
+        if language in _PYTHONS:
+            names.append("python.py")
         return next((path for name in names if (path := self.folder / name).is_file()), None)
 
     def quick(self) -> WorkloadSettings:

@@ -22,6 +22,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
+from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import Fault, FaultInjector
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.pacing import Pacer
@@ -92,6 +93,7 @@ class BoardProcess:
         self._finished: dict[str, Any] | None = None
         self._watch = Console()
         self._run_started_s = time.monotonic()
+        self._cpu_faults = CpuFaultLog(log)
         self._faults = FaultInjector(self, log, time.monotonic)
         for fault in config.board_faults:
             self._faults.arm(fault)
@@ -137,6 +139,7 @@ class BoardProcess:
         self._pacer.restart()
         self._copied_us = -_COPY_US
         self._start_lan()
+        self._cpu_faults.powered_up()
         self._notes.restart()
         self._faults.powered_up()
 
@@ -164,6 +167,7 @@ class BoardProcess:
             self._fault = str(error)
             self._log(self._fault)
             return
+        self._cpu_faults.look(self._machine)
         if stop.startswith("reset"):
             self._log(stop)
             if self._bootsel:

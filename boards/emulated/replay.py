@@ -10,7 +10,7 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.trace import MessageTrace, message_trace, message_window
+from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.server.records import Session
@@ -53,13 +53,13 @@ class Replay:
         """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
         return _Run(self._power_up(), self._port, self._workload).to_end(deadline)
 
-    def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> MessageTrace:
-        """The run once more with message `number` traced; `figures` are those of `run`.
+    def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
+        """The run once more with exchange `number` traced; `figures` are those of `run`.
 
         `pc_sample_cycles`: sample the program counters each so many cycles, 0 for not at all. Raises BoardError if the
-        run had no such message, or if tracing had changed anything in it.
+        run had no such exchange, or if tracing had changed anything in it.
         """
-        start_us, end_us = message_window(figures.sessions, number)
+        start_us, end_us = exchange_window(figures.sessions, number)
         again = _Run(self._power_up(), self._port, self._workload)
         again.until(start_us, deadline)
         machine = again.machine
@@ -73,10 +73,10 @@ class Replay:
         frames = machine.spi_log_take()
         machine.spi_log(False)
         if again.figures() != figures:
-            raise BoardError(f"message {number}: tracing it changed the run; the engine's trace is at fault")
+            raise BoardError(f"exchange {number}: tracing it changed the run; the engine's trace is at fault")
         network = self._definition.network
         intn_pin = None if network is None else network.intn_pin
-        return message_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
+        return exchange_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
 
     def _power_up(self) -> Machine:
         return Machine(bootrom(), self._flash, self._settings)

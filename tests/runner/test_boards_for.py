@@ -47,18 +47,18 @@ def limit() -> Deadline:
 
 
 def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(IMAGE, OPTIONS) == "emulated"
+    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
     modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: [])
-    assert where_for(IMAGE, OPTIONS) == "emulated"
+    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
     modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: ["a board"])
-    assert where_for(IMAGE, OPTIONS) == "silicon"
-    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) == "emulated"
-    assert where_for(UNIX, OPTIONS) == "hosted"
+    assert where_for(IMAGE, OPTIONS) is Where.SILICON
+    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) is Where.EMULATED
+    assert where_for(UNIX, OPTIONS) is Where.HOSTED
 
 
 def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(NAMED, OPTIONS) == "silicon"
-    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) == "silicon"
+    assert where_for(NAMED, OPTIONS) is Where.SILICON
+    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) is Where.SILICON
 
 
 def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:

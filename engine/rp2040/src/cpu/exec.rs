@@ -4,6 +4,7 @@
 
 use super::core::{Core, Exit, State};
 use super::decode::{Kind, Op, decode};
+use super::fault::Cause;
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
 use crate::world::World;
@@ -42,7 +43,7 @@ impl Core {
     /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
     #[cold]
     #[inline(never)]
-    fn predecode<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, pc: u32) -> Result<Op, ()> {
+    fn predecode<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, pc: u32) -> Result<Op, Cause> {
         let ram = pc.wrapping_sub(RAM_BASE) as usize;
         let flash = pc.wrapping_sub(XIP_BASE) as usize;
         if ram < RAM_SIZE {
@@ -65,10 +66,11 @@ impl Core {
         } else {
             // Peripheral, device and system space never execute (ARMv6-M ARM B3.1), not even the USB's RAM.
             if pc >> 28 >= 4 {
-                return Err(());
+                return Err(Cause::Fetch { address: pc });
             }
             bus.sys.cycle = self.cycles;
-            let hw = bus.read(mem, Master::Core(self.index), pc, 2).map_err(|_| ())?;
+            let fetched = bus.read(mem, Master::Core(self.index), pc, 2);
+            let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
             self.cycles += u64::from(bus.waits);
             let next = bus.read(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
             Ok(decode(hw as u16, next as u16))
@@ -109,10 +111,11 @@ impl Core {
             }};
         }
         macro_rules! fault {
-            () => {{
+            ($cause:expr) => {{
+                let cause: Cause = $cause;
                 cycles += 1;
                 sync!();
-                self.hard_fault(mem, bus);
+                self.hard_fault(mem, bus, cause);
                 return Exit::Region;
             }};
         }
@@ -159,9 +162,10 @@ impl Core {
         }
         macro_rules! load {
             ($size:literal, $address:expr) => {
-                load!($size, $address, fault!())
+                load!($size, $address, {})
             };
-            ($size:literal, $address:expr, $fault:expr) => {{
+            // `$undo` comes before the fault.
+            ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
                 if let Some((value, waits)) = mem.load_fast::<$size>(address) {
                     cycles += 1 + u64::from(waits);
@@ -172,7 +176,10 @@ impl Core {
                     cycles = self.cycles;
                     match result {
                         Ok(value) => value,
-                        Err(()) => $fault,
+                        Err(cause) => {
+                            $undo;
+                            fault!(cause)
+                        }
                     }
                 }
             }};
@@ -186,8 +193,8 @@ impl Core {
                     self.cycles = cycles;
                     let result = self.store_slow(mem, bus, address, value, $size);
                     cycles = self.cycles;
-                    if result.is_err() {
-                        fault!();
+                    if let Err(cause) = result {
+                        fault!(cause);
                     }
                     if REGION == region::XIP && mem.xip.offline {
                         // The rest of this flash cannot be fetched.
@@ -210,15 +217,15 @@ impl Core {
                 let target: u32 = $target;
                 if target >= 0xf000_0000 && self.ipsr != 0 {
                     sync!();
-                    if self.exception_return(mem, bus, target).is_err() {
-                        self.hard_fault(mem, bus);
+                    if let Err(cause) = self.exception_return(mem, bus, target) {
+                        self.hard_fault(mem, bus, cause);
                     }
                     return Exit::Region;
                 }
                 if target & 1 == 0 {
                     // Leaving Thumb state faults at the target.
                     pc = target;
-                    fault!();
+                    fault!(Cause::InvalidState { target });
                 }
                 jump!(target & !1);
             }};
@@ -238,7 +245,7 @@ impl Core {
                 cycles = self.cycles;
                 match fetched {
                     Ok(op) => op,
-                    Err(()) => fault!(),
+                    Err(cause) => fault!(cause),
                 }
             } else {
                 mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize]
@@ -251,8 +258,8 @@ impl Core {
                     if pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
-                    if self.predecode(mem, bus, pc).is_err() {
-                        fault!();
+                    if let Err(cause) = self.predecode(mem, bus, pc) {
+                        fault!(cause);
                     }
                     continue;
                 }
@@ -374,7 +381,7 @@ impl Core {
                     cycles += 2;
                     if target & 1 == 0 {
                         pc = target;
-                        fault!();
+                        fault!(Cause::InvalidState { target });
                     }
                     jump!(target & !1);
                 }
@@ -547,7 +554,8 @@ impl Core {
                     cycles += 1;
                 }
                 // Without a debugger, BKPT is a fault, like an undefined instruction.
-                Kind::Bkpt | Kind::Undefined => fault!(),
+                Kind::Bkpt => fault!(Cause::Breakpoint),
+                Kind::Undefined => fault!(Cause::UndefinedInstruction),
                 Kind::Nop => cycles += 1,
                 Kind::Sev => {
                     bus.sys.event_signal = true;
@@ -592,11 +600,8 @@ impl Core {
                     let base = reg!(op.b);
                     let mut at = base;
                     while list != 0 {
-                        let value = load!(4, at, {
-                            // The handler finds the base as it was, so that it can repeat the instruction.
-                            reg!(op.b) = base;
-                            fault!()
-                        });
+                        // The handler finds the base as it was, so that it can repeat the instruction.
+                        let value = load!(4, at, reg!(op.b) = base);
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
                         list &= list - 1;
