@@ -15,11 +15,12 @@ from rich.console import Console
 from portbench.boards import BoardError, BrokenSetup
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.images import ImageError
 from portbench.results.model import Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
 from portbench.runner.bench import Bench, Outcome, describe, new_run_file
+from portbench.runner.images import image_store
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError, read_options, workload_options
 from portbench.runner.parallel.collector import (
@@ -257,7 +258,7 @@ class BenchPlugin:
         options = _options(self._config)
         self._interruptions.listen()
         try:
-            store = ImageStore(chosen_entries(options, catalogue.load()))
+            store = image_store(chosen_entries(options, catalogue.load()))
             if is_worker(self._config):
                 self._bench = Bench(options, store, PROJECT, *worker_parts(self._config, options))
             else:
