@@ -116,6 +116,8 @@ class ImageStore:
         self.cache = cache or platformdirs.user_cache_path("portbench", appauthor=False) / "firmware"
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
         self._machines = machines
+        self._failed: dict[str, str] = {}
+        """By address: several rows want an image, and trying takes its time once."""
         self._offline = offline
         self._progress = progress
         self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
@@ -228,6 +230,8 @@ class ImageStore:
             raise ImageUnavailable(entry.id, missing, command)
         if self._offline:
             raise ImageUnavailable(entry.id, f"{missing}, and {OFFLINE_VARIABLE} forbids the download", command)
+        if url in self._failed:
+            raise ImageUnavailable(entry.id, self._failed[url], command)
         if fault := self._reachability.fault(url):
             raise ImageUnavailable(entry.id, f"{missing}, and {fault}", command)
         try:
@@ -238,7 +242,8 @@ class ImageStore:
                 final = self.cache / file
                 fresh.replace(final)
         except DownloadError as error:
-            raise ImageUnavailable(entry.id, f"{missing}, and {url} failed: {error}", command) from error
+            self._failed[url] = f"{missing}, and {url} failed: {error}"
+            raise ImageUnavailable(entry.id, self._failed[url], command) from error
         except OSError as error:
             raise ImageError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
         return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256)
