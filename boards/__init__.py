@@ -2,7 +2,7 @@
 
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import ASK_FOR_RESULT, Console, parse_result
-from portbench.boards.definition import BoardDefinition, board_definition, known_boards, load_board
+from portbench.boards.definition import BoardDefinition, board_definition, board_of_machine, known_boards, load_board
 from portbench.boards.errors import (
     BadDefinition,
     BoardError,
@@ -40,6 +40,7 @@ __all__ = [
     "UnknownBoard",
     "WrongRuntime",
     "board_definition",
+    "board_of_machine",
     "known_boards",
     "load_board",
     "parse_result",

@@ -161,6 +161,14 @@ def board_definition(name: str) -> BoardDefinition:
     raise UnknownBoard(f"unknown board {name!r}: there are {', '.join(known_boards())}")
 
 
+def board_of_machine(machine: str) -> BoardDefinition | None:
+    """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where none does, or several do."""
+    boards = known_boards().values()
+    exact = [each for each in boards if each.machine == machine.partition(" with ")[0]]
+    found = exact or [each for each in boards if each.machine in machine]
+    return found[0] if len(found) == 1 else None
+
+
 @lru_cache
 def _load(paths: tuple[Path, ...]) -> dict[str, BoardDefinition]:
     boards: dict[str, BoardDefinition] = {}

@@ -1,8 +1,13 @@
-"""Downloading one file with `pooch`, bounded in time, size and tries."""
+"""Downloading one file with `pooch`, bounded in time, size and tries.
+
+The transfer has a thread of its own that nobody has to wait for: name look-up has no limit that a caller could set, and
+neither has a server that lets headers and content drip in.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +51,7 @@ class _Meter:
     def update(self, count: int) -> None:
         self._done += count
         if time.monotonic() > self._deadline:
-            raise _Abort(f"not finished within {self._limit_s:g} s")
+            raise _Abort(_too_slow(self._limit_s))
         if self._done > MAX_FILE_BYTES + _CHUNK_BYTES:
             raise _Abort(f"more than {MAX_FILE_BYTES} bytes")
         if self._progress is not None:
@@ -59,13 +64,35 @@ class _Meter:
         pass
 
 
+def _too_slow(limit_s: float) -> str:
+    return f"not finished within {limit_s:g} s"
+
+
 def download(url: str, folder: Path, file: str, *, progress: Progress | None = None, limit_s: float = LIMIT_S) -> Path:
     """Fetches `url` as `folder`/`file` and returns that path; raises `DownloadError`.
 
     Nothing is there under that name until the last byte has come.
     """
     deadline = time.monotonic() + limit_s
+    ended: list[Path | BaseException] = []
 
+    def run() -> None:
+        try:
+            ended.append(_download(url, folder, file, progress, deadline, limit_s))
+        except BaseException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run, daemon=True, name=f"download {file}")
+    thread.start()
+    thread.join(limit_s)
+    if not ended:
+        raise DownloadError(_too_slow(limit_s))
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0]
+
+
+def _download(url: str, folder: Path, file: str, progress: Progress | None, deadline: float, limit_s: float) -> Path:
     def fetch(source: str, output: Any, caller: Any) -> None:
         meter = _Meter(file, deadline, limit_s, progress)
         meter.update(0)

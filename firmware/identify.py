@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
+from portbench.firmware.catalogue import CATALOGUE_VARIABLE, DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
@@ -70,6 +70,12 @@ def identify(image: uf2.Uf2Image) -> Identity:
     return Identity(own, program.get("program_version"), program.get("pico_board"), program)
 
 
+def release(version: str) -> tuple[int, ...]:
+    """The numbers of a release, without what `git describe` adds: `1.20.0-370-g7bfc` -> (1, 20, 0)"""
+    match = re.match(r"\d+(\.\d+){0,2}", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
 def entry_for_file(
     path: Path, *, family: Family | str | None = None, board: str = "W5500_EVB_PICO", version: str | None = None
 ) -> FirmwareEntry:
@@ -85,7 +91,10 @@ def entry_for_file(
         raise CatalogueError(f"{path}: family is {str(family)!r}; use one of: {', '.join(known)}")
     chosen = identity.family if family is None else Family(family)
     if chosen is None:
-        raise CatalogueError(f"{path}: has no known banner; name its family, one of: {', '.join(known)}")
+        raise CatalogueError(
+            f"{path}: says neither MicroPython nor CircuitPython, so nobody knows how to talk to it; give it an entry"
+            f" with its family in a file that {CATALOGUE_VARIABLE} names"
+        )
     return FirmwareEntry(
         id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",
         family=chosen,

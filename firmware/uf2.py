@@ -8,6 +8,8 @@ whole image in RAM. Blocks of other families and "not main flash" blocks are ign
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -42,6 +44,7 @@ _HEADER: Final = struct.Struct("<8I")
 _U32: Final = struct.Struct("<I")
 _MD5_BYTES: Final = 24  # start address, length, 16 bytes of MD5, at the end of the data area
 
+_AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _AGAIN = "get the file again"
 _OTHER_BOARD = "choose the image made for this board"
 
@@ -166,12 +169,19 @@ def read(path: Path, *, family_id: int = uf2_families.RP2040, flash_size_bytes: 
 def read_bytes(path: Path) -> bytes:
     """Content of the file `path`, refused with a `Uf2Error` when unreadable or too large to be an image."""
     try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise Uf2Error(
-                Fault.TOO_LARGE, str(path), f"{size} bytes, more than {MAX_FILE_BYTES}", "choose a UF2 image for RP2040"
-            )
-        return path.read_bytes()
+        # A pipe would wait to be opened until somebody writes to it.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise Uf2Error(Fault.UNREADABLE, str(path), "is no regular file", "name a UF2 image")
+            if found.st_size > MAX_FILE_BYTES:
+                raise Uf2Error(
+                    Fault.TOO_LARGE,
+                    str(path),
+                    f"{found.st_size} bytes, more than {MAX_FILE_BYTES}",
+                    "choose a UF2 image for RP2040",
+                )
+            return file.read(MAX_FILE_BYTES)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise Uf2Error(

@@ -47,10 +47,9 @@ def git_state(root: Path) -> Git | None:
 
 
 def _git(root: Path, *words: str) -> str | None:
+    command = ["git", "--no-optional-locks", "-C", str(root), *words]  # looking takes nothing from who works there
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *words], capture_output=True, text=True, timeout=_GIT_LIMIT_S, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -23,7 +23,7 @@ from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
-from portbench.runner.boards_for import AUTO, Listener, open_board, where_for
+from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.collect import RowDraft
 from portbench.runner.logs import RowLog
@@ -86,6 +86,9 @@ class Bench:
         self.servers = servers or Servers(options)
         self._prepared: PreparedBoard | None = None
         self._prepared_for: tuple[str, str, str | None, str] | None = None
+        self._wheres: dict[tuple[str, str], Where] = {}
+        """What boards have turned out to be, by device and kind."""
+        self._opened: set[tuple[str, str]] = set()
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
         self._saved_files: dict[str, Path] = {}
         self.writer: RowSink = writer or new_run_file(options, root)
@@ -96,7 +99,7 @@ class Bench:
         Raises BrokenSetup where no row could be, with this one stored as failed, and StorageError where one cannot be
         stored: none is to be measured for nothing.
         """
-        where = where_for(planned, self.options)
+        where = self._where(planned)
         log = RowLog(self.writer.path, planned.id)
 
         def entered(stage: Stage) -> None:
@@ -130,7 +133,7 @@ class Bench:
             except BoardUnavailable as error:
                 tail = self._tail()
                 self._drop_board()
-                wanted = where is not Where.HOSTED and (self.options.where == "silicon" or planned.device != AUTO)
+                wanted = draft.where is not Where.HOSTED and (self.options.where == "silicon" or planned.device != AUTO)
                 if clock.current is not Stage.OPEN:  # it was there, and went away
                     row = draft.failed(f"{clock.current}: {error}", tail)
                 else:
@@ -182,6 +185,9 @@ class Bench:
             self._prepared_for = key
         prepared = self._prepared
         draft.where = prepared.board.where  # only an open board can tell, where somebody named one
+        if draft.where is not Where.HOSTED:
+            self._wheres[planned.device, planned.board.id] = draft.where
+            self._opened.add((planned.device, planned.board.id))
         draft.own_network = prepared.board.own_network
         peer, server = self.servers.peer_for(prepared.board, planned.workload)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
@@ -199,12 +205,29 @@ class Bench:
             draft.turnaround_us = turnaround.median_us if turnaround else None
         return draft.measured(result, output)
 
+    def _where(self, planned: PlannedRow) -> Where:
+        """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.
+        What a named board is, it has told when it was open."""
+        key = (planned.device, planned.board.id)
+        if planned.entry.family is Family.HOSTED:
+            return Where.HOSTED
+        if key in self._wheres:
+            return self._wheres[key]
+        where = where_for(planned, self.options)
+        if planned.device == AUTO:
+            self._wheres[key] = where
+        return where
+
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
         """A board outlives the row that opened it, so it speaks to whoever listens at the time."""
         listener = Listener(
             log=lambda line: self._listener.log(line), ask_bootsel=lambda seconds: self._listener.ask_bootsel(seconds)
         )
-        return open_board(planned, where, self.options, deadline, listener)
+        if where is Where.EMULATED:
+            comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
+        else:
+            comes_back = (planned.device, planned.board.id) in self._opened
+        return open_board(planned, where, self.options, deadline, listener, comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: SessionSource | None) -> Iterator[None]:

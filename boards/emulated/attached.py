@@ -14,22 +14,12 @@ from portbench.boards.emulated.control import ControlClient
 from portbench.boards.errors import BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
-from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.boards.usb.selection import parse_selector, select
 from portbench.server.records import Session
 from portbench.where import Where
 
 _ASK_S = 5.0
 _LOOK_S = 0.1
-
-
-def attached_emulated(device: str, definition: BoardDefinition) -> UsbDevice | None:
-    """The running emulated board that `device` means, None where it means none."""
-    try:
-        return select(EmulatedBus().devices(), parse_selector(device), definition)
-    except (BoardUnavailable, ValueError):
-        return None
 
 
 class AttachedEmulatedBoard(UsbBoard):

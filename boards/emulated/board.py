@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import os
 import shutil
@@ -23,7 +22,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, board_address
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.machine import engine_settings
-from portbench.boards.errors import BoardError, BoardUnavailable
+from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.timing import Deadline
@@ -46,7 +45,8 @@ class EmulatedBoard(UsbBoard):
 
     `config` overrides `turnaround_us` and `phy_link_delay_s`. `flash`: a raw image of the flash's first contents.
     `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
-    run's figures do not depend on what the board did before. Raises BoardUnavailable where boards cannot be emulated.
+    run's figures do not depend on what the board did before. Raises BoardUnavailable where boards cannot be emulated,
+    BrokenSetup where they could be, but none starts.
     """
 
     where: Where = Where.EMULATED
@@ -66,8 +66,6 @@ class EmulatedBoard(UsbBoard):
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
-        if importlib.util.find_spec("portbench._engine") is None:
-            raise BoardUnavailable("emulated board: its engine is not built; run: make build")
         engine_settings(definition)  # refused here, in one line, and not by a process that ends
         self.config = config or EmulatedConfig(
             turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
@@ -85,7 +83,10 @@ class EmulatedBoard(UsbBoard):
             self._end = weakref.finalize(self, _end, self._process, self.folder, self._log_path.parent)
         try:
             deadline = Deadline(_START_S, f"emulated {definition.title}")
-            deadline.poll(self._has_started, _POLL_S, "its process to start")
+            try:
+                deadline.poll(self._has_started, _POLL_S, "its process to start")
+            except BoardUnavailable as error:
+                raise BrokenSetup(str(error)) from None
             self._control = ControlClient(self.folder, name)
             bus = EmulatedBus(self.folder)
             deadline.poll(lambda: self._alive() and bool(bus.devices()), _POLL_S, "USB to enumerate")

@@ -24,6 +24,8 @@ else:
 """
 """For both runtimes. CircuitPython before 7 calls the mode BOOTLOADER."""
 
+_BACK_S = 40.0
+"""The native client waits for 30 s for its network."""
 _REPL_S = 12.0
 _TOUCH_S = 5.0
 _PICOTOOL_S = 10.0
@@ -33,7 +35,7 @@ _TOUCH_BAUD = 1200
 def enter_bootloader(link: Link, deadline: Deadline) -> UsbDevice:
     """The board in its boot loader. Tries the REPL, the 1200-baud touch, picotool and a hand on the power; then asks
     for BOOTSEL until the deadline. Raises DeadlineExceeded, with what was tried."""
-    device = link.device()
+    device = link.device() or _by_itself(link, deadline)
     if device is not None and is_bootloader(device, link.definition):
         return device
     tried = []
@@ -55,6 +57,19 @@ def enter_bootloader(link: Link, deadline: Deadline) -> UsbDevice:
             return found
         tried.append(name)
     return _by_person(link, deadline, tried)
+
+
+def _by_itself(link: Link, deadline: Deadline) -> UsbDevice | None:
+    """A board that is off the bus: the native client has no USB, and ends in the boot loader."""
+    if link.power is not None:
+        return None
+    link.log(f"boot loader: {link.name} is off the bus; waiting for it to come back")
+    part = deadline.part(_BACK_S, f"{link.name}: boot loader")
+    try:
+        return link.wait_device(lambda device: True, part, f"{link.name} to come back to the bus")
+    except DeadlineExceeded as error:
+        link.log(str(error))
+        return None
 
 
 def _wait(link: Link, deadline: Deadline) -> UsbDevice:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from portbench.boards.errors import BrokenSetup
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardUnavailable, BrokenSetup
 from portbench.boards.registry import EmulatedState, read_state, running
 from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.selection import parse_selector, select
+
+_SCHEME = "emulated:"
 
 
 class EmulatedBus:
@@ -25,6 +29,20 @@ class EmulatedBus:
         return [_device(self._folder, state)] if state is not None and state.usb_vid is not None else []
 
 
+def is_emulated(device: str, definition: BoardDefinition) -> bool:
+    """Whether `device`, as `--device` names boards, means a running emulated board; by its name also while it is off
+    the bus."""
+    try:
+        selector = parse_selector(device)
+        boards = running()
+        if selector.kind == "usb":
+            return any(selector.value in (folder.name, f"{_SCHEME}{folder}") for folder, _ in boards)
+        select([_device(folder, state) for folder, state in boards], selector, definition)
+    except (BoardUnavailable, BrokenSetup, ValueError):
+        return False
+    return True
+
+
 def _device(folder: Path, state: EmulatedState) -> UsbDevice:
     return UsbDevice(
         serial_number=state.serial_number,
@@ -35,7 +53,7 @@ def _device(folder: Path, state: EmulatedState) -> UsbDevice:
         port=state.port,
         volume=Path(state.volume) if state.volume else None,
         volume_label=state.volume_label,
-        location=f"emulated:{folder}",
+        location=f"{_SCHEME}{folder}",
         enumeration=str(state.generation),
         emulated=True,
         provider_pid=state.pid,

@@ -8,7 +8,7 @@ from portbench.boards import BoardDefinition
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.identify import entry_for_file
-from portbench.firmware.images import ImageStore
+from portbench.runner.images import image_store
 
 _STAMP_OFFSET = 0xFF000
 """Flash that neither MicroPython nor CircuitPython runs from: between the firmware and the file system (CircuitPython
@@ -22,7 +22,7 @@ class ImageMaker:
         self._entry = entry
         self._board = board
         self._path = folder / f"{entry.id}.uf2"
-        image = ImageStore([entry]).obtain(entry).path
+        image = image_store([entry]).obtain(entry).path
         self._image = None if entry.family is Family.NATIVE or image is None else uf2.read(image)
 
     def entry_for(self, number: int) -> FirmwareEntry:

@@ -23,9 +23,9 @@ from portbench.boards.usb import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.firmware.catalogue import Family
-from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
+from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.progress import ProgressView
@@ -124,7 +124,7 @@ class Lane:
         try:
             entry = self._images.entry_for(cycle.number)
             if self._bench is None:
-                self._bench = Bench(self._options, ImageStore([entry], offline=True), Path(__file__).parents[2])
+                self._bench = Bench(self._options, image_store([entry], offline=True), Path(__file__).parents[2])
             row = self._bench.measure(replace(self._planned, entry=entry, profile=profile), self._view).row
         except KeyboardInterrupt:
             self._disturb_no_more()

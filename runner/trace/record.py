@@ -16,8 +16,8 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Replay
 from portbench.boards.emulated.trace import ExchangeTrace
-from portbench.firmware.images import ImageStore
 from portbench.runner.client_result import check_result
+from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
@@ -39,7 +39,7 @@ def trace_row(
 
 def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:
     """A board's surroundings and flash after the row's image and client have been put on it."""
-    image = ImageStore([row.entry]).obtain(row.entry)
+    image = image_store([row.entry]).obtain(row.entry)
     clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
     with (
         tempfile.TemporaryDirectory(prefix="portbench-trace-") as scratch,

@@ -69,7 +69,10 @@ def test_file_becomes_an_entry(tmp_path: Path) -> None:
 def test_file_that_says_nothing_needs_its_family(tmp_path: Path) -> None:
     path = tmp_path / "plain.uf2"
     path.write_bytes(uf2.build(b"\x55" * 300))
-    with pytest.raises(CatalogueError, match=r"plain\.uf2: has no known banner; name its family"):
+    with pytest.raises(
+        CatalogueError,
+        match=r"plain\.uf2: says neither MicroPython nor CircuitPython, .*; give it an entry with its family",
+    ):
         entry_for_file(path)
     with pytest.raises(CatalogueError, match="family is 'hosted'; use one of"):
         entry_for_file(path, family="hosted")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import BoardUnavailable, Deadline
+from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
@@ -77,8 +77,18 @@ def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]
 def test_what_is_missing_is_one_line(
     planned: PlannedRow, where: Where, what: str, modules: dict[str, SimpleNamespace]
 ) -> None:
-    with pytest.raises(BoardUnavailable, match=f"^{what}.* is not built .*; run: make build$"):
-        open_board(planned, Where(where), OPTIONS, limit(), LISTENER)
+    with pytest.raises(BoardUnavailable, match=f"^{what}.* cannot be used here .No module named .*; install what it"):
+        open_board(planned, where, OPTIONS, limit(), LISTENER)
+
+
+def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace], monkeypatch: Any) -> None:
+    def torn(name: str) -> Any:
+        raise ImportError("file too short", name="portbench._engine")
+
+    monkeypatch.setattr(boards_for.importlib, "import_module", torn)  # type: ignore[attr-defined]
+    for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):
+        with pytest.raises(BrokenSetup, match=r"is not there, or damaged \(file too short\); run: make build$"):
+            open_board(planned, where, OPTIONS, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:

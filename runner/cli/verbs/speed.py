@@ -14,12 +14,13 @@ import click
 from portbench.boards import BoardError, board_definition
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.images import ImageError
 from portbench.results.environment import describe_machine
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
+from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD, OptionError
 from portbench.runner.plugin import PROJECT
 from portbench.runner.speed.figures import Figure, table
@@ -43,7 +44,7 @@ def COMMAND(board: str, chosen: tuple[str, ...], quick: bool, check: bool, as_js
         for part in chosen:
             if part not in PARTS:
                 raise OptionError(f"--part: {part!r} is none of {', '.join(PARTS)}")
-        session = Session(board_definition(board), ImageStore(catalogue.load()), quick, PROJECT)
+        session = Session(board_definition(board), image_store(catalogue.load()), quick, PROJECT)
     started_utc = datetime.now(UTC)
     load = os.getloadavg()[0]
     figures: list[Figure] = []

@@ -1,0 +1,124 @@
+"""A set-up that can measure nothing, and results that cannot be stored: one line, and no further row."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import BrokenSetup
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.results import storage
+from portbench.results.model import Status
+from portbench.results.storage import StorageError
+from portbench.runner.plugin import PROJECT
+from tests.runner.test_bench import ScriptedBoard, World
+from tests.runner.test_bench import world as world
+from tests.runner.test_plugin import HOSTED, LIMIT_S, Harness
+
+NATIVE = ("-k", "runtime", "--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=3")
+WITHOUT_ENGINE = """
+import importlib, sys
+class Torn:
+    def find_spec(self, name, path=None, target=None):
+        if name == "portbench._engine":
+            raise ImportError("_engine.so: file too short", name=name)
+sys.meta_path.insert(0, Torn())
+"""
+"""As an engine looks whose build was broken off."""
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stdout + done.stderr
+
+
+def test_a_torn_engine_fails_the_run(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_ENGINE)
+    harness.environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(PROJECT)])
+    done = harness.run(*NATIVE)
+    reason = "the emulated board: its engine is not there, or damaged (_engine.so: file too short); run: make build"
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert reason in done.stdout and "Traceback" not in said(done)
+    run = harness.stored()
+    assert [(row.status, row.reason) for row in run.rows] == [(Status.FAILED, f"open: {reason}")]
+    assert run.finished_utc is None
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("several", [(), ("--parallel=2",)])
+def test_a_runtime_folder_that_cannot_be_trusted_fails_the_run(several: tuple[str, ...], tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    folder = tmp_path / "boards"
+    folder.mkdir()
+    folder.chmod(0o777)
+    harness.environment[RUNTIME_DIR_VARIABLE] = str(folder)
+    done = harness.run(*NATIVE, *several)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert f"{folder}: may be written to by others (mode 0777)" in done.stdout and "Traceback" not in said(done)
+    assert Status.SKIPPED not in {row.status for row in harness.stored().rows}
+
+
+def test_a_board_named_in_a_folder_that_cannot_be_trusted_fails_the_run(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    harness.environment[RUNTIME_DIR_VARIABLE] = str(tmp_path / "link")
+    (tmp_path / "link").symlink_to(tmp_path)
+    done = harness.run("-k", "runtime", "--runtime=portbench-native", "--device=usb:desk", "--runs=2")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert f"{tmp_path}/link: is a link" in done.stdout and len(harness.stored().rows) == 1
+
+
+def limited(harness: Harness, limit_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A bench whose files can be no longer than that, whoever runs it: as a disk that fills up."""
+    return subprocess.run(
+        harness.command(*HOSTED, *arguments),
+        cwd=PROJECT,
+        env=harness.environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes)),
+    )
+
+
+def test_no_row_is_measured_that_cannot_be_stored(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    done = limited(harness, 12_000, "--messages=500", "--runs=50")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, said(done)
+    run = harness.stored()
+    assert 1 <= len(run.rows) < 6 and run.finished_utc is None
+    assert f"[{len(run.rows):>2}/50] measured" in done.stdout and f"[{len(run.rows) + 1:>2}/50]" not in done.stdout
+    assert "cannot be written (File too large); make room or make it writable" in done.stdout
+    assert "messages/s" in done.stdout and "Traceback" not in said(done)  # the table of what is stored
+
+
+def test_a_log_that_cannot_be_written_ends_the_run(world: World) -> None:
+    board = ScriptedBoard()
+    world.boards = [board]
+    planned = world.planned()
+    log = world.bench.writer.path.with_suffix("") / f"{planned.id}.log"
+    log.parent.mkdir()
+    log.symlink_to("/dev/full")
+    with pytest.raises(StorageError, match=rf"^{log}: cannot be written \(No space left on device\); make room"):
+        world.measure(planned)
+    assert storage.read(world.bench.writer.path).rows == []
+
+
+def test_a_bench_hands_both_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.boards = [BrokenSetup("the runtime folder is foreign")]
+    with pytest.raises(BrokenSetup):
+        world.measure()
+    assert [(row.status, row.reason) for row in world.stored] == [
+        (Status.FAILED, "open: the runtime folder is foreign")
+    ]
+
+    def full(row: object) -> None:
+        raise StorageError("runs/1.json: cannot be written")
+
+    monkeypatch.setattr(world.bench.writer, "append", full)
+    world.boards = [BrokenSetup("again")]
+    with pytest.raises(StorageError):
+        world.measure()
