@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from portbench.server.records import Session
+from portbench.workloads.session import Session
 from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
 from portbench.workloads import Readiness, UnknownWorkload, workloads
 
@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done (or Ctrl-C without --once), 1 cannot listen or no good client in time, 130 Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python -m portbench.server", description=__doc__)
     try:
-        served = {each.name: each for each in workloads().values() if each.readiness is not Readiness.BOOTED}
+        served = {each.name: each for each in workloads().values() if each.readiness is Readiness.CONNECTED}
     except UnknownWorkload as error:
         print(error, file=sys.stderr)
         return 1

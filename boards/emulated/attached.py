@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.selection import parse_selector, select
-from portbench.server.records import Session
+from portbench.workloads.session import Session
 from portbench.where import Where
 
 _ASK_S = 5.0
@@ -69,8 +69,8 @@ class AttachedEmulatedBoard(UsbBoard):
                 network["turnaround_us"],
             )
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
-        self._control.call("serve", deadline, workload=workload)
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+        self._control.call("serve", deadline, workload=workload, settings=dict(settings))
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         before = len(self._sessions(deadline))
