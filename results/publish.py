@@ -8,10 +8,11 @@ from typing import Final
 from portbench.results.atomic import replace_file
 from portbench.results.model import RunFile
 from portbench.results.stats import UNSTABLE_RULE
-from portbench.results.storage import RESULTS_FOLDER, StorageError
+from portbench.results.storage import StorageError
 from portbench.results.table import markdown
 
-PAGE: Final = RESULTS_FOLDER.parent / "docs" / "results.md"
+PAGE: Final = Path("docs/results.md")
+"""Of the folder in which portbench was started."""
 
 _READING = f"""## How to read this
 
@@ -37,7 +38,8 @@ def page(run: RunFile) -> str:
     if run.tools:
         facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
     listed = "\n".join(facts)
-    return f"# Results\n\nMeasured {started}.{state} Made by `make publish`.\n\n{listed}\n\n{markdown(run)}\n{_READING}"
+    head = f"# Results\n\nMeasured {started}.{state} Made by `portbench publish`."
+    return f"{head}\n\n{listed}\n\n{markdown(run)}\n{_READING}"
 
 
 def publish(run: RunFile, path: Path = PAGE) -> None:

@@ -98,7 +98,7 @@ def read(path: Path) -> RunFile:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise StorageError(f"{path}: there is no such file; measure first: make flash-and-bench") from error
+        raise StorageError(f"{path}: there is no such file; measure first: portbench run") from error
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror}); name a readable run file") from error
     except UnicodeDecodeError as error:

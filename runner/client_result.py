@@ -35,7 +35,6 @@ class ClientResult:
 
     measurement: Measurement
     said: ClientSaid
-    address: str | None
     intn: bool | None
     version: str | None
 
@@ -76,7 +75,6 @@ def check_result(
     return ClientResult(
         measurement=measurement,
         said=said,
-        address=address_in(result),
         intn=intn if isinstance(intn, bool) else None,
         version=_text(result, "version"),
     )

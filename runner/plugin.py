@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -40,6 +41,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 ROWS = Path(__file__).with_name("rows") / "test_rows.py"
 """One test per row."""
 
+PLUGIN_NAME = "portbench-bench"
 _FIXTURE = "planned_row"
 _PREFIX = "portbench_"
 _FILE_COLUMNS = 160  # of the table where no terminal sets them
@@ -74,13 +76,14 @@ def _options(config: pytest.Config) -> BenchOptions:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "bench: measures a row on a board; only when the bench is asked for")
-    config.pluginmanager.register(BenchPlugin(config), "portbench-bench")
+    config.pluginmanager.register(BenchPlugin(config), PLUGIN_NAME)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     if not _is_asked_for(config):
         return
+    sys.dont_write_bytecode = True  # pytest would keep its form of the rows' file where portbench is installed
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(ROWS)]  # nothing but rows, whatever lies in the folder
     options = _options(config)
@@ -99,6 +102,11 @@ class BenchPlugin:
         self._writer: RunWriter | None = None
         self._view: ProgressView | None = None
         self._fault = ""
+
+    @property
+    def run_file(self) -> Path | None:
+        """Where the rows go; None where none was to be measured."""
+        return None if self._writer is None else self._writer.path
 
     def _planned(self) -> list[PlannedRow]:
         try:

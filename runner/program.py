@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from portbench.boards import Board, Deployment, board_definition, require_wiring
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.firmware import native_config, uf2
-from portbench.firmware.catalogue import Family
+from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import identify
 from portbench.firmware.images import Image
 from portbench.runner.client_result import RunFailed
@@ -68,7 +68,7 @@ def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options:
             address_mode=options.address_mode,
             static=static,
             spi_hz=row.profile.spi_hz,
-            intn=row.profile.intn is not False,
+            intn=asks_intn(row.profile),
             ready_timeout_s=options.timeouts_s[Stage.READY],
         )
     except ValidationError as error:
@@ -83,15 +83,15 @@ def _native(
     """The native client has no file system: its parameters are a block of the image."""
     if image.path is None:
         raise RunFailed(f"{row.entry.id}: has no image file")
-    defaults = native_config.NativeConfig()
+    spi_hz, intn = native_sets(row.profile)
     block = native_config.pack(
         native_config.NativeConfig(
             server=peer.address,
             port=peer.port,
             count=row.workload.native_count(row.settings),
             static=native_config.StaticAddress(static.ip, static.mask, static.gateway) if static else None,
-            intn=row.profile.intn is not False,
-            spi_hz=row.profile.spi_hz or defaults.spi_hz,
+            intn=intn,
+            spi_hz=spi_hz,
             ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),
         )
     )
@@ -99,6 +99,16 @@ def _native(
     path = scratch / image.path.name
     path.write_bytes(merged)
     return Program(path, hashlib.sha256(merged).hexdigest(), None, Deployment({}, "native"), has_console=False)
+
+
+def asks_intn(profile: Profile) -> bool:
+    """Whether the client is to use the INTn pin, where its firmware can."""
+    return profile.intn is not False
+
+
+def native_sets(profile: Profile) -> tuple[int, bool]:
+    """What the profile sets in the native client's block: spi_hz and intn."""
+    return profile.spi_hz or native_config.NativeConfig().spi_hz, asks_intn(profile)
 
 
 def _static(board: Board, options: BenchOptions) -> StaticAddress | None:

@@ -15,7 +15,7 @@ from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround, Workload
 
 _IDLE_TIMEOUT_S = 60.0  # the slowest published exchange took 0.26 s
-SESSION_END_S = 2.0  # between the client's result line and its connections' end
+_SESSION_END_S = 2.0  # between the client's result line and its connections' end
 _LOOK_S = 0.01
 _OWN_EXCHANGES = 500
 
@@ -70,7 +70,7 @@ class Servers:
             self._servers[key] = server.__enter__()
             if any(True for _ in workload.ideal_client(1)):
                 self.own_turnaround[host] = server.measure_own_turnaround(_OWN_EXCHANGES)
-                server.wait_sessions(1, SESSION_END_S)
+                server.wait_sessions(1, _SESSION_END_S)
         return self._servers[key]
 
     def _port_to_listen_on(self, board: Board) -> int:
@@ -94,25 +94,23 @@ class Servers:
         return self._options.server_port
 
 
-def session_since(server: SessionSource, number: int, address: str | None = None) -> Session | None:
-    """The good session with the most exchanges among those numbered `number` or more, once one has ended.
+def sessions_since(server: SessionSource, number: int, address: str | None = None) -> list[Session]:
+    """The good sessions among those numbered `number` or more, once one has ended.
 
     `address`: only of this client, where several boards use the server.
 
-    None where none has ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
+    Empty where none has ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
     ioLibrary and adafruit_wiznet5k before 7 end with, sends no FIN, so the server cannot know that they have gone.
     """
-    limit = Deadline(SESSION_END_S, "server")
+    limit = Deadline(_SESSION_END_S, "server")
     with contextlib.suppress(DeadlineExceeded):
         return limit.poll(lambda: _find(server, number, address), _LOOK_S, "the session's end")
-    return None
+    return []
 
 
-def _find(server: SessionSource, number: int, address: str | None) -> Session | None:
+def _find(server: SessionSource, number: int, address: str | None) -> list[Session]:
     good = (each for each in server.sessions() if each.number >= number and each.ok)
-    if address is not None:
-        good = (each for each in good if each.peer.rpartition(":")[0] == address)
-    return max(good, key=lambda each: each.exchanges, default=None)
+    return [each for each in good if address is None or each.peer.rpartition(":")[0] == address]
 
 
 def address_of_this_pc() -> str:

@@ -82,6 +82,14 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
     ]
 
 
+def attached_selectors() -> list[str]:
+    """How to name each attached board of the kinds we know, real and emulated. Opens nothing."""
+    kinds = known_boards().values()
+    devices = Buses(SystemBus(), EmulatedBus()).devices()
+    known = (device for device in devices if any(is_known(device, definition) for definition in kinds))
+    return [AttachedBoard(device, "console").selector for device in known]
+
+
 def _look_at(device: UsbDevice, ask: bool, ask_s: float) -> AttachedBoard:
     info = read_volume_info(device.volume) if device.volume is not None else None
     if any(is_bootloader(device, definition) for definition in known_boards().values()):

@@ -14,14 +14,20 @@ _GRACE_S = 2.0
 _LOOK_S = 0.02
 _other_threads: set[int | None] = set()
 _other_ports: set[int] = set()
+_other_terminals: set[tuple[int, str]] = set()
 
 
 def pass_over_others() -> None:
-    """What runs and listens in this process now is somebody else's, as gRPC's threads are, which outlive their use."""
+    """What runs, listens and is open in this process now is somebody else's.
+
+    Such as gRPC's threads, which outlive their use, and pytest's copies of the standard streams, a terminal perhaps.
+    """
     _other_threads.clear()
     _other_threads.update(thread.ident for thread in threading.enumerate())
     _other_ports.clear()
     _other_ports.update(_listening_ports())
+    _other_terminals.clear()
+    _other_terminals.update(_terminals())
 
 
 def _listening_ports() -> list[int]:
@@ -30,15 +36,19 @@ def _listening_ports() -> list[int]:
 
 
 def open_terminals() -> list[str]:
-    """Serial ports (pseudo-terminals) that this process has open, but for its own standard streams."""
+    """Serial ports (pseudo-terminals) that this process has open, but for others' and its own standard streams."""
+    return [target for fd, target in _terminals() if fd > 2 and (fd, target) not in _other_terminals]
+
+
+def _terminals() -> list[tuple[int, str]]:
     found = []
     for fd in Path("/proc/self/fd").iterdir():
         try:
             target = str(fd.readlink())
         except OSError:
             continue
-        if int(fd.name) > 2 and target.startswith(("/dev/pts/", "/dev/ptmx", "/dev/tty")):
-            found.append(target)
+        if target.startswith(("/dev/pts/", "/dev/ptmx", "/dev/tty")):
+            found.append((int(fd.name), target))
     return found
 
 

@@ -19,6 +19,7 @@ from portbench.clients.config import config_json
 from portbench.clients.libraries import library_files, pinned_libraries
 from portbench.workloads import WORKLOADS_VARIABLE, Readiness, Workload, workload, workloads
 from portbench.workloads.ping_pong.workload import PingPongWorkload
+from tests.conftest import libraries_or_skip
 from tests.ping_pong import EVB, deployment, settings
 from tests.workloads.own import FOLDER
 
@@ -216,12 +217,8 @@ def test_a_pin_that_names_a_missing_module_is_reported(tmp_path: Path) -> None:
     ("version", "sockets"), [("8.2.6", "adafruit_wiznet5k_socket"), ("9.1.4", "adafruit_wiznet5k_socketpool")]
 )
 def test_the_real_libraries(version: str, sockets: str, network: ClientNetwork) -> None:
-    try:
+    with libraries_or_skip():
         files = deployment("circuitpython", network, 50, version).files
-    except DeploymentError as error:
-        if "pip could not download it" in str(error):
-            pytest.skip(str(error))
-        raise
     assert "code.py" in files and f"lib/adafruit_wiznet5k/{sockets}.py" in files
     assert {"lib/adafruit_ticks.py", "lib/adafruit_bus_device/spi_device.py"} < set(files)
     for name, content in files.items():

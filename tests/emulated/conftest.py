@@ -1,10 +1,8 @@
-"""Emulated boards with real firmware. An image that cannot be had skips its tests, with the line that provides it."""
+"""Emulated boards with real firmware."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,15 @@ import pytest
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.clients import ClientConfig, DeploymentError, StaticAddress, build_deployment
-from portbench.firmware import catalogue, uf2
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.clients import ClientNetwork, StaticAddress
+from portbench.firmware import uf2
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from tests.conftest import Image, libraries_or_skip
+from tests.ping_pong import deployment
 
 DEFINITION = board_definition("W5500_EVB_PICO")
 STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
 
-Image = Callable[[str], Path]
 Prepared = Callable[..., EmulatedBoard]
 
 
@@ -37,27 +35,6 @@ def result_of(output: RunOutput) -> dict[str, Any]:
     return dict(result)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _engine() -> None:
-    if importlib.util.find_spec("portbench._engine") is None:
-        pytest.skip("the emulated board's engine is not built; run: make build")
-
-
-@pytest.fixture(scope="session")
-def image() -> Image:
-    entries = {entry.id: entry for entry in catalogue.load()}
-
-    def path(entry_id: str) -> Path:
-        try:
-            found = ImageStore([entries[entry_id]]).obtain(entries[entry_id])
-        except ImageError as error:
-            pytest.skip(str(error))
-        assert found.path is not None
-        return found.path
-
-    return path
-
-
 @pytest.fixture
 def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[Prepared]:
     """Makes boards with an image and its client on them; `files` replaces the client."""
@@ -69,15 +46,16 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         family: str,
         *,
         messages: int = 5,
-        config: ClientConfig | None = None,
+        network: ClientNetwork | None = None,
         files: dict[str, bytes] | None = None,
     ) -> EmulatedBoard:
         path = image(entry_id)
         board = EmulatedBoard(DEFINITION)
         boards.append(board)
         assert board.own_network is not None
+        board.serve("ping_pong", within())
         if family == "native":
-            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, messages=messages)
+            native = NativeConfig(server=board.own_network.server, port=board.own_network.port, count=messages)
             merged = tmp_path / f"native-{len(boards)}.uf2"
             merged.write_bytes(uf2.with_data(uf2.read(path), CONFIG_ADDRESS, pack(native)))
             board.flash(merged, within())
@@ -85,14 +63,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
             return board
         board.flash(path, within())
         board.wait_console(within())
-        asked = config or ClientConfig(board.own_network.server, board.own_network.port, messages)
-        try:
-            deployment = build_deployment(
-                family, "9.1.4" if family == "circuitpython" else "", DEFINITION, replace(asked, messages=messages)
-            )
-        except DeploymentError as error:
-            pytest.skip(str(error))
-        board.deploy(Deployment(files, family) if files else deployment, within(120))
+        asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
+        with libraries_or_skip():
+            client = deployment(family, asked, messages, "9.1.4" if family == "circuitpython" else "")
+        board.deploy(Deployment(files, family) if files else client, within(120))
         return board
 
     yield make

@@ -6,8 +6,12 @@ import hashlib
 import random
 from pathlib import Path
 
+import pytest
+
 from portbench.boards.registry import read_state
 from tests.emulated.conftest import Prepared, within
+
+pytestmark = pytest.mark.engine
 
 READ_BACK = b"""
 import hashlib, json, supervisor

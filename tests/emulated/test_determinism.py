@@ -11,6 +11,8 @@ import pytest
 
 from tests.emulated.conftest import Prepared, result_of, within
 
+pytestmark = pytest.mark.engine
+
 ROWS = [
     ("portbench-native", "native"),
     ("wiznet-hardwired", "wiznet"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.emulated import EmulatedBoard
-from portbench.clients import ClientConfig
+from portbench.clients import ClientNetwork
 from tests.emulated.conftest import STATIC, Prepared, result_of, within
+
+pytestmark = pytest.mark.engine
 
 BOOTS = 20
 LONGEST_DELAY_US = 5_000_000
@@ -40,8 +42,8 @@ def test_connecting_before_the_link_is_up_fails_as_published(prepared: Prepared)
 
 
 def test_polling_for_the_link_needs_no_sleep(prepared: Prepared) -> None:
-    config = ClientConfig(STATIC.gateway, 5000, 5, address_mode="static", static=STATIC)
-    board = prepared("wiznet-hardwired", "wiznet", config=config)
+    network = ClientNetwork(server=STATIC.gateway, port=5000, address_mode="static", static=STATIC)
+    board = prepared("wiznet-hardwired", "wiznet", network=network)
     result = boot_with(board, 2_500_000)
     assert "error" not in result and result["messages"] == 5
     assert isinstance(result["link_us"], int) and result["link_us"] > 2_400_000

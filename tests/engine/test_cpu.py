@@ -9,10 +9,16 @@ from typing import Final
 
 import pytest
 
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
 from portbench._engine import CpuBench
 from portbench.boards.emulated.bootrom import bootrom
 from tests.engine.cores import DATA, HANDLER, STACK, VECTORS, WINDOW, WINDOW_SIZE, EngineCore, Start
 from tests.engine.fuzz_cpu import fuzz, references
+
+pytestmark = pytest.mark.engine
 
 LONG: Final = "PORTBENCH_FUZZ_LONG" in os.environ
 N, Z, C, V = 1 << 31, 1 << 30, 1 << 29, 1 << 28

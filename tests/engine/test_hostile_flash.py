@@ -11,10 +11,16 @@ from typing import Final
 
 import pytest
 
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
 from portbench._engine import EngineError, Machine
 from tests.engine import instructions
 from tests.engine.consoles import flash_image, machine
-from tests.engine.test_slices import NATIVE
+from tests.ping_pong import NATIVE_IMAGE as NATIVE
+
+pytestmark = pytest.mark.engine
 
 BOOT2_BYTES: Final = 256
 GUESTS: Final = 600 if "PORTBENCH_FUZZ_LONG" in os.environ else 25

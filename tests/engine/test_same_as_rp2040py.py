@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.conftest import Image
+from tests.conftest import NO_ENGINE, Image
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
 from tests.engine.consoles import EngineConsole, Rp2040pyConsole, flash_image
+
+pytestmark = pytest.mark.engine
 
 REPL_LINES = [
     "1+1",

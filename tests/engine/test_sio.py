@@ -9,7 +9,13 @@ import pytest
 from rp2040py.rp2040 import RP2040
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
 from portbench._engine import CpuBench
+
+pytestmark = pytest.mark.engine
 
 SIO: Final = 0xD000_0000
 DIVIDER: Final = [*range(0x60, 0x70, 4)]

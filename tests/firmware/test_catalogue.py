@@ -8,20 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, CatalogueError, Family
+from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, CatalogueError, Family, Profile
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")
 OWN = """
 [[image]]
 id = "{id}"
-family = "native"
+family = "micropython"
 board = "W5500_EVB_PICO"
 version = "0.1"
 file = "mine.uf2"
-bundled = "build/mine.uf2"
-provide = "make"
-rows = [{{ name = "tuned" }}]
+url = "https://example.org/mine.uf2"
+profiles = [{{ name = "tuned", settings.spin = {{ passes = 7 }} }}]
 """
 
 
@@ -44,7 +43,7 @@ def test_a_users_catalogues_follow_ours(home: Path, tmp_path: Path, monkeypatch:
     known = catalogue.load()
     assert [entry.id for entry in known] == [*ours, "one", "two", "at-home"]
     assert known.paths == (CATALOGUE_PATH, *named, home)
-    assert known.get("one").bundled == tmp_path / "build" / "mine.uf2"
+    assert known.get("one").profiles == (Profile("tuned", settings={"spin": {"passes": 7}}),)
 
 
 def test_a_users_catalogue_may_not_take_an_id_that_is_used(home: Path) -> None:
@@ -80,11 +79,13 @@ def test_shipped_catalogue() -> None:
         "micropython-unix",
         "circuitpython-blinka",
     }
-    as_published, tuned = entries["micropython-1.20.0"].rows
+    as_published, tuned = entries["micropython-1.20.0"].profiles
     assert (as_published.name, as_published.spi_hz, as_published.intn) == ("as-published", 2_000_000, False)
     assert (tuned.name, tuned.spi_hz, tuned.intn) == ("tuned", None, True)
-    assert as_published.published is not None and as_published.published.total_s == (258.9, 259.0, 258.8)
-    assert [row.spi_hz for row in entries["wiznet-hardwired"].rows] == [2_000_000, 20_000_000]
+    (published,) = as_published.published
+    assert (published.workload, published.settings) == ("ping_pong", {"messages": 1000})
+    assert published.figures == {"total_us": (258_900_000, 259_000_000, 258_800_000)} and tuned.published == ()
+    assert [profile.spi_hz for profile in entries["wiznet-hardwired"].profiles] == [2_000_000, 20_000_000]
     for entry in entries.values():
         if entry.family not in (Family.HOSTED, Family.NATIVE):
             assert entry.url is not None and entry.file is not None and entry.url.endswith("/" + entry.file)
@@ -98,10 +99,10 @@ def test_unknown_runtime_names_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("spi_hz = 2_000_000", 'spi_hz = "2"', ["micropython-1.20.0", "rows[1].spi_hz", "'2'", "integer"]),
-        ("spi_hz = 2_000_000", "spi_hz = -2", ["rows[1].spi_hz is -2", "greater than 0"]),
-        ("intn = false", "intn = 0", ["rows[1].intn is 0", "boolean"]),
-        ("intn = false", "intm = false", ["rows[1].intm is False", "unknown"]),
+        ("spi_hz = 2_000_000", 'spi_hz = "2"', ["micropython-1.20.0", "profiles[1].spi_hz", "'2'", "integer"]),
+        ("spi_hz = 2_000_000", "spi_hz = -2", ["profiles[1].spi_hz is -2", "greater than 0"]),
+        ("intn = false", "intn = 0", ["profiles[1].intn is 0", "boolean"]),
+        ("intn = false", "intm = false", ["profiles[1].intm is False", "unknown"]),
         ('family = "wiznet"', 'family = "wiz"', ["wiznet-1.0.5", "'wiz'", "circuitpython"]),
         ('family = "wiznet"', "family = [1]", ["wiznet-1.0.5", "[1]"]),
         ('board = "', 'bord = "', ["micropython-1.20.0", "'bord'", "'W5500_EVB_PICO'", "board"]),
@@ -113,10 +114,17 @@ def test_unknown_runtime_names_the_nearest() -> None:
         ("[[image]]", "images = 1\n[[image]]", ["unknown key 'images'"]),
         ('file = "W', 'file = "../W', ["file is '../W", "plain"]),
         ('url = "https://', 'url = "file:///', ["url is 'file:///"]),
-        ("total_s = [258.9", "total_s = [0.0", ["rows[1].published.total_s[1] is 0.0"]),
-        ('name = "tuned"', 'name = "as-published"', ["row 'as-published' is there twice"]),
+        ("total_us = [258_900_000", "total_us = [0.0", ["profiles[1].published[1].figures.total_us[1]"]),
+        ("figures = { total_us = [258_900_000, 259_000_000, 258_800_000] }", "figures = {}", ["figures is {}"]),
+        ('workload = "ping_pong"', 'work = "ping_pong"', ["profiles[1].published[1]", "work"]),
+        ('source = "S. Hennion, 2023-09-25"', 'source = ""', ["profiles[1].published[1].source is ''"]),
+        ("settings = { messages = 1000 }", "settings = 1000", ["profiles[1].published[1].settings is 1000"]),
+        ("intn = true", "intn = true\nsettings = 3", ["profiles[2].settings is 3"]),
+        ("intn = true", "intn = true\nsettings.ping_pong = 3", ["profiles[2].settings.ping_pong is 3"]),
+        ('name = "tuned"', 'name = "as-published"', ["profile 'as-published' is there twice"]),
+        ('name = "tuned"', 'name = "Tuned up"', ["profiles[2].name is 'Tuned up'"]),
         ("spi_hz = 20_000_000", "intn = true", ["wiznet-1.0.5", "intn is set"]),
-        ('\n[[image.rows]]\nname = "hosted"\n', "rows = []\n", ["micropython-unix", "rows is []"]),
+        ('\n[[image.profiles]]\nname = "hosted"\n', "profiles = []\n", ["micropython-unix", "profiles is []"]),
     ],
 )
 def test_bad_catalogue_gives_one_line(old: str, new: str, parts: list[str]) -> None:
@@ -146,7 +154,7 @@ def test_unreadable_catalogue(tmp_path: Path) -> None:
 def test_control_characters_in_keys_stay_on_one_line() -> None:
     with pytest.raises(CatalogueError) as caught:
         catalogue.parse(TEXT.replace("intn = false", '"in\\nn" = false', 1), WHERE)
-    assert "\n" not in str(caught.value) and r"rows[1].in\nn" in str(caught.value)
+    assert "\n" not in str(caught.value) and r"profiles[1].in\nn" in str(caught.value)
 
 
 @given(st.integers(0, len(TEXT) - 1), st.integers(0, 60), st.text(max_size=8))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import CatalogueError, Family
 from portbench.firmware.identify import NATIVE_PROGRAM, entry_for_file, identify
+from tests.ping_pong import NATIVE_IMAGE
 
 BASE = uf2.FLASH_BASE
 MICROPYTHON = b"\0MicroPython v1.26.0 on 2025-08-09\0; W5500-EVB-Pico with RP2040\0"
@@ -61,7 +62,7 @@ def test_file_becomes_an_entry(tmp_path: Path) -> None:
     path.write_bytes(uf2.build(MICROPYTHON))
     entry = entry_for_file(path)
     assert (entry.id, entry.family, entry.version, entry.path) == ("my-build", Family.MICROPYTHON, "1.26.0", path)
-    assert [row.name for row in entry.rows] == ["as-published", "tuned"]
+    assert [profile.name for profile in entry.profiles] == ["as-published", "tuned"]
     assert entry_for_file(path, family="wiznet", version="9").version == "9"
 
 
@@ -89,6 +90,5 @@ def test_own_client_is_the_one_that_the_catalogue_names() -> None:
     entry = catalogue.load().get("portbench-native")
     folder = catalogue.CATALOGUE_PATH.parent
     assert f'VERSION "{entry.version}"' in (folder / "native" / "version.h").read_text()
-    assert entry.bundled is not None
-    image = uf2.read(entry.bundled)
+    image = uf2.read(NATIVE_IMAGE)
     assert identify(image).family is Family.NATIVE and not image.in_ram

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_ROWS, Family, FirmwareEntry
+from portbench.firmware.catalogue import DEFAULT_PROFILES, Family, FirmwareEntry
 from portbench.firmware.hash_lock import HashLockError
 from portbench.firmware.identify import entry_for_file
 from portbench.firmware.images import FolderError, HashMismatch, ImageError, ImageStore, ImageUnavailable, Source
@@ -84,7 +84,7 @@ def entry(url: str = "http://127.0.0.1:9/some-board.uf2", sha256: str | None = N
         id="some-1.0",
         family=Family.MICROPYTHON,
         board="W5500_EVB_PICO",
-        rows=DEFAULT_ROWS[Family.MICROPYTHON],
+        profiles=DEFAULT_PROFILES[Family.MICROPYTHON],
         version="1.0",
         file=FILE,
         url=url,
@@ -277,22 +277,16 @@ def test_one_host_down_is_not_no_internet(site: Site) -> None:
     assert site.requests == ["HEAD /"]
 
 
-def test_bundled_image(tmp_path: Path) -> None:
+def test_native_image_is_a_workloads_own(tmp_path: Path) -> None:
+    """Which `plan` gives as a path; the catalogue alone has none."""
     native = FirmwareEntry(
-        id="native",
-        family=Family.NATIVE,
-        board="W5500_EVB_PICO",
-        rows=DEFAULT_ROWS[Family.NATIVE],
-        version="1",
-        file=FILE,
-        bundled=tmp_path / "folder" / FILE,
-        provide="make native",
+        id="native", family=Family.NATIVE, board="W5500_EVB_PICO", profiles=DEFAULT_PROFILES[Family.NATIVE], version="1"
     )
-    with pytest.raises(ImageUnavailable, match=r"is not built; provide it: make native"):
+    with pytest.raises(ImageError, match=r"^native: has no file name"):
         store(tmp_path).obtain(native)
     put(tmp_path / "folder", IMAGE)
-    image = store(tmp_path).obtain(native)
-    assert (image.source, image.sha256) == (Source.BUNDLED, SHA256)
+    image = store(tmp_path).obtain(dataclasses.replace(native, path=tmp_path / "folder" / FILE))
+    assert (image.source, image.sha256, image.version) == (Source.FILE, SHA256, "1")
 
 
 def test_explicit_file_is_checked_but_not_locked(tmp_path: Path) -> None:
@@ -308,7 +302,7 @@ def test_explicit_file_is_checked_but_not_locked(tmp_path: Path) -> None:
 
 def test_hosted_port_takes_its_version_from_the_package(tmp_path: Path) -> None:
     hosted = FirmwareEntry(
-        id="hosted", family=Family.HOSTED, board="host", rows=DEFAULT_ROWS[Family.HOSTED], package="pooch"
+        id="hosted", family=Family.HOSTED, board="host", profiles=DEFAULT_PROFILES[Family.HOSTED], package="pooch"
     )
     image = store(tmp_path).obtain(hosted)
     assert image.version.count(".") == 2 and image.path is None

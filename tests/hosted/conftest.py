@@ -15,10 +15,8 @@ import pytest
 from portbench.boards.definition import board_definition
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
 from portbench.boards.hosted.blinka.wires import Wires
-from portbench.clients.errors import DeploymentError
 from portbench.clients.libraries import library_files
-
-engine = pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+from tests.conftest import libraries_or_skip
 
 MAC = "02:08:dc:55:00:01"
 PC_IP = "192.168.50.1"
@@ -78,10 +76,8 @@ MakeBench = Callable[..., Bench]
 def older_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """adafruit_wiznet5k 5.0.3, with adafruit_wiznet5k_socket, as it is deployed to CircuitPython 8."""
     folder = tmp_path_factory.mktemp("circuitpython8")
-    try:
+    with libraries_or_skip():
         files = library_files(8, _DOWNLOAD_S)
-    except DeploymentError as error:
-        pytest.skip(str(error))
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,8 +99,11 @@ def make_bench(driver_path: list[str], monkeypatch: pytest.MonkeyPatch) -> Itera
     """Makes a Bench with these network settings; `access_us` is what a pin or SPI access costs the program."""
 
     def make(access_us: float = 4.0, **settings: Any) -> Bench:
+
+        from portbench._engine import ChipLan
+
         _forget_driver()
-        lan = engine.ChipLan("W5500", {"phy_link_delay_us": 500_000} | settings)
+        lan = ChipLan("W5500", {"phy_link_delay_us": 500_000} | settings)
         ethernet = board_definition("W5500_EVB_PICO").network
         assert ethernet is not None
         wires = Wires(lan, ethernet, SimulatedClock(lan, access_us))

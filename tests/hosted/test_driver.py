@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from portbench.boards.emulated.lan_server import LanServer
 
+from portbench.server.records import Session
+from portbench.server.simulated import SimulatedServer, serve
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
+pytestmark = pytest.mark.engine
 PORT = 5000
 CLOSE_WAIT = 0x1C
 """Sn_SR: the peer has sent FIN (datasheet 3.2)."""
@@ -80,7 +82,7 @@ def test_waits_for_a_late_link(make_bench: MakeBench) -> None:
 
 def test_plays_ping_pong(make_bench: MakeBench) -> None:
     bench = make_bench()
-    server = LanServer()
+    server = SimulatedServer(serve("ping_pong"))
     bench.lan.listen(PORT, server)
     sock = bench.sockets(bench.nic()).socket()
     sock.connect((PC_IP, PORT))
@@ -90,8 +92,8 @@ def test_plays_ping_pong(make_bench: MakeBench) -> None:
     sock.close()
     bench.pass_time(1)
     (session,) = server.sessions()
-    assert session["messages"] == 20 and session["error"] is None
-    assert session["peer"].startswith("192.168.50.100:")
+    assert session.exchanges == 20 and session.error is None
+    assert session.peer.startswith("192.168.50.100:")
 
 
 def test_moves_more_than_a_buffer_both_ways(make_bench: MakeBench) -> None:
@@ -214,8 +216,8 @@ def test_survives_a_cable_that_loses_frames(make_bench: MakeBench) -> None:
 
 
 def test_twice_the_same_to_the_microsecond(make_bench: MakeBench) -> None:
-    def run(bench: Bench) -> tuple[float, dict[str, int], list[dict[str, Any]]]:
-        server = LanServer()
+    def run(bench: Bench) -> tuple[float, dict[str, int], list[Session]]:
+        server = SimulatedServer(serve("ping_pong"))
         bench.lan.listen(PORT, server)
         sock = bench.sockets(bench.nic()).socket()
         sock.connect((PC_IP, PORT))

@@ -19,17 +19,17 @@ from portbench.boards import (
     board_definition,
 )
 from portbench.boards.hosted.circuitpython_blinka import HostedCircuitPython
-from portbench.clients import ClientConfig, StaticAddress, build_deployment
+from portbench.clients import ClientNetwork, StaticAddress
+from tests.ping_pong import EVB, deployment
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 pytest.importorskip("adafruit_wiznet5k")
-
-EVB = board_definition("W5500_EVB_PICO")
+pytestmark = pytest.mark.engine
 
 
 @pytest.fixture
 def board() -> Iterator[HostedCircuitPython]:
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1) as board:
+        board.serve("ping_pong", limit())
         yield board
 
 
@@ -37,16 +37,11 @@ def limit(seconds: float = 30) -> Deadline:
     return Deadline(seconds, "run")
 
 
-def client(board: HostedCircuitPython, **changes: Any) -> Deployment:
+def client(board: HostedCircuitPython, messages: int = 20, **changes: Any) -> Deployment:
     assert board.own_network is not None
     network = board.own_network
-    config: dict[str, Any] = {
-        "server": network.server,
-        "port": network.port,
-        "messages": 20,
-        "ready_timeout_s": 10.0,
-    } | changes
-    return build_deployment("blinka", "", EVB, ClientConfig(**config))
+    given: dict[str, Any] = {"server": network.server, "port": network.port, "ready_timeout_s": 10.0} | changes
+    return deployment("blinka", ClientNetwork(**given), messages)
 
 
 def script(source: bytes) -> Deployment:
@@ -71,7 +66,7 @@ def test_measures_the_ping_pong(board: HostedCircuitPython) -> None:
     # Each message waits for the PC's 200 us, so the simulated server's time is within the client's.
     assert all(us >= 200 for us in result["round_trip_us"]) and result["total_us"] >= sum(result["round_trip_us"])
     (session,) = output.sessions
-    assert session.messages == 20 and session.error is None
+    assert session.exchanges == 20 and session.error is None
     server_us = session.received_us[-1] - session.received_us[0]
     assert server_us <= result["total_us"] * 1.05
     assert output.sim is not None and output.sim["counters"]["chip_selects"] > 20
@@ -87,13 +82,13 @@ def test_uses_a_static_address(board: HostedCircuitPython) -> None:
 
 
 def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
-    pytest.importorskip("portbench._engine")
     folder = older_driver
     metadata = folder / "adafruit_circuitpython_wiznet5k-5.0.3.dist-info"
     metadata.mkdir(exist_ok=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: adafruit-circuitpython-wiznet5k\nVersion: 5.0.3\n")
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1, driver_folder=folder) as board:
         assert board.identify(limit()).version == "5.0.3"
+        board.serve("ping_pong", limit())
         board.deploy(client(board, messages=5), limit())
         output = board.run(limit())
     assert output.result is not None and output.result["messages"] == 5
@@ -102,6 +97,7 @@ def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
 
 def test_a_slow_server_slows_the_messages() -> None:
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1, turnaround_us=20_000) as board:
+        board.serve("ping_pong", limit())
         board.deploy(client(board, messages=3), limit())
         output = board.run(limit())
     assert output.result is not None and min(output.result["round_trip_us"]) >= 20_000
@@ -110,7 +106,14 @@ def test_a_slow_server_slows_the_messages() -> None:
 def test_a_server_that_is_not_there(board: HostedCircuitPython) -> None:
     board.deploy(client(board, port=4999, ready_timeout_s=2.0), limit())
     result = board.run(limit()).result
-    assert result is not None and "not ready within 2.0 s" in result["error"] and result["stage"] == "connect"
+    assert result is not None and "not ready within 2 s" in result["error"] and result["stage"] == "connect"
+
+
+def test_nothing_is_served_before_it_is_told_what() -> None:
+    with HostedCircuitPython(EVB, phy_link_delay_s=0.1) as board:
+        board.deploy(client(board, ready_timeout_s=2.0), limit())
+        output = board.run(limit())
+    assert output.result is not None and "error" in output.result and output.sessions == []
 
 
 def test_a_script_that_raises_quotes_its_last_line(board: HostedCircuitPython) -> None:

@@ -16,7 +16,6 @@ import pytest
 from portbench.boards import Deadline
 from portbench.boards.remote.serial_server import SerialServer
 from portbench.boards.usb.bus import UsbDevice
-from tests.remote.conftest import image  # noqa: F401  (fixture)
 from tests.remote.ports import free_port
 from tests.usb.conftest import boards, deadline, own_locks  # noqa: F401  (fixtures)
 

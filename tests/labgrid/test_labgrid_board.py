@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from portbench.boards import BoardUnavailable, Deadline, Deployment, FlashFailed
 from portbench.boards.labgrid import LabgridBoard
 from portbench.boards.labgrid import lab as lab_module
 from portbench.results.model import Status
+from tests.conftest import Image
 from tests.labgrid import (
     drivers,  # noqa: F401  (registered with labgrid)
     hand,
@@ -26,6 +26,8 @@ from tests.remote.ports import free_port
 from tests.remote.test_emulated_remote import bench, bridged_board
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
+
+pytestmark = pytest.mark.slow
 
 Boards = Callable[..., FakeBoard]
 RESULT = {"messages": 2, "total_us": 10}
@@ -142,12 +144,9 @@ def test_without_labgrid_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         LabgridBoard(DEFINITION, device="labgrid:desk")
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+@pytest.mark.engine
 def test_the_documented_lab_measures_firmware(
-    desk: Desk, image: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The configuration of docs/labgrid.md: console by RFC 2217, power by a command."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

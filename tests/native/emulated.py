@@ -17,8 +17,13 @@ from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
 from portbench.firmware import native_config, uf2
 from tests.native.w5500_double import DhcpServer, End, W5500Double
+from tests.ping_pong import NATIVE_IMAGE
 
-IMAGE: Final = Path(__file__).parents[2] / "firmware" / "native" / "portbench-native.uf2"
+IMAGE: Final = NATIVE_IMAGE
+PROJECT: Final = Path(__file__).parents[2]
+SOURCES: Final = PROJECT / "firmware" / "native"
+BODY: Final = PROJECT / "workloads" / "ping_pong" / "native"
+BOARDS: Final = PROJECT / "boards" / "definitions"
 LED: Final = 25
 USB_BOOT_MAGIC: Final = 0xB007C0D3
 """What the bootrom leaves in WATCHDOG_SCRATCH4 on the way to an address of its own (datasheet 2.8.1.1)."""

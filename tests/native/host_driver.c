@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "body.h"
 #include "config.h"
 #include "decimal.h"
 #include "dhcp_message.h"
@@ -104,7 +105,7 @@ static bool write_stdout(void *context, const char *data, uint32_t length) {
 /* json BUDGET TEXT_HEX NUMBER... */
 static void json(void) {
     static struct json writer;
-    static uint32_t values[CONFIG_MESSAGES_MAX];
+    static uint32_t values[BODY_COUNT_MAX];
     uint32_t budget = number();
     uint8_t *text;
     const size_t length = unhex(word(), &text);

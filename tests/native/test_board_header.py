@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.emulated import IMAGE
+from tests.native.emulated import BOARDS, BODY, SOURCES
 
-SCRIPT = IMAGE.with_name("board_header.py")
-BOARDS = IMAGE.parents[2] / "boards" / "definitions"
+SCRIPT = SOURCES / "board_header.py"
 EVB = (BOARDS / "W5500_EVB_PICO.toml").read_text(encoding="utf-8")
 
 
@@ -30,7 +29,7 @@ def test_every_pin_is_the_boards(tmp_path: Path) -> None:
 
 
 def test_the_sources_hold_no_pin_but_the_led() -> None:
-    sources = [*SCRIPT.parent.glob("*.[ch]"), SCRIPT.with_name("crt0.S")]
+    sources = [*SOURCES.glob("*.[ch]"), *BODY.glob("*.[ch]"), SOURCES / "crt0.S"]
     assert [name for path in sources for name in re.findall(r"#define PIN_(\w+)", path.read_text())] == ["LED"]
 
 

@@ -15,9 +15,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from portbench.firmware.native_config import NativeConfig, pack
+from tests.native.emulated import BODY, SOURCES
+
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-NATIVE = HERE.parents[1] / "firmware" / "native"
 PARTS = ["config.c", "crc32.c", "decimal.c", "dhcp_message.c", "json.c"]
 MAC = bytes.fromhex("025042aabbcc")
 XID = 0x1234ABCD
@@ -58,8 +60,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     subprocess.run(
         [
             compiler, "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-builtin",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}", "-o", program,
-            HERE / "host_driver.c", *(NATIVE / part for part in PARTS),
+            "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{SOURCES}", f"-I{BODY}", "-o", program,
+            HERE / "host_driver.c", *(SOURCES / part for part in PARTS),
         ],
         check=True,
     )  # fmt: skip
@@ -201,7 +203,7 @@ def test_defaults_agree_with_the_python_side(driver: Driver) -> None:
         NativeConfig,
         server=st.none() | st.builds(IPv4Address, st.integers(0x01000000, 0xDFFFFFFF)),
         port=st.integers(1, 65535),
-        messages=st.integers(1, 50_000),
+        count=st.integers(1, 50_000),
         repeat=st.integers(1, 65535),
         intn=st.booleans(),
         spi_hz=st.integers(300_000, 66_500_000),

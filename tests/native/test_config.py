@@ -20,7 +20,7 @@ STATIC = StaticAddress(IPv4Address("10.0.0.7"), IPv4Address("255.0.0.0"), IPv4Ad
 FULL = NativeConfig(
     server=IPv4Address("10.0.0.9"),
     port=0x1234,
-    messages=1001,
+    count=1001,
     repeat=3,
     static=STATIC,
     mac=bytes.fromhex("025042010203"),
@@ -62,8 +62,8 @@ def test_goes_into_the_image_as_its_last_block() -> None:
     [
         ({"port": 0}, ["port", "0", "1 to 65535"]),
         ({"port": 65536}, ["port", "65536"]),
-        ({"messages": 50_001}, ["messages", "50001", "50000"]),
-        ({"messages": 0}, ["messages"]),
+        ({"count": 50_001}, ["count", "50001", "50000"]),
+        ({"count": 0}, ["count"]),
         ({"repeat": 0}, ["repeat"]),
         ({"spi_hz": 299_999}, ["spi_hz"]),
         ({"spi_hz": 80_000_000}, ["spi_hz", "80000000"]),
@@ -97,7 +97,7 @@ def test_refuses(change: dict[str, Any], words: list[str]) -> None:
 @given(
     number=st.integers(-(2**40), 2**40),
     name=st.sampled_from(
-        ["port", "messages", "repeat", "spi_hz", "ready_timeout_ms", "message_timeout_ms", "success_wait_ms"]
+        ["port", "count", "repeat", "spi_hz", "ready_timeout_ms", "message_timeout_ms", "success_wait_ms"]
     ),
 )
 def test_any_number_is_packed_or_refused(name: str, number: int) -> None:

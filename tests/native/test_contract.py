@@ -1,17 +1,17 @@
-"""The firmware against the server's own protocol object."""
+"""The firmware against the workload's own conversation."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import pytest
-from portbench.server.protocol import PingPong
 
+from portbench.workloads.ping_pong.conversation import PingPong
 from tests.native.emulated import PingPongServer, run
 from tests.native.test_run import CONFIG, FAULT
 
 
-class ProtocolServer(PingPongServer):
+class ConversingServer(PingPongServer):
     """One `PingPong` for each connection, as the real server has."""
 
     def accept(self, address: str, port: int) -> bool:
@@ -29,17 +29,17 @@ class ProtocolServer(PingPongServer):
 
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_measured_run(repeat: int) -> None:
-    server = ProtocolServer()
-    run(server, dataclasses.replace(CONFIG, messages=20, repeat=repeat))
-    assert [session.messages for session in server.sessions] == [20] * repeat
+    server = ConversingServer()
+    run(server, dataclasses.replace(CONFIG, count=20, repeat=repeat))
+    assert [session.exchanges for session in server.sessions] == [20] * repeat
     assert [session.report["messages"] for session in server.sessions if session.report] == [20] * repeat
     assert server.clean_ends == repeat
 
 
 def test_crash_report() -> None:
-    server = ProtocolServer()
+    server = ConversingServer()
     run(server, CONFIG, scratch={0: FAULT, 1: 6, 2: 0})
     (session,) = server.sessions
     assert session.report is not None
     assert session.report["error"] == "hard fault"
-    assert session.messages == 1
+    assert session.exchanges == 1

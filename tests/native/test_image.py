@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from portbench.firmware import uf2
-from tests.native.emulated import IMAGE
+from tests.native.emulated import BOARDS, IMAGE, PROJECT
 
-FIRMWARE = IMAGE.parents[1]
-BOARD = IMAGE.parents[2] / "boards" / "definitions" / "W5500_EVB_PICO.toml"
+pytestmark = pytest.mark.slow
+
+BOARD = BOARDS / "W5500_EVB_PICO.toml"
 RECORD = json.loads(IMAGE.with_suffix(".json").read_text())
 COMPILER = "arm-none-eabi-gcc"
 INSTALL = "apt-get install --no-install-recommends gcc-arm-none-eabi make"
@@ -59,22 +60,28 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     if version != RECORD["compiler"]:
         pytest.skip(f"the image was built with {RECORD['compiler']}, installed is {version}")
-    tree = tmp_path_factory.mktemp("rebuild") / "firmware"
-    shutil.copytree(FIRMWARE, tree, ignore=shutil.ignore_patterns("build", "__pycache__", "*.uf2"))
-    made = ["make", "-s", "-C", tree / "native", f"PYTHON={sys.executable}", f"BOARD={BOARD}"]
+    tree = tmp_path_factory.mktemp("rebuild")
+    for part in ("firmware", "workloads"):
+        shutil.copytree(PROJECT / part, tree / part, ignore=shutil.ignore_patterns("build", "__pycache__", "*.uf2"))
+    made = ["make", "-s", "-C", tree / "firmware" / "native", f"PYTHON={sys.executable}", f"BOARD={BOARD}"]
     subprocess.run(made, check=True)
-    return tree / "native"
+    return tree
 
 
 def test_rebuild_gives_the_same_bytes(rebuilt: Path) -> None:
-    assert (rebuilt / IMAGE.name).read_bytes() == IMAGE.read_bytes()
+    image = rebuilt / "workloads" / "ping_pong" / "native.uf2"
+    assert image.read_bytes() == IMAGE.read_bytes()
+    assert json.loads(image.with_suffix(".json").read_text()) == RECORD
 
 
 def test_everything_but_the_start_up_code_runs_from_sram(rebuilt: Path) -> None:
     listing = subprocess.run(
-        ["arm-none-eabi-nm", rebuilt / "build" / "native.elf"], capture_output=True, text=True, check=True
+        ["arm-none-eabi-nm", rebuilt / "firmware" / "native" / "build" / "native.elf"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     code = {name: int(address, 16) for address, kind, name in map(str.split, listing.splitlines()) if kind in "tT"}
     in_flash = {name for name, address in code.items() if 0x1000_0000 <= address < 0x1400_0000}
     assert in_flash == {"reset", "fatal"}
-    assert {"main", "ping_pong", "hard_fault", "w5500_write", "bootrom_flash_unique_id"} <= code.keys() - in_flash
+    assert {"main", "body_run", "hard_fault", "w5500_write", "bootrom_flash_unique_id"} <= code.keys() - in_flash

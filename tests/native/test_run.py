@@ -12,9 +12,11 @@ from portbench.firmware.native_config import NativeConfig, StaticAddress, pack
 from tests.native.emulated import PingPongServer, run
 from tests.native.w5500_double import DhcpServer
 
+pytestmark = pytest.mark.slow
+
 MAC = bytes.fromhex("025042000007")
 STATIC = StaticAddress(IPv4Address("10.1.2.3"), IPv4Address("255.255.255.0"), IPv4Address("10.1.2.1"))
-CONFIG = NativeConfig(messages=8, mac=MAC, static=STATIC)
+CONFIG = NativeConfig(count=8, mac=MAC, static=STATIC)
 RUNNING, FAULT = 0x50425255, 0x50424846
 
 REPORT_KEYS = {
@@ -26,7 +28,7 @@ REPORT_KEYS = {
 @pytest.mark.parametrize("split", [False, True], ids=["whole", "split"])
 @pytest.mark.parametrize("intn", [True, False], ids=["intn", "poll"])
 def test_measures_and_reports(intn: bool, split: bool) -> None:
-    config = dataclasses.replace(CONFIG, messages=60, intn=intn)
+    config = dataclasses.replace(CONFIG, count=60, intn=intn)
     outcome = run(PingPongServer(split=split), config)
     assert outcome.server.values == list(range(1, 120, 2))
     (report,) = outcome.server.reports
@@ -82,7 +84,7 @@ def test_damaged_configuration_gives_the_defaults() -> None:
     [(0, 0, [1, 3]), (1, 0, [1, 1, 3]), (2, 0, [1, 1, 1, 3]), (0, 2, [1, 3, 1, 3, 1, 3])],
 )
 def test_dhcp_retransmits_and_starts_again(drop: int, nak: int, seen: list[int]) -> None:
-    config = NativeConfig(messages=2, mac=MAC, server=IPv4Address("192.168.1.9"), port=6001)
+    config = NativeConfig(count=2, mac=MAC, server=IPv4Address("192.168.1.9"), port=6001)
     outcome = run(PingPongServer(), config, dhcp=DhcpServer(drop=drop, nak=nak))
     assert outcome.chip.dhcp is not None
     assert outcome.chip.dhcp.seen == seen
@@ -105,7 +107,7 @@ def test_retries_a_refused_connection() -> None:
 
 
 def test_repeats() -> None:
-    outcome = run(PingPongServer(), dataclasses.replace(CONFIG, repeat=3, messages=1))
+    outcome = run(PingPongServer(), dataclasses.replace(CONFIG, repeat=3, count=1))
     assert [report["run"] for report in outcome.server.reports] == [1, 2, 3]
     assert outcome.server.clean_ends == 3
 

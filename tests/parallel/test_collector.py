@@ -13,19 +13,21 @@ from typing import Any, cast
 
 import pytest
 
-from portbench.boards import Board, board_definition
+from portbench.boards import Board
 from portbench.results.model import Row, Status
+from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.collector import ROW_PROPERTY, Collector, WorkerRows
 from portbench.runner.parallel.server import LentServers, ServerHub
-from portbench.runner.plan import PlannedRun, plan
-from portbench.runner.servers import Servers, session_since
+from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.servers import Servers, sessions_since
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import ServerError
+from portbench.workloads import WORKLOADS_VARIABLE, workload
+from tests.ping_pong import PING_PONG
+from tests.workloads.own import FOLDER
 
-OPTIONS = BenchOptions(
-    board=board_definition("W5500_EVB_PICO"), runtimes=("micropython-1.26.0",), parallel=2, server_port=0, runs=1
-)
+OPTIONS = BenchOptions(runtimes=("micropython-1.26.0",), parallel=2, server_port=0, runs=1)
 HOSTED = cast(Board, SimpleNamespace(where="hosted", own_network=None))
 
 
@@ -56,14 +58,18 @@ def collector(rows: Rows) -> Iterator[Collector]:
     made.close()
 
 
-def report(run: PlannedRun, **more: Any) -> pytest.TestReport:
-    values = {"nodeid": f"tests/bench/test_runtime.py::test_runtime[{run.id}]", "user_properties": [], "failed": False}
+def report(run: PlannedRow, **more: Any) -> pytest.TestReport:
+    values = {
+        "nodeid": f"portbench/runner/rows/test_rows.py::test_runtime[{run.id}]",
+        "user_properties": [],
+        "failed": False,
+    }
     return cast(pytest.TestReport, SimpleNamespace(**(values | more)))
 
 
 def test_a_row_comes_with_its_report_and_once(collector: Collector, rows: Rows) -> None:
     run = plan(OPTIONS)[0]
-    row = Row(runtime=run.entry.id, family="micropython", version="1", where="emulated", status="skipped", reason="no")
+    row = RowDraft(run, OPTIONS, "emulated").skipped("no")
     taken = collector.take(report(run, user_properties=[(ROW_PROPERTY, row.model_dump_json())]))
     assert taken == (run, row) and rows.rows == [row]
     assert collector.take(report(run, failed=True, longrepr="teardown")) is None
@@ -98,28 +104,38 @@ def hub() -> Iterator[ServerHub]:
 
 
 def test_all_processes_use_one_server(hub: ServerHub) -> None:
-    one, two = (LentServers(OPTIONS, hub.ticket).peer_for(HOSTED) for _ in range(2))
-    assert one[0] == two[0] and one[0].address == IPv4Address("127.0.0.1")
+    one, two = (LentServers(OPTIONS, hub.ticket).peer_for(HOSTED, PING_PONG) for _ in range(2))
+    assert one[0] == two[0] and one[0] is not None and one[0].address == IPv4Address("127.0.0.1")
     server = one[1]
     assert server is not None
     first = server.accepted
-    measure_round_trip(server.host, server.port, 5)
-    assert session_since(server, first, 5) is not None
-    assert session_since(server, first, 5, "127.0.0.1") is not None
+    measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
+    assert sessions_since(server, first) is not None
+    assert sessions_since(server, first, "127.0.0.1") is not None
     assert server.accepted == first + 1 and len(server.sessions()) == first + 1
+
+
+def test_each_workload_has_a_server_of_its_own(hub: ServerHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    lent = LentServers(OPTIONS, hub.ticket)
+    (one, _), (two, _), again = (lent.peer_for(HOSTED, each) for each in (PING_PONG, workload("echo"), PING_PONG))
+    assert one is not None and two is not None and one.port != two.port and again[0] == one
+    with socket.create_connection((str(two.address), two.port), timeout=5) as client:
+        client.sendall(b"hello")
+        assert client.recv(16) == b"hello"
 
 
 def test_of_several_boards_sessions_only_the_boards_own_counts(hub: ServerHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.05)
-    _, server = LentServers(OPTIONS, hub.ticket).peer_for(HOSTED)
+    _, server = LentServers(OPTIONS, hub.ticket).peer_for(HOSTED, PING_PONG)
     assert server is not None
     first = server.accepted
-    measure_round_trip(server.host, server.port, 5)
-    assert session_since(server, first, 5, "192.0.2.7") is None
+    measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
+    assert sessions_since(server, first, "192.0.2.7") is None
 
 
 def test_errors_cross_processes_as_one_line(hub: ServerHub) -> None:
-    _, server = LentServers(OPTIONS, hub.ticket).peer_for(HOSTED)
+    _, server = LentServers(OPTIONS, hub.ticket).peer_for(HOSTED, PING_PONG)
     assert server is not None
     with pytest.raises(ServerError, match=r"waited 0.01 s for a client's report"):
         server.wait_report(0.01)
@@ -127,7 +143,7 @@ def test_errors_cross_processes_as_one_line(hub: ServerHub) -> None:
         options = replace(OPTIONS, server_port=taken.getsockname()[1])
         busy = ServerHub(Servers(options))
         with pytest.raises(ServerError, match="cannot listen: the port is in use"):
-            LentServers(options, busy.ticket).peer_for(HOSTED)
+            LentServers(options, busy.ticket).peer_for(HOSTED, PING_PONG)
         busy.close()
 
 

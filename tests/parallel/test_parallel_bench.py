@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,14 +15,11 @@ from portbench.results import storage
 from portbench.results.model import RunFile, Status
 from portbench.runner.plugin import PROJECT
 
-engine = pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+pytestmark = pytest.mark.slow
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pytest", "tests/bench", "-p", "no:cacheprovider", "--messages=20"]
+    command = [sys.executable, "-m", "pytest", "-k", "runtime", "-p", "no:cacheprovider", "--messages=20"]
     command += [f"--results-dir={folder / 'results'}", "--server-port=0", *arguments]
     environment = os.environ | {
         "PORTBENCH_OFFLINE": "1",
@@ -47,7 +43,7 @@ def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
     return subprocess.CompletedProcess(process.args, process.returncode, said, ""), stored(folder)
 
 
-@engine
+@pytest.mark.engine
 def test_two_emulated_boards_share_the_rows(tmp_path: Path) -> None:
     """The native client's image is part of the project, so this needs no other."""
     done, run = bench(tmp_path, "--where=emulated", "--runtime=portbench-native", "--runs=4", "--parallel=2")
@@ -55,7 +51,9 @@ def test_two_emulated_boards_share_the_rows(tmp_path: Path) -> None:
     assert run is not None and run.finished_utc is not None
     assert sorted(row.run_index for row in run.rows) == [0, 1, 2, 3]
     assert {row.status for row in run.rows} == {Status.MEASURED}
-    assert {row.total_us for row in run.rows} == {run.rows[0].total_us}  # simulated time knows of no other board
+    assert {row.figures["total_us"] for row in run.rows} == {
+        run.rows[0].figures["total_us"]
+    }  # simulated time knows of no other board
     assert {row.note for row in run.rows} == {"in parallel: shares this PC"}
     assert all(row.log and (tmp_path / "results" / row.log).exists() for row in run.rows)
     assert done.stdout.count("[4/4]") == done.stdout.count("rank") == 1
@@ -68,7 +66,7 @@ def test_hosted_rows_use_one_server_and_take_turns(tmp_path: Path) -> None:
     assert run is not None and [row.status for row in run.rows] == [Status.MEASURED] * 3
     assert [row.run_index for row in run.rows] == [0, 1, 2]
     assert done.stdout.count("server on 127.0.0.1") == 1
-    assert all(row.settings.turnaround_us for row in run.rows)
+    assert all(row.conditions.turnaround_us for row in run.rows)
 
 
 def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
@@ -85,7 +83,7 @@ def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> N
     assert "no board usb:nowhere" in done.stdout
 
 
-@engine
+@pytest.mark.engine
 def test_a_process_that_is_killed_costs_its_row_only(tmp_path: Path) -> None:
     runs = 8
     arguments = ("--where=emulated", "--runtime=portbench-native", f"--runs={runs}", "--parallel=2")

@@ -5,10 +5,9 @@ The board's LAN is bridged to this machine's loopback, so that its client reache
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,13 +20,11 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.results import storage
 from portbench.results.model import Row, Status
+from tests.conftest import Image
 from tests.remote.ports import free_port
 from tests.usb.conftest import DEFINITION
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+pytestmark = pytest.mark.engine
 PROJECT = Path(__file__).parents[2]
 MESSAGES = 30
 
@@ -44,7 +41,7 @@ def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
 
 
 def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[Row]]:
-    command = [sys.executable, "-m", "pytest", "tests/bench", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
+    command = [sys.executable, "-m", "pytest", "-k", "runtime", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
     command += [f"--results-dir={folder}", "--server-host=127.0.0.1", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=PROJECT, check=False)
     latest = folder / storage.LATEST
@@ -53,7 +50,7 @@ def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize("protocol", ["rfc2217", "raw"])
 def test_the_bench_measures_a_board_behind_a_network_console(
-    protocol: Protocol, image: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    protocol: Protocol, image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     wanted = "wiznet-hardwired" if protocol == "raw" else "micropython-1.26.0"
@@ -69,7 +66,7 @@ def test_the_bench_measures_a_board_behind_a_network_console(
     by_runtime = {row.runtime: row for row in rows}
     row = by_runtime[wanted]
     assert row.status is Status.MEASURED, done.stdout
-    assert row.where == "emulated" and row.messages == MESSAGES
+    assert row.where == "emulated" and row.settings == {"messages": MESSAGES}
     if other in by_runtime and by_runtime[other].status is not Status.SKIPPED:
         reason = by_runtime[other].reason
         assert reason is not None and "nothing can be flashed through a console" in reason

@@ -21,6 +21,8 @@ from portbench.boards.usb.wire import Wire
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
 
+pytestmark = pytest.mark.slow
+
 Boards = Callable[..., FakeBoard]
 Show = Callable[[str], None]
 RESULT = {"messages": 2, "total_us": 10}

@@ -21,7 +21,10 @@ from tests.usb.fake_board import FakeBoard
 SER2NET = shutil.which("ser2net") or shutil.which("ser2net", path="/usr/sbin")
 RESULT = {"messages": 2, "total_us": 10}
 
-pytestmark = pytest.mark.skipif(SER2NET is None, reason="ser2net is not installed; run: apt-get install ser2net")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(SER2NET is None, reason="ser2net is not installed; run: apt-get install ser2net"),
+]
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -16,6 +14,8 @@ from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.usb.remote_port import remote_port
 from portbench.boards.usb.repl import Repl
 from tests.usb.fake_board import FakeBoard
+
+pytestmark = pytest.mark.slow
 
 Boards = Callable[..., FakeBoard]
 IAC = 255
@@ -38,7 +38,7 @@ def test_listens_on_this_pc_only_unless_asked(boards: Boards, protocol: Protocol
         assert server.host == "127.0.0.1" and answers(server)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(
@@ -80,22 +80,3 @@ def test_an_address_that_cannot_be_had_is_one_line(boards: Boards) -> None:
         SerialServer(lambda: None, port=server.port)
     with pytest.raises(BoardUnavailable, match="cannot listen there"):
         SerialServer(lambda: None, port=99999)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "says"),
-    [
-        (["--listen", "2217"], 2, "is not HOST:PORT"),
-        (["--device", "usb:nowhere"], 1, "no board usb:nowhere; plug it in"),
-        (["--device", "what"], 1, "is none of auto, id:SERIAL"),
-    ],
-)
-def test_bad_arguments_are_one_line(arguments: list[str], status: int, says: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "portbench.boards.remote", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert done.returncode == status and says in done.stderr and "Traceback" not in done.stderr

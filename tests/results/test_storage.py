@@ -149,7 +149,7 @@ def test_damaged_file_gives_one_line(tmp_path: Path, text: str, part: str) -> No
 
 
 def test_absent_unreadable_and_binary_files(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="there is no such file; measure first: make flash-and-bench"):
+    with pytest.raises(StorageError, match="there is no such file; measure first: portbench run"):
         storage.read(tmp_path / "absent.json")
     with pytest.raises(StorageError, match="cannot be read"):
         storage.read(tmp_path)

@@ -3,17 +3,13 @@
 import re
 from datetime import timedelta
 from io import StringIO
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from portbench.results.__main__ import main
 from portbench.results.model import Git, Published, Row, RunFile
 from portbench.results.publish import page
-from portbench.results.storage import to_json
 from portbench.results.table import markdown, tables, terminal
 from tests.results.rows import START, missing, other_row, row, run_of
 
@@ -194,17 +190,3 @@ def test_page_says_what_measured() -> None:
     assert "CPU, 2 cores" in text and f"{'a' * 40} with local changes" in text and "mpremote 1.29, rich 15" in text
     assert "*unstable*" in text and "5%" in text
     assert "was interrupted" in page(FULL.model_copy(update={"finished_utc": None}))
-
-
-def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "run.json").write_text(to_json(FULL))
-    output = tmp_path / "docs" / "results.md"
-    assert main(["publish", str(tmp_path / "run.json"), "--output", str(output)]) == 0
-    assert output.read_text() == page(FULL)
-    assert main(["show", str(tmp_path / "run.json")]) == 0
-    assert "fast" in capsys.readouterr().out
-    assert main(["show", str(tmp_path / "absent.json")]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1 and "absent.json" in captured.err
-    assert main(["publish", str(tmp_path / "run.json"), "--output", str(tmp_path / "run.json" / "x")]) == 1
-    assert "cannot be written" in capsys.readouterr().err

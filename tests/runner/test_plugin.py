@@ -21,6 +21,8 @@ from portbench.runner.plugin import PROJECT, ROWS
 from portbench.workloads import WORKLOADS_VARIABLE
 from tests.workloads.own import FOLDER
 
+pytestmark = pytest.mark.slow
+
 _INSTALLED = any(
     point.value == "portbench.runner.plugin" for point in importlib.metadata.entry_points(group="pytest11")
 )

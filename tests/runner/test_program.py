@@ -21,7 +21,7 @@ from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
-from portbench.runner.servers import Servers, session_since
+from portbench.runner.servers import Servers, sessions_since
 from portbench.runner.timeouts import Stage
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import WorkloadServer
@@ -127,11 +127,11 @@ def test_the_session_is_the_good_one_with_most_exchanges(monkeypatch: pytest.Mon
         for exchanges in (5, 7, 6):
             measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(exchanges))
         server.wait_sessions(4, 10)
-        session = session_since(server, before)
+        session = sessions_since(server, before)
         assert session is not None and session.number == 2 and session.exchanges == 7
-        assert session_since(server, before, "127.0.0.1") == session
-        assert session_since(server, before, "192.0.2.1") is None
-        assert session_since(server, server.accepted) is None
+        assert sessions_since(server, before, "127.0.0.1") == session
+        assert sessions_since(server, before, "192.0.2.1") is None
+        assert sessions_since(server, server.accepted) is None
 
 
 LONG = replace(OPTIONS, settings={}, server_port=5000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import socket
 import struct
 import sys
@@ -45,7 +44,12 @@ def listening(process: psutil.Process) -> set[str]:
 
 
 def settled(server: WorkloadServer) -> None:
-    Deadline(10, "server").poll(lambda: server.active_clients == 0, 0.01, "its clients to be gone")
+    """Returns when all who have connected are gone, those included who still wait in the system's queue."""
+    limit = Deadline(60, "server")
+    with socket.create_connection((server.host, server.port), timeout=60) as last:
+        name = "{}:{}".format(*last.getsockname())
+    limit.poll(lambda: any(each.peer == name for each in server.sessions()), 0.01, "the last in the queue to be served")
+    limit.poll(lambda: server.active_clients == 0, 0.01, "its clients to be gone")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 without being told")
@@ -65,10 +69,7 @@ def test_boards_on_this_pc_open_nothing_to_the_network() -> None:
     servers.close()
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+@pytest.mark.engine
 def test_an_emulated_board_listens_nowhere() -> None:
     from portbench.boards.emulated import EmulatedBoard
 
@@ -92,11 +93,11 @@ def test_a_real_board_gets_the_address_that_was_named() -> None:
 
 def test_a_port_scan_is_survived() -> None:
     """Connects, half-connects, resets and every probe, many at once; then a client is served as if nothing had been."""
-    with WorkloadServer(PING_PONG, port=0, max_clients=16, idle_timeout_s=1, max_bytes=1 << 16) as server:
+    with WorkloadServer(PING_PONG, port=0, max_clients=16, idle_timeout_s=30, max_bytes=1 << 16) as server:
         for round_number in range(20):
             scanners = []
             for probe in PROBES:
-                scanner = socket.create_connection((server.host, server.port), timeout=5)
+                scanner = socket.create_connection((server.host, server.port), timeout=60)
                 with contextlib.suppress(ConnectionError):  # turned away meanwhile: too many at once
                     scanner.sendall(probe)
                 scanners.append(scanner)
@@ -105,15 +106,17 @@ def test_a_port_scan_is_survived() -> None:
                     scanner.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 scanner.close()
         settled(server)
-        assert server.accepted == 20 * len(PROBES) and len(server.sessions()) <= 1000
+        connected = 20 * len(PROBES) + 1  # the one of `settled` included
+        if sys.platform == "linux":  # elsewhere one that was reset in the queue is never heard of
+            assert server.accepted == connected
+        assert connected / 2 <= server.accepted <= connected and len(server.sessions()) <= 1000
         assert measure_round_trip(server.host, server.port, PING_PONG.ideal_client(20)).n == 20
 
 
 def test_idle_connections_do_not_pile_up() -> None:
     with WorkloadServer(PING_PONG, port=0, max_clients=8, idle_timeout_s=0.3) as server:
-        idle = [socket.create_connection((server.host, server.port), timeout=5) for _ in range(100)]
+        idle = [socket.create_connection((server.host, server.port), timeout=60) for _ in range(100)]
         for each in idle:  # turned away at once, or cut off when idle for too long
-            each.settimeout(10)
             while True:
                 try:
                     if not each.recv(1024):
@@ -125,11 +128,11 @@ def test_idle_connections_do_not_pile_up() -> None:
         assert measure_round_trip(server.host, server.port, PING_PONG.ideal_client(20)).n == 20
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.binary(min_size=1, max_size=64), max_size=4))
 def test_whatever_somebody_says_the_next_is_served(said: list[bytes]) -> None:
-    with WorkloadServer(PING_PONG, port=0, idle_timeout_s=1) as server:
-        with socket.create_connection((server.host, server.port), timeout=5) as client:
+    with WorkloadServer(PING_PONG, port=0) as server:
+        with socket.create_connection((server.host, server.port), timeout=60) as client:
             for data in said:
                 try:
                     client.sendall(data)

@@ -1,8 +1,7 @@
-"""Lanes with emulated boards. A runtime whose image cannot be had skips its tests, with the line that provides it."""
+"""Lanes with emulated boards."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import tempfile
@@ -11,19 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import board_definition
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.firmware import catalogue
-from portbench.firmware.images import ImageError
 from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.lane import Lane
 from portbench.runner.soak.leaks import pass_over_others
 from portbench.runner.soak.worker import TIMEOUTS_S
 from portbench.runner.timeouts import Stage
+from tests.conftest import Image
 
-MakeLane = Callable[[str], Lane]
+MakeLane = Callable[..., Lane]
 
 
 @pytest.fixture
@@ -40,30 +38,30 @@ def _other_tests_leftovers() -> None:
 
 
 @pytest.fixture
-def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLane]:
-    """A lane for a runtime of the catalogue; at the end it must have left nothing behind."""
-    if importlib.util.find_spec("portbench._engine") is None:
-        pytest.skip("the emulated board's engine is not built; run: make build")
+def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[MakeLane]:
+    """A lane for a runtime of the catalogue; at the end it must have left nothing behind.
+
+    `run_s`: longest time of a run; a short one for a fault that nothing else ends.
+    """
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     for variable in (RUNTIME_DIR_VARIABLE, LOCK_DIR_VARIABLE):
         monkeypatch.setenv(variable, os.environ.get(variable, ""))
     lanes: list[Lane] = []
 
-    def make(runtime: str) -> Lane:
+    def make(runtime: str, *, run_s: float = 60) -> Lane:
+        image(runtime)
         options = BenchOptions(
-            board=board_definition("W5500_EVB_PICO"),
             where="emulated",
-            messages=20,
-            timeouts_s={**TIMEOUTS_S, Stage.RUN: 6},
+            runtimes=(runtime,),
+            quick=True,
+            runs=1,
+            timeouts_s={**TIMEOUTS_S, Stage.RUN: run_s},
             address_mode="static",
         )
-        entry = catalogue.load().get(runtime)
+        planned = plan(options)[0]
         root = short_folder / str(len(lanes))
         root.mkdir()
-        try:
-            lane = Lane(root, entry, options, ImageMaker(entry, options.board, root))
-        except ImageError as error:
-            pytest.skip(str(error))
+        lane = Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
         lanes.append(lane)
         return lane
 

@@ -8,13 +8,14 @@ from portbench.boards import Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.faults import Fault, FaultKind, When
 from portbench.boards.usb.recovery import answers, recover
-from portbench.firmware import catalogue, uf2
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware import uf2
 from portbench.runner.soak.lane import Lane, Record
 from portbench.runner.soak.plan import SPI_HZ, Cycle, Deed, Strike
 from portbench.runner.timeouts import Stage
+from tests.conftest import Image
 from tests.soak.conftest import MakeLane
 
+pytestmark = pytest.mark.engine
 RUNTIME = "wiznet-hardwired"
 
 
@@ -57,7 +58,6 @@ def test_a_row_recovers(make_lane: MakeLane, hit: Strike) -> None:
         (strike(Stage.IDENTIFY, FaultKind.SERIAL_DROPPED, 40), ["identify:", "went away"]),
         (strike(Stage.DEPLOY, FaultKind.SERIAL_DROPPED, 400, duration_ms=200), ["deploy:"]),
         (strike(Stage.RUN, FaultKind.SERIAL_DROPPED, 60, duration_ms=200), ["run:", "went away"]),
-        (strike(Stage.RUN, FaultKind.CONSOLE_SILENT, 60), ["run:", "still waiting for the client's result line"]),
     ],
     ids=lambda value: f"{value.stage}-{value.name}" if isinstance(value, Strike) else "",
 )
@@ -65,6 +65,12 @@ def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, hit: Strike
     record = two_cycles(make_lane(RUNTIME), hit)
     assert record.status == "failed"
     assert all(word in record.reason for word in words), record.reason
+
+
+def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane) -> None:
+    record = two_cycles(make_lane(RUNTIME, run_s=10), strike(Stage.RUN, FaultKind.CONSOLE_SILENT, 60))
+    assert record.status == "failed"
+    assert "run: still waiting for the client's result line after 10 s" in record.reason
 
 
 def test_a_server_that_is_gone_is_the_clients_to_tell(make_lane: MakeLane) -> None:
@@ -82,18 +88,12 @@ def test_ctrl_c_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
     assert lane.run(Cycle(1, SPI_HZ[2], None), set()).status == "measured"
 
 
-def test_a_crashed_interpreter_comes_back_by_hard_reset(make_lane: MakeLane) -> None:
+def test_a_crashed_interpreter_comes_back_by_hard_reset(make_lane: MakeLane, image: Image) -> None:
     """Neither Ctrl-C nor Ctrl-D reach it: the ladder has to be climbed to where the power is."""
     lane = make_lane(RUNTIME)
     lane.use()
-    entry = catalogue.load().get(RUNTIME)
-    try:
-        path = ImageStore([entry]).obtain(entry).path
-    except ImageError as error:
-        pytest.skip(str(error))
-    assert path is not None
     definition = board_definition("W5500_EVB_PICO")
-    (start, content), *_ = uf2.read(path).flash_bytes().items()
+    (start, content), *_ = uf2.read(image(RUNTIME)).flash_bytes().items()
     assert start == uf2.FLASH_BASE
     raw = lane.folder / "flash.bin"
     raw.write_bytes(content)

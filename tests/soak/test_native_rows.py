@@ -10,6 +10,7 @@ from portbench.runner.soak.plan import SPI_HZ, Cycle, Deed, Strike
 from portbench.runner.timeouts import Stage
 from tests.soak.conftest import MakeLane
 
+pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
 
 
@@ -35,14 +36,12 @@ def two_cycles(lane: Lane, strike: Strike) -> Record:
 @pytest.mark.parametrize(
     ("strike", "words"),
     [
-        (in_flash(FaultKind.VOLUME_READ_ONLY), ["flash:", "does not take portbench-native.uf2"]),
+        (in_flash(FaultKind.VOLUME_READ_ONLY), ["flash:", "does not take native.uf2"]),
         (in_flash(FaultKind.VOLUME_FULL), ["flash:", "No space left on device"]),
         (in_flash(FaultKind.VOLUME_TORN, amount=10), ["run:", "without a report", "did not arrive whole"]),
         (in_flash(FaultKind.VOLUME_TORN, amount=700), ["run:", "measured 1000 messages, not 20"]),
         (in_run(FaultKind.GUEST_CRASH), ["run:", "stage exchange", "the watchdog restarted the board"]),
-        (in_run(FaultKind.LINK_DOWN), ["run:", "report"]),
         (in_run(FaultKind.LINK_DOWN, duration_ms=5500), ["run:", "stage exchange", "no answer within"]),
-        (in_run(FaultKind.PACKETS_LOST, amount=1000), ["run:", "report"]),
         (in_run(FaultKind.SERVER_KILLED), ["run:", "without a report", "the server did not answer"]),
     ],
     ids=lambda value: value.name if isinstance(value, Strike) else "",
@@ -51,6 +50,17 @@ def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, strike: Str
     record = two_cycles(make_lane(NATIVE), strike)
     assert record.status == "failed"
     assert all(word in record.reason for word in words), record.reason
+
+
+@pytest.mark.parametrize(
+    "strike",
+    [in_run(FaultKind.LINK_DOWN), in_run(FaultKind.PACKETS_LOST, amount=1000)],
+    ids=lambda value: value.name,
+)
+def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, strike: Strike) -> None:
+    record = two_cycles(make_lane(NATIVE, run_s=10), strike)
+    assert record.status == "failed"
+    assert "run: still waiting for the native client's report after 10 s" in record.reason
 
 
 @pytest.mark.parametrize(
@@ -83,7 +93,7 @@ def test_lost_packets_are_lost_alike_each_time(make_lane: MakeLane) -> None:
     for _ in range(2):
         assert lane.run(Cycle(0, SPI_HZ[0], strike), set()).status == "measured"
         assert lane.last_row is not None
-        totals.add((lane.last_row.total_us, tuple(lane.last_row.round_trip_us)))
+        totals.add((lane.last_row.figures["total_us"], tuple(lane.last_row.samples["round_trip_us"])))
     assert len(totals) == 1
 
 

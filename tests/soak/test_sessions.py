@@ -16,21 +16,21 @@ from pathlib import Path
 import psutil
 import pytest
 
-from portbench.boards import Deadline, board_definition
+from portbench.boards import Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.clients import ClientConfig, StaticAddress, build_deployment
+from portbench.clients import ClientNetwork, StaticAddress
 from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.soak.leaks import board_processes
-from portbench.server.tcp import PingPongServer
-from tests.soak.conftest import MakeLane
+from portbench.server.tcp import WorkloadServer
+from tests.ping_pong import EVB, PING_PONG, deployment, settings
 
 ROOT = Path(__file__).parents[2]
 
 
 class Session:
-    """`pytest tests/bench` in a process of its own, with its own folders."""
+    """`pytest -k runtime` in a process of its own, with its own folders."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
@@ -42,7 +42,7 @@ class Session:
             LOCK_DIR_VARIABLE: str(folder / "locks"),
             "TMPDIR": str(folder / "tmp"),
         }
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(ROOT / "tests/bench"), *arguments]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "runtime", *arguments]
         command += ["--where", "emulated", "--results-dir", str(folder / "results")]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -66,15 +66,14 @@ class Session:
         return rows
 
     def assert_nothing_is_left(self) -> None:
-        Deadline(15, "session").poll(
+        Deadline(60, "session").poll(
             lambda: not board_processes(self.boards), 0.05, "the board's process to notice that it is alone"
         )
         assert [path for path in self.boards.rglob("*") if path.exists()] == []
 
 
 @pytest.fixture
-def sessions(short_folder: Path, make_lane: MakeLane) -> Iterator[list[Session]]:
-    """`make_lane` only for its check that boards can be emulated."""
+def sessions() -> Iterator[list[Session]]:
     started: list[Session] = []
     yield started
     for session in started:
@@ -86,6 +85,7 @@ def sessions(short_folder: Path, make_lane: MakeLane) -> Iterator[list[Session]]
         session.process.stdout.close()
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("stage", ["open", "flash", "run"])
 def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], short_folder: Path, stage: str) -> None:
     row = 2 if stage == "run" else 1  # the second run of one image is not flashed
@@ -93,7 +93,7 @@ def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], 
     sessions.append(session)
     session.wait_for_stage(stage, row)
     session.process.send_signal(signal.SIGINT)
-    output, _ = session.process.communicate(timeout=30)
+    output, _ = session.process.communicate(timeout=60)
     assert session.process.returncode == 2, output  # pytest's word for an interrupted session
     assert [each["status"] for each in session.rows()] == ["measured"] * (row - 1)
     assert "rows: " in output and "KeyboardInterrupt" in output
@@ -101,6 +101,7 @@ def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], 
     assert list((short_folder / "tmp").iterdir()) == []
 
 
+@pytest.mark.engine
 def test_a_session_that_is_killed_leaves_no_board_and_no_lock(sessions: list[Session], short_folder: Path) -> None:
     session = Session(short_folder, "--runtime", "portbench-native", "--messages", "3000", "--runs", "3")
     sessions.append(session)
@@ -115,20 +116,19 @@ def test_a_server_killed_in_mid_run_is_told_in_one_line() -> None:
     """The real server, with MicroPython on this PC as its client."""
     deadline = Deadline(60, "test")
     here = IPv4Address("127.0.0.1")
-    server = PingPongServer("127.0.0.1", 0, idle_timeout_s=30)
-    with HostedMicroPython(board_definition("W5500_EVB_PICO")) as board, ExitStack() as until_killed:
+    server = WorkloadServer(PING_PONG, "127.0.0.1", 0, idle_timeout_s=30)
+    with HostedMicroPython(EVB) as board, ExitStack() as until_killed:
         until_killed.enter_context(server)
-        config = ClientConfig(
+        network = ClientNetwork(
             server=here,
             port=server.port,
-            messages=100_000,
             address_mode="static",
             static=StaticAddress(here, here, here, here),
             spi_hz=None,
             intn=True,
             ready_timeout_s=10,
         )
-        board.deploy(build_deployment("hosted", "", board.definition, config), deadline)
+        board.deploy(deployment("hosted", network, 100_000), deadline)
 
         def kill() -> None:
             deadline.poll(lambda: server.accepted > 0, 0.005, "the client to connect")
@@ -139,4 +139,4 @@ def test_a_server_killed_in_mid_run_is_told_in_one_line() -> None:
         output = board.run(deadline)
         killer.join()
     with pytest.raises(RunFailed, match="the client failed in stage run: OSError"):
-        check_result(output.result, 100_000)
+        check_result(output.result, PING_PONG, settings(100_000))

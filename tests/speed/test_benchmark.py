@@ -1,40 +1,35 @@
-"""The benchmark's parts on real boards, small, and its command with and without images."""
+"""The benchmark's parts on real boards, small."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, board_definition
+from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.firmware.images import ImageStore
+from portbench.runner.plugin import PROJECT
 from portbench.runner.speed import measure
-from portbench.runner.speed.__main__ import PROJECT, main
-from portbench.runner.speed.figures import Figure, Target
+from portbench.runner.speed.figures import Target
 from portbench.runner.speed.loop import measure_loop
 from portbench.runner.speed.many import measure_many, memory_bytes
 from portbench.runner.speed.measure import Session
 from portbench.runner.speed.repl import ReplMachine, flash_content
 
+pytestmark = pytest.mark.engine
 EVB = board_definition("W5500_EVB_PICO")
 NATIVE = Path(catalogue.__file__).parent / "native" / "portbench-native.uf2"
 
 
 @pytest.fixture
-def micropython() -> Path:
-    known = catalogue.load()
-    try:
-        path = ImageStore(known, offline=True).obtain(known.get(measure.MICROPYTHON)).path
-    except ImageError as error:
-        pytest.skip(str(error))
-    assert path is not None
-    return path
+def micropython(image: Image) -> Path:
+    return image(measure.MICROPYTHON)
 
 
 def limit(seconds: float = 60) -> Deadline:
@@ -88,36 +83,6 @@ def test_memory_is_what_the_system_tells() -> None:
 def test_rows_through_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     known = catalogue.load()
     monkeypatch.setattr(measure, "ROWS", {("portbench-native", "tuned"): Target("below", 2)})
-    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), 5, PROJECT))
+    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), True, PROJECT))
     assert figure.value is not None and 0 < figure.value < 30 and "x real time" in figure.note
-    assert figure.name == "portbench-native tuned: 5 messages" and figure.target is None  # the target is for 1000
-
-
-def test_without_images_parts_are_skipped(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
-    monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    report = tmp_path / "report.json"
-    parts = ["--part", "loop", "--part", "circuitpython", "--part", "boards"]
-    assert main([*parts, "--json", str(report), "--check"]) == 0
-    figures = json.loads(report.read_text())["figures"]
-    assert [figure["value"] for figure in figures] == [None] * 3
-    assert all("PORTBENCH_FIRMWARE_DIR" in figure["note"] for figure in figures)
-    assert "skipped" in capsys.readouterr().out
-
-
-def test_check_fails_for_a_missed_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    missed = Figure("speed", 1.0, "M instr/s", Target("at least", 150))
-    monkeypatch.setitem(measure.PARTS, "loop", lambda session: iter([missed]))
-    assert main(["--part", "loop"]) == 0
-    assert main(["--part", "loop", "--check"]) == 1
-
-
-def test_bad_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--board", "nothing"]) == 1
-    assert "nothing" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["--messages", "0"])
-    assert "--messages: 0 has to be 1 or more" in capsys.readouterr().err
+    assert figure.name == "portbench-native tuned: ping_pong" and figure.target is None  # the target is for a whole row

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+from tests.conftest import NO_ENGINE, Image
 
-from portbench.boards import BoardError, Deadline, DeadlineExceeded, board_definition
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
+from portbench.boards import BoardError, Deadline, DeadlineExceeded
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
-from portbench.firmware.images import ImageError
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.trace import command
-from portbench.runner.trace.command import main, prepared_flash, trace_row
+from portbench.runner.trace.record import prepared_flash, trace_row
+from portbench.server.records import Session
+from portbench.server.simulated import SimulatedServer, serve
+from tests.ping_pong import EVB
 
-EVB = board_definition("W5500_EVB_PICO")
+pytestmark = pytest.mark.engine
 MESSAGES = 12
 
 
 def options(runtime: str, profile: str) -> BenchOptions:
     return BenchOptions(
-        board=EVB, runtimes=(runtime,), profiles=(profile,), where="emulated", runs=1, messages=MESSAGES
+        runtimes=(runtime,), profiles=(profile,), where="emulated", runs=1, settings={"messages": MESSAGES}
     )
 
 
@@ -43,14 +44,14 @@ def native() -> tuple[EmulatedConfig, bytes]:
 
 @pytest.fixture(scope="module")
 def figures(native: tuple[EmulatedConfig, bytes]) -> Figures:
-    return Replay(EVB, *native).run(limit())
+    return Replay(EVB, *native, "ping_pong").run(limit())
 
 
 def test_two_replays_are_equal(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
-    again = Replay(EVB, *native).run(limit())
+    again = Replay(EVB, *native, "ping_pong").run(limit())
     assert again == figures
     assert figures.result is not None and figures.result["messages"] == MESSAGES
-    slower = Replay(EVB, replace(native[0], turnaround_us=201), native[1]).run(limit())
+    slower = Replay(EVB, replace(native[0], turnaround_us=201), native[1], "ping_pong").run(limit())
     assert slower != figures
 
 
@@ -58,10 +59,11 @@ def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], fi
     flash = tmp_path / "flash.bin"
     flash.write_bytes(native[1])
     with EmulatedBoard(EVB, config=native[0], flash=flash) as board:
+        board.serve("ping_pong", limit())
         board.cycle(limit(), measured=True)
         limit().poll(lambda: board.control("status", limit())["finished"], 0.02, "the report")
         measured = board.control("figures", limit())
-    assert measured["sessions"] == figures.sessions
+    assert [Session(**each) for each in measured["sessions"]] == figures.sessions
     assert measured["stats"]["simulated_us"] == figures.end_us
     assert {key: measured["stats"][key] for key in figures.stats} == figures.stats
 
@@ -69,9 +71,9 @@ def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], fi
 @pytest.mark.parametrize("pc_sample_cycles", [0, 1, 977])
 def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures, pc_sample_cycles: int) -> None:
     # Replay.trace itself raises BoardError where its own run differs from `figures`.
-    replay = Replay(EVB, *native)
+    replay = Replay(EVB, *native, "ping_pong")
     trace = replay.trace(figures, 7, limit(), pc_sample_cycles=pc_sample_cycles)
-    received_us = figures.sessions[0]["received_us"]
+    received_us = figures.sessions[0].received_us
     assert (trace.start_us, trace.end_us) == (received_us[5], received_us[6])
     assert bool(trace.pc_samples) == bool(pc_sample_cycles) and not trace.lost
     assert replay.run(limit()) == figures
@@ -79,14 +81,12 @@ def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Fi
 
 def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     """Every kind of record at once, from power-up to the end."""
-    from portbench.boards.emulated.lan_server import LanServer
-
     from portbench._engine import Machine
     from portbench.boards.emulated.bootrom import bootrom
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))
-    server = LanServer()
+    server = SimulatedServer(serve("ping_pong"))
     machine.listen(config.server_port, server)
     machine.spi_log(True)
     machine.trace_start(["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset"], 5000, 10_007)
@@ -103,11 +103,11 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
 
 def test_a_disturbed_run_is_refused(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     with pytest.raises(BoardError, match="tracing it changed the run"):
-        Replay(EVB, *native).trace(replace(figures, result={"messages": 1}), 3, limit())
+        Replay(EVB, *native, "ping_pong").trace(replace(figures, result={"messages": 1}), 3, limit())
 
 
 def test_one_message_of_the_native_client(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
-    trace = Replay(EVB, *native).trace(figures, 8, limit())
+    trace = Replay(EVB, *native, "ping_pong").trace(figures, 8, limit())
     assert 205 < trace.duration_us < 230  # the PC's 200 us, the cable twice, and the client
     commands = [frame.meaning for frame in trace.frames if frame.name == "S0_CR" and frame.write]
     assert sorted(commands) == ["RECV", "SEND"]
@@ -126,51 +126,12 @@ def test_one_message_of_the_native_client(native: tuple[EmulatedConfig, bytes], 
 
 def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfig, bytes]) -> None:
     with pytest.raises(DeadlineExceeded, match="still waiting for the result; the board printed"):
-        Replay(EVB, native[0], b"").run(limit(0.3))
+        Replay(EVB, native[0], b"", "ping_pong").run(limit(0.3))
 
 
-def test_messages_of_lwip_are_as_the_findings_say() -> None:
+def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:
+    image("micropython-1.26.0")
     bench = options("micropython-1.26.0", "tuned")
-    try:
-        trace = trace_row(plan(bench)[0], bench, 6)
-    except ImageError as error:
-        pytest.skip(str(error))
+    trace = trace_row(plan(bench)[0], bench, 6)
     assert 45 <= len(trace.frames) <= 52 and 300 <= trace.wire_bytes <= 325
     assert any(frame.meaning == "SOCK_MACRAW" for frame in trace.frames)
-
-
-def test_the_command_tells_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report, pcap = tmp_path / "trace.json", tmp_path / "frames.pcap"
-    arguments = ["--messages", "6", "--message", "4", "--pc", "100", "--json", str(report), "--pcap", str(pcap)]
-    assert main(arguments) == 0
-    output = capsys.readouterr().out
-    for part in ("portbench-native tuned, message 4 of 6", "S0_RX_RSR", "SEND", "chip selects", "program counter"):
-        assert part in output
-    found: dict[str, Any] = json.loads(report.read_text())
-    assert (found["runtime"], found["profile"], found["message"]) == ("portbench-native", "tuned", 4)
-    assert found["spi"]["chip_selects"] == len(found["frames"]) > 5
-    assert found["pc_samples"] and found["registers"][0]["of_message"] > 0
-    assert pcap.read_bytes()[:4] == bytes.fromhex("4d3cb2a1")  # little-endian, nanoseconds
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["--runtime", "nothing"], "trace: --runtime: 'nothing' is no .uf2 file"),
-        (["--profile", "nothing"], "trace: --profile: 'nothing' is none of"),
-        (["--board", "nothing"], "nothing"),
-        (["--messages", "3", "--message", "4"], "trace: message 4: the run had 3 messages; choose 2 to 3"),
-        (["--messages", "3", "--json", "/nowhere/trace.json"], "trace: /nowhere"),
-    ],
-)
-def test_bad_input_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 1
-    error = capsys.readouterr().err
-    assert line in error and error.count("\n") == 1
-
-
-def test_numbers_have_to_be_positive(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--messages", "0"])
-    assert "--messages: 0 has to be 1 or more" in capsys.readouterr().err
-    assert command._positive("3") == 3

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from portbench.boards import BoardError
 from portbench.boards.emulated.trace import exception_name, message_trace, message_window
+from portbench.server.records import Session
 
 RawFrame = tuple[float, float, str, str, int, bool, int, bytes, str, int]
 
@@ -26,8 +27,12 @@ def test_unknown_exceptions_keep_their_number() -> None:
     assert exception_name(42) == "exception 42" and exception_name(7) == "exception 7"
 
 
+def session(*received_us: float) -> Session:
+    return Session(0, "peer", 0.0, None, len(received_us), 9, None, received_us=list(received_us))
+
+
 def test_the_window_lies_between_two_messages() -> None:
-    sessions = [{"received_us": [1.0]}, {"received_us": [10.0, 12.5, 15.0]}]
+    sessions = [session(1.0), session(10.0, 12.5, 15.0)]
     assert message_window(sessions, 2) == (10.0, 12.5)
     assert message_window(sessions, 3) == (12.5, 15.0)
     for number in (0, 1, 4):

@@ -37,7 +37,7 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., F
 
 @pytest.fixture
 def deadline() -> Deadline:
-    return Deadline(20, "test")
+    return Deadline(60, "test")
 
 
 def link_to(board: FakeBoard, log: list[str] | None = None, power: Power | None = None) -> Link:

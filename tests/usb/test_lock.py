@@ -32,7 +32,7 @@ def test_the_lock_is_the_same_in_the_boot_loader_and_another_boards_is_not() -> 
 
 def test_a_killed_process_leaves_no_lock() -> None:
     code = (
-        "from portbench.boards.usb.bus import UsbDevice; from portbench.boards.usb.lock import BoardLock; import sys\n"
+        "import sys; from portbench.boards.usb.bus import UsbDevice; from portbench.boards.usb.lock import BoardLock\n"
         "lock = BoardLock(UsbDevice(location='1-1.2'), 'board'); print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -37,6 +37,7 @@ def test_an_exception_on_the_board_is_one_line_here(boards: Boards, deadline: De
     repl.close()
 
 
+@pytest.mark.slow
 def test_a_client_that_swallows_the_first_interrupts(boards: Boards, deadline: Deadline) -> None:
     repl = session(boards(deaf_to=5), deadline)
     repl.enter(deadline)
@@ -44,8 +45,8 @@ def test_a_client_that_swallows_the_first_interrupts(boards: Boards, deadline: D
 
 
 def test_a_board_that_never_gives_a_prompt(boards: Boards) -> None:
+    repl = session(boards(deaf_to=10_000), Deadline(20, "test"))
     short = Deadline(0.5, "row 1")
-    repl = session(boards(deaf_to=10_000), short)
     with pytest.raises(DeadlineExceeded, match=r"row 1: still waiting for fake board to \w+ .* after 0.5 s"):
         repl.enter(short)
     repl.close()

@@ -72,8 +72,8 @@ def test_a_silent_finished_board_answers_to_enter(boards: Boards, monkeypatch: p
 
 
 def test_a_run_that_never_ends_ends_at_the_deadline(boards: Boards) -> None:
+    repl = link_to(boards()).open_repl(Deadline(20, "test"))
     deadline = Deadline(0.3, "row 1")
-    repl = link_to(boards()).open_repl(deadline)
     with pytest.raises(DeadlineExceeded, match=r"row 1: still waiting for the client's result line after 0.3 s"):
         read_result(repl, Console(), deadline, nudge=False)
     repl.close()

@@ -1,21 +1,18 @@
-"""`python -m portbench.server` as a person runs it."""
+"""`portbench serve` as a person runs it."""
 
 import os
 import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from portbench.server.__main__ import main
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import workload
-
-PING_PONG = workload("ping_pong")
+from tests.cli.conftest import COMMAND, Invoke
 
 LIMIT_S = 20
 
@@ -23,7 +20,7 @@ LIMIT_S = 20
 @contextmanager
 def command(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The running command and the port that it says it listens on."""
-    words = [sys.executable, "-m", "portbench.server", "--port", "0", *options]
+    words = [*COMMAND, "serve", "--port", "0", *options]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -67,8 +64,8 @@ def test_signal_ends_it_cleanly(options: list[str], code: int, number: signal.Si
     assert process.returncode == code and errors == "stopped\n"
 
 
-def test_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with WorkloadServer(PING_PONG, port=0) as server:
-        assert main(["--port", str(server.port)]) == 1
-    errors = capsys.readouterr().err
-    assert errors.count("\n") == 1 and f"127.0.0.1:{server.port}: cannot listen: the port is in use" in errors
+def test_port_in_use_is_one_line(invoke: Invoke) -> None:
+    with WorkloadServer(workload("ping_pong"), port=0) as server:
+        done = invoke("serve", "--port", server.port)
+    assert done.exit_code == 1 and done.stderr.count("\n") == 1
+    assert f"127.0.0.1:{server.port}: cannot listen: the port is in use" in done.stderr

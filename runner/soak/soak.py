@@ -1,20 +1,16 @@
-"""`python -m portbench.runner.soak.command`: flash, deploy and run while things go wrong, and see that nothing is lost.
+"""Flash, deploy and run while things go wrong, and see that nothing is lost.
 
-Cycle N of seed S is the same however many there are and whoever runs it: `--first N --cycles 1` repeats it.
-Ends with status 1 if any cycle hung, lost a result or left something behind.
+Cycle N of a seed is the same however many there are and whoever runs it.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,36 +18,27 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError
 from portbench.runner.soak.lane import Record
 from portbench.runner.soak.leaks import board_processes
 from portbench.runner.soak.report import Tally
 from portbench.runner.soak.worker import LONGEST_CYCLE_S
-from portbench.workloads import workloads
 
 _LANES = 2
 _PROGRESS = 25
-_FILE_COLUMNS = 110
 
 
-def _workload() -> str:
-    """What is measured by default."""
-    return next(iter(workloads()))
+@dataclass(frozen=True)
+class SoakOptions:
+    """`first`: number of the first cycle. `workers`: processes at once. `records`: file for a line of JSON a cycle."""
 
-
-def parser() -> argparse.ArgumentParser:
-    arguments = argparse.ArgumentParser(prog="python -m portbench.runner.soak.command", description=__doc__)
-    arguments.add_argument("--cycles", type=int, default=100, help="how many (default %(default)s)")
-    arguments.add_argument("--seed", type=int, default=1, help="of all that is drawn (default %(default)s)")
-    arguments.add_argument("--first", type=int, default=0, help="number of the first cycle (default %(default)s)")
-    arguments.add_argument("--runtime", default="portbench-native", help="id of the catalogue (default %(default)s)")
-    arguments.add_argument("--workload", default=_workload(), help="what each runs (default %(default)s)")
-    arguments.add_argument("--workers", type=int, default=2, help="processes at once (default %(default)s)")
-    arguments.add_argument("--reasons", action="store_true", help="list why rows failed")
-    arguments.add_argument("--records", type=Path, help="write each cycle's record there, a line of JSON each")
-    arguments.add_argument("--limit-s", type=float, default=7200, help="give up after this (default %(default)s)")
-    return arguments
+    runtime: str
+    workload: str
+    cycles: int = 100
+    seed: int = 1
+    first: int = 0
+    workers: int = 2
+    records: Path | None = None
+    limit_s: float = 7200.0
 
 
 @dataclass
@@ -67,8 +54,8 @@ class Worker:
 class Soak:
     """Starts workers, listens to them, and ends those that hang. `root`: a short path, as it holds sockets."""
 
-    def __init__(self, arguments: argparse.Namespace, root: Path, console: Console) -> None:
-        self._arguments = arguments
+    def __init__(self, options: SoakOptions, root: Path, console: Console) -> None:
+        self._options = options
         self._root = root
         self._console = console
         self._starts = 0
@@ -78,7 +65,7 @@ class Soak:
 
     def run(self) -> None:
         """Returns when all cycles are done, or the time is up."""
-        given = self._arguments
+        given = self._options
         end = given.first + given.cycles
         limit_s = time.monotonic() + given.limit_s
         try:
@@ -99,7 +86,7 @@ class Soak:
         self.tally.leaks += [f"board process {pid}" for pid in board_processes(self._root)]
 
     def _start(self, cycles: range, number: int) -> None:
-        given = self._arguments
+        given = self._options
         self._starts += 1
         command = [sys.executable, "-m", "portbench.runner.soak.worker", "--root", str(self._root / str(self._starts))]
         command += ["--seed", str(given.seed), "--numbers", f"{cycles.start}:{cycles.stop}:{cycles.step}"]
@@ -123,8 +110,8 @@ class Soak:
             return
         worker.heard_s = time.monotonic()
         record = Record(**json.loads(line))
-        if self._arguments.records is not None:
-            with self._arguments.records.open("a", encoding="utf-8") as records:
+        if self._options.records is not None:
+            with self._options.records.open("a", encoding="utf-8") as records:
                 records.write(line)
         self.tally.add(record)
         if record.number >= 0:
@@ -155,32 +142,3 @@ class Soak:
                 worker.process.kill()
         worker.process.wait()
         worker.process.stdout.close()
-
-
-def main(argv: list[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_FILE_COLUMNS)
-    for name in ("cycles", "workers"):
-        if getattr(arguments, name) < 1:
-            console.print(f"soak: --{name} is {getattr(arguments, name)}; use 1 or more")
-            return 2
-    try:
-        catalogue.load().get(arguments.runtime)
-    except CatalogueError as error:
-        console.print(f"soak: --runtime: {error}", markup=False)
-        return 2
-    root = Path(tempfile.mkdtemp(prefix="pbsoak-"))
-    try:
-        soak = Soak(arguments, root, console)
-        soak.run()
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    console.print(f"seed {arguments.seed}, {arguments.runtime}")
-    soak.tally.show(console, reasons=arguments.reasons)
-    return 0 if soak.tally.passed and soak.tally.cycles == arguments.cycles else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,75 @@
+"""The very line with which a client brings its network up, as a profile sets it: for people who want the same.
+
+It is what the client's own `make_nic` does when it is run with stand-ins that write down how they are called.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from types import SimpleNamespace
+from typing import Any, Final
+
+from portbench.boards import BoardDefinition
+from portbench.clients.errors import DeploymentError
+from portbench.clients.families import FAMILIES
+from portbench.clients.folding import fold
+from portbench.workloads import Readiness
+
+_FUNCTION: Final = "make_nic"
+
+
+class _Written:
+    """Source code, which as an object takes part in more of it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __call__(self, *values: Any, **named: Any) -> _Written:
+        arguments = [_shown(value) for value in values]
+        arguments += [f"{name}={_shown(value)}" for name, value in named.items()]
+        return _Written(f"{self._text}({', '.join(arguments)})")
+
+    def __getattr__(self, name: str) -> _Written:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Written(f"{self._text}.{name}")
+
+
+def nic_line(family: str, board: BoardDefinition, *, spi_hz: int | None, intn: bool) -> str | None:
+    """What the client of `family` writes on `board` to get its network interface; None where it has none to bring up.
+
+    Raises DeploymentError for a client that cannot be read, and for a board without a network.
+    """
+    path = FAMILIES[family].client(Readiness.CONNECTED)
+    try:
+        module = ast.parse(fold(path.read_text(encoding="utf-8"), board))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DeploymentError(f"{path}: cannot be read as Python ({error})") from error
+    wanted: list[ast.stmt] = [
+        node
+        for node in module.body
+        if (isinstance(node, ast.FunctionDef) and node.name == _FUNCTION)
+        or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
+    ]
+    if not any(isinstance(node, ast.FunctionDef) for node in wanted):
+        return None
+    names: dict[str, Any] = {name: _Written(name) for name in _imported(module)}
+    names |= {"RESULT": {}, "time": SimpleNamespace(sleep=lambda seconds: None), "LWIP": family != "wiznet"}
+    exec(compile(ast.Module(wanted, []), str(path), "exec"), names)
+    return repr(names[_FUNCTION]({"spi_hz": spi_hz, "intn": intn}))
+
+
+def _imported(module: ast.Module) -> set[str]:
+    imports = (node for node in module.body if isinstance(node, ast.Import | ast.ImportFrom))
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def _shown(value: Any) -> str:
+    """Numbers and texts as the clients write them."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    return f"{value:_}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)

@@ -1,0 +1,73 @@
+"""Rows as CSV, for spreadsheets and data frames: one line per row, or one line per sample.
+
+What a row holds by name becomes a column each: `settings.messages`, `figures.total_us`. An empty cell is a value that
+is not there. Texts are in quotes and numbers are not. docs/results-format.md has the columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import statistics
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from portbench.results.model import Row
+
+_LEFT_OUT: Final = frozenset({"samples", "console_tail", "published"})
+_GROUPS: Final = frozenset({"headline", "sim"})
+"""Where a row has none, it has none of their columns either."""
+_SAMPLE_OF: Final = ("workload", "runtime", "build", "version", "where", "board", "profile", "run_index")
+"""What tells the rows of samples apart."""
+
+
+def rows_csv(rows: Iterable[Row]) -> str:
+    """One line per row, without samples and console."""
+    return _csv([_flat(row) for row in rows])
+
+
+def samples_csv(rows: Iterable[Row]) -> str:
+    """One line per sample: the row that it is of, which samples, their number from 0, and the value."""
+    return _csv(
+        [
+            {**{key: _cell(getattr(row, key)) for key in _SAMPLE_OF}, "sample": name, "index": index, "value": value}
+            for row in rows
+            for name, values in row.samples.items()
+            for index, value in enumerate(values)
+        ]
+    )
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    document = row.model_dump(mode="json", exclude=set(_LEFT_OUT))
+    return {**_columns("", document), "published.median": _cell(_published(row))}
+
+
+def _published(row: Row) -> float | None:
+    return None if row.published is None else statistics.median(row.published.values)
+
+
+def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        name = prefix + key
+        if isinstance(value, dict):
+            flat |= _columns(f"{name}.", value)
+        elif name not in _GROUPS:
+            flat[name] = _cell(value)
+    return flat
+
+
+def _cell(value: Any) -> Any:
+    """JSON's words for truth, so that they are not taken for text of Python's."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else value
+
+
+def _csv(lines: list[dict[str, Any]]) -> str:
+    columns = list(dict.fromkeys(column for line in lines for column in line))
+    out = io.StringIO(newline="")
+    # QUOTE_MINIMAL with this line terminator would leave a carriage return bare, and a line would end there.
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()

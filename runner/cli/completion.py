@@ -1,0 +1,86 @@
+"""What a shell offers as values of options, from the data that the options are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from portbench.boards import BadDefinition, known_boards
+from portbench.firmware import catalogue
+from portbench.firmware.catalogue import CatalogueError
+from portbench.runner.options import Option
+from portbench.workloads import UnknownWorkload, workloads
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completer(option: Option) -> Completer | None:
+    """None: the shell's own way."""
+    if option.completes is not None:
+        return _VALUES[option.completes]
+    return _choices(option.choices) if option.choices else None
+
+
+def _choices(values: Iterable[str]) -> Completer:
+    return lambda context, option, incomplete: _items(values, incomplete)
+
+
+def _items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+
+
+def _runtimes(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids, and else the shell's files, for an image of one's own."""
+    try:
+        found = _items((entry.id for entry in catalogue.load()), incomplete)
+    except CatalogueError:
+        found = []
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def _profiles(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Of the runtimes that the line names already, else of all."""
+    named = context.params.get("runtime") or ()
+    try:
+        entries = [entry for entry in catalogue.load() if not named or entry.id in named]
+    except CatalogueError:
+        return []
+    return _items(dict.fromkeys(profile.name for entry in entries for profile in entry.profiles), incomplete)
+
+
+def _workloads(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    try:
+        return _items(workloads(), incomplete)
+    except UnknownWorkload:
+        return []
+
+
+def _boards(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    try:
+        return _items(known_boards(), incomplete)
+    except BadDefinition:
+        return []
+
+
+def _devices(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What is attached now; no board is opened or asked for that."""
+    from portbench.boards.usb import attached_selectors
+
+    return _items(["auto", *attached_selectors()], incomplete)
+
+
+def _folders(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="dir")]
+
+
+_VALUES: Final[dict[str, Completer]] = {
+    "runtime": _runtimes,
+    "profile": _profiles,
+    "workload": _workloads,
+    "board": _boards,
+    "device": _devices,
+    "folder": _folders,
+}

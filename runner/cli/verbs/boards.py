@@ -1,0 +1,47 @@
+"""Show the boards that are attached, how to name each to `--device`, and what runs on it.
+
+Listing interrupts what runs on the boards, to ask them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from portbench.boards import BoardError
+from portbench.boards.usb import AttachedBoard, listing
+from portbench.runner.cli.faults import one_line
+
+
+@click.command()
+@click.option("--no-ask", is_flag=True, help="interrupt nothing: show what USB and drives alone tell")
+@click.option("--json", "as_json", is_flag=True, help="for programs")
+def COMMAND(no_ask: bool, as_json: bool) -> None:
+    with one_line(BoardError):
+        found = listing(ask=not no_ask)
+    if as_json:
+        click.echo(json.dumps([_described(board) for board in found], indent=1))
+        return
+    for board in found:
+        click.echo(board.line())
+    if not found:
+        click.echo("no board is attached")
+
+
+def _described(board: AttachedBoard) -> dict[str, Any]:
+    device = board.device
+    volume = device.volume or device.block_device
+    return {
+        "device": board.selector,
+        "usb_id": None if device.usb_id is None else str(device.usb_id),
+        "runtime": board.runtime or None,
+        "version": board.version or None,
+        "board": board.board_id or board.machine or None,
+        "port": device.port,
+        "volume": None if volume is None else str(volume),
+        "state": board.state,
+        "emulated": device.emulated,
+        "advice": board.advice or None,
+    }

@@ -1,0 +1,90 @@
+"""Keep an emulated board on this machine, with a serial port and drives, until Ctrl-C.
+
+Measure on it with --device=usb:NAME; `portbench power NAME` is a hand on its cable and button. Its events are in --log.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from portbench.boards import BoardError, Deadline
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.registry import EmulatedState, read_state, runtime_dir
+from portbench.runner.cli.engine import needs_engine
+from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.options import bench_option
+from portbench.runner.cli.served import served_workload
+from portbench.runner.cli.until_stopped import until_stopped
+from portbench.runner.options import DEFAULT_BOARD
+from portbench.workloads import UnknownWorkload
+
+_START_S = 30.0
+_STOP_S = 5.0
+_LOOK_S = 0.05
+
+
+@click.command()
+@click.option("--name", default="desk", show_default=True, help="name of this board")
+@bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
+@click.option("--flash", type=click.Path(path_type=Path), help="first contents of flash, a raw image from its start")
+@click.option("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
+@bench_option("workload", single=True, help="what its simulated PC serves (default: what is measured by default)")
+@click.option("--log", type=click.Path(path_type=Path), help="add the board's events to this file")
+def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: str | None, log: Path | None) -> int:
+    with one_line(BoardError, UnknownWorkload):
+        needs_engine()
+        served = served_workload(workload)
+        folder = runtime_dir() / name
+        if (state := read_state(folder)) is not None:
+            raise BoardError(f"{name}: runs already, as process {state.pid}; use --name")
+        command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
+        command += ["--config", config, "--log", str(log or os.devnull)]
+        command += [] if flash is None else ["--flash", str(flash)]
+        # In a session of its own: Ctrl-C is for us, who end it.
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            with until_stopped() as wait:
+                return _watch(name, folder, process, served.name, wait)
+        finally:
+            process.terminate()
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _watch(name: str, folder: Path, process: subprocess.Popen[bytes], workload: str, wait: Callable[[], bool]) -> int:
+    """Tells of the board's port and drives as they come and go."""
+    deadline = Deadline(_START_S, name)
+    deadline.poll(lambda: read_state(folder) or process.poll() is not None, _LOOK_S, "its process to start")
+    if process.poll() is not None:
+        return 1  # it has said why
+    client = ControlClient(folder, name)
+    client.call("serve", deadline, workload=workload)
+    client.close()
+    click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload}; Ctrl-C ends it")
+    told: list[str] = []
+    while wait():
+        if process.poll() is not None:
+            raise BoardError(f"{name}: its process ended with status {process.returncode}")
+        if (state := read_state(folder)) is not None and (lines := _lines(state)) != told:
+            for line in lines or ["not on the bus"]:
+                click.echo(f"{name}: {line}")
+            told = lines
+    return 0
+
+
+def _lines(state: EmulatedState) -> list[str]:
+    lines = []
+    if state.port is not None:
+        lines.append(f"port {state.port}: mpremote connect {state.port}")
+    if state.volume is not None:
+        lines.append(f"drive {state.volume_label} at {state.volume}")
+    return lines

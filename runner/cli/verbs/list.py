@@ -1,0 +1,112 @@
+"""Show what there is: runtimes and whether their images are at hand, profiles, workloads, boards.
+
+Downloads nothing and asks no network. A profile is shown as the very line of code that it stands for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import partial
+from textwrap import fill as fill_lines
+from typing import Any
+
+import click
+from rich.text import Text
+
+from portbench.boards import BoardError
+from portbench.clients import DeploymentError
+from portbench.firmware.catalogue import CatalogueError
+from portbench.firmware.images import FOLDER_VARIABLE, ImageError
+from portbench.runner.cli.console import console, plain_table
+from portbench.runner.cli.faults import one_line
+from portbench.runner.inventory import inventory
+from portbench.workloads import UnknownWorkload
+
+_COLUMNS = 80
+_INDENT = "    "
+# Between words alone, so that code stays code.
+fill = partial(fill_lines, break_long_words=False, break_on_hyphens=False)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="for programs: everything that is known")
+def COMMAND(as_json: bool) -> None:
+    with one_line(CatalogueError, ImageError, BoardError, DeploymentError, UnknownWorkload):
+        found = inventory()
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    out = console(_COLUMNS)
+    show = out.print
+    names = [workload["name"] for workload in found["workloads"]]
+    show(
+        plain_table(
+            "Runtimes",
+            ("runtime", "family", "board", "version", "image", "runs"),
+            (_runtime(each, names) for each in found["runtimes"]),
+            folding=("version", "runs"),
+        )
+    )
+    if any(each["image"] == "missing" for each in found["runtimes"]):
+        show(
+            f"[dim]missing: `portbench run` downloads it, or takes it from the folder in {FOLDER_VARIABLE};"
+            " `portbench list --json` has the command that provides it[/dim]"
+        )
+    show()
+    show("[bold]Profiles[/bold]")
+    for title, line in _profiles(found["runtimes"]):
+        show(Text(fill(f"{title}:", out.width)))
+        show(Text(fill(line, out.width, initial_indent=_INDENT, subsequent_indent=_INDENT)))
+    show()
+    show(
+        plain_table(
+            "Workloads",
+            ("workload", "measures", "setting", "default", "range"),
+            _settings(found["workloads"]),
+            folding=("measures", "range"),
+        )
+    )
+    show()
+    show(
+        plain_table(
+            "Boards",
+            ("board", "what", "network"),
+            ((each["id"], each["title"], each["network"] or "none") for each in found["boards"]),
+            ("what",),
+        )
+    )
+
+
+def _runtime(runtime: dict[str, Any], names: list[str]) -> tuple[str, ...]:
+    runs = runtime["workloads"]
+    missing = [name for name in names if name not in runs]
+    short = "all" if not missing else f"all but {', '.join(missing)}" if len(missing) < len(runs) else ", ".join(runs)
+    return (*(runtime[key] or "-" for key in ("id", "family", "board", "version", "image")), short or "none")
+
+
+def _profiles(runtimes: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
+    """What a profile is of and its line; runtimes with the same line of the same profile together."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for runtime in runtimes:
+        for profile in runtime["profiles"]:
+            line = profile["line"] or "nothing: no network, or this PC's own"
+            together.setdefault((profile["name"], line), []).append(runtime["id"])
+    for (name, line), of in together.items():
+        yield f"{name} of {', '.join(of)}", line
+
+
+def _settings(workloads: Iterable[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
+    for workload in workloads:
+        name = workload["name"] + (" (default)" if workload["by_default"] else "")
+        measures = workload["headline"]["unit"]
+        for setting in workload["settings"] or [{"name": "-", "default": "-"}]:
+            yield name, measures, setting["name"], str(setting.get("default", "-")), _range(setting)
+            name = measures = ""
+
+
+def _range(setting: dict[str, Any]) -> str:
+    if "choices" in setting:
+        return ", ".join(map(str, setting["choices"]))
+    low, high = setting.get("minimum"), setting.get("maximum")
+    return "" if low is None and high is None else f"{'' if low is None else low} to {'' if high is None else high}"

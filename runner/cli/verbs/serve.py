@@ -1,0 +1,79 @@
+"""Serve a workload to boards on the network, one line per client, until Ctrl-C.
+
+Ends with status 1 where it cannot listen, or where no good client came in time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import signal
+import time
+from datetime import UTC, datetime
+
+import click
+
+from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.group import INTERRUPTED
+from portbench.runner.cli.options import bench_option
+from portbench.runner.cli.served import served_workload
+from portbench.server.records import Session
+from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
+from portbench.workloads import UnknownWorkload
+
+_CTRL_C_S = 0.25
+
+
+@click.command()
+@bench_option("workload", single=True, help="what it serves (default: what is measured by default)")
+@click.option("--host", default="127.0.0.1", show_default="127.0.0.1, this PC only", help="address to listen on")
+@click.option("--port", type=int, default=DEFAULT_PORT, show_default=True, help="TCP port, 0 for a free one")
+@click.option("--once", is_flag=True, help="end after the first good session")
+@click.option("--timeout", type=float, metavar="S", help="with --once: give up after this many seconds")
+@click.option("--max-clients", type=int, default=64, show_default=True, help="clients at a time")
+@click.option(
+    "--idle-timeout", type=float, default=30.0, metavar="S", show_default=True, help="cut a silent client off"
+)
+def COMMAND(
+    workload: str | None,
+    host: str,
+    port: int,
+    once: bool,
+    timeout: float | None,
+    max_clients: int,
+    idle_timeout: float,
+) -> int:
+    with one_line(ServerError, UnknownWorkload):
+        served = served_workload(workload)
+        sessions: queue.SimpleQueue[Session] = queue.SimpleQueue()
+        server = WorkloadServer(
+            served, host, port, max_clients=max_clients, idle_timeout_s=idle_timeout, on_session=sessions.put
+        )
+        with contextlib.suppress(ValueError):  # not in the main thread, so nobody sends it signals
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            with WorkloadServer(served, port=0) as trial:
+                own = trial.measure_own_turnaround()
+            with server:
+                own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
+                click.echo(f"listening on {server.host}:{server.port}, {own_us}")
+                return _report(sessions, once, timeout if once else None)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            return INTERRUPTED if once else 0
+
+
+def _report(sessions: queue.SimpleQueue[Session], once: bool, timeout_s: float | None) -> int:
+    """Prints sessions as they come; returns after the first good one if `once`."""
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    while True:
+        try:
+            session = sessions.get(timeout=_CTRL_C_S)  # Windows delivers Ctrl-C only between two waits
+        except queue.Empty:
+            if deadline is not None and time.monotonic() > deadline:
+                click.echo(f"no good client within {timeout_s:g} s", err=True)
+                return 1
+            continue
+        click.echo(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {session.line()}")
+        if once and session.ok:
+            return 0

@@ -1,0 +1,105 @@
+"""What there is to measure with: runtimes and their images, workloads and boards, as plain data. Downloads nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portbench.boards import BoardDefinition, UnknownBoard, board_definition, known_boards
+from portbench.clients import nic_line
+from portbench.firmware import catalogue
+from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
+from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
+from portbench.runner.options import DEFAULT_BOARD
+from portbench.runner.plan import client_family, why_not
+from portbench.runner.program import asks_intn, native_sets
+from portbench.workloads import Workload, workloads
+
+
+def inventory() -> dict[str, list[dict[str, Any]]]:
+    """Runtimes, workloads and boards. Raises CatalogueError, ImageError, UnknownWorkload or BoardError."""
+    known = catalogue.load()
+    store = ImageStore(known)
+    return {
+        "runtimes": [_runtime(entry, store) for entry in known],
+        "workloads": [_workload(each) for each in workloads().values()],
+        "boards": [_board(each) for each in known_boards().values()],
+    }
+
+
+def _runtime(entry: FirmwareEntry, store: ImageStore) -> dict[str, Any]:
+    try:
+        board = board_definition(entry.board)
+    except UnknownBoard:  # a port that runs on the PC
+        board = board_definition(DEFAULT_BOARD)
+    image = _image(entry, store)
+    return {
+        "id": entry.id,
+        "family": str(entry.family),
+        "board": entry.board,
+        "version": _version(entry),
+        "file": entry.file,
+        "image": image,
+        "provide": store.command(entry) if image == "missing" else None,
+        "workloads": [each.name for each in workloads().values() if why_not(entry, board, each) is None],
+        "profiles": [_profile(entry, board, profile) for profile in entry.profiles],
+    }
+
+
+def _image(entry: FirmwareEntry, store: ImageStore) -> str:
+    """`folder` (of the user's), `cache`, `package` (installed), `bundled`, or `missing`."""
+    if entry.family is Family.NATIVE and entry.path is None:
+        return "bundled" if any(each.body("native") for each in workloads().values()) else "missing"
+    return str(store.at_hand(entry) or "missing")
+
+
+def _version(entry: FirmwareEntry) -> str | None:
+    if entry.family is not Family.HOSTED:
+        return entry.version
+    try:
+        return package_version(entry)
+    except ImageUnavailable:
+        return None
+
+
+def _profile(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "spi_hz": profile.spi_hz,
+        "intn": profile.intn,
+        "settings": profile.settings,
+        "line": profile_line(entry, board, profile),
+    }
+
+
+def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> str | None:
+    """The line of the client that the profile decides; None without a network, or with the PC's own."""
+    if entry.family is Family.NATIVE:
+        spi_hz, intn = native_sets(profile)
+        return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
+    if board.network is None:
+        return None
+    return nic_line(client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile))
+
+
+def _workload(workload: Workload) -> dict[str, Any]:
+    schema = workload.settings_type.model_json_schema()
+    headline = workload.headline
+    return {
+        "name": workload.name,
+        "title": workload.title,
+        "by_default": workload.by_default,
+        "readiness": str(workload.readiness),
+        "headline": {"name": headline.name, "unit": headline.unit, "better": headline.better},
+        "settings": [_setting(name, about) for name, about in schema.get("properties", {}).items()],
+    }
+
+
+def _setting(name: str, about: dict[str, Any]) -> dict[str, Any]:
+    keys = {"description": "description", "type": "type", "default": "default", "minimum": "minimum"}
+    keys |= {"maximum": "maximum", "enum": "choices"}
+    return {"name": name, **{ours: about[theirs] for theirs, ours in keys.items() if theirs in about}}
+
+
+def _board(board: BoardDefinition) -> dict[str, Any]:
+    chip = None if board.network is None else board.network.chip
+    return {"id": board.id, "title": board.title, "aliases": list(board.aliases), "mcu": board.mcu, "network": chip}

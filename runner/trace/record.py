@@ -1,0 +1,55 @@
+"""Records one message of a row, every SPI frame with its time.
+
+The row's image and client are put on an emulated board as a bench run does it. The run is then repeated from that
+flash, once as it is and once traced, and the two may differ in nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from portbench.boards import Deadline
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.replay import Replay
+from portbench.boards.emulated.trace import MessageTrace
+from portbench.firmware.images import ImageStore
+from portbench.runner.client_result import check_result
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.program import Peer, build_program
+from portbench.runner.stages import PreparedBoard, StageClock
+from portbench.runner.timeouts import Stage
+
+
+def trace_row(
+    row: PlannedRow, options: BenchOptions, number: int, *, pc_sample_cycles: int = 0, capture: Path | None = None
+) -> MessageTrace:
+    """Exchange `number` of the row. `capture`: a pcap file for all frames. Raises BoardError and its like."""
+    config, flash = prepared_flash(row, options)
+    deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)
+    figures = Replay(row.board, config, flash, row.workload.name).run(deadline)
+    check_result(figures.result, row.workload, row.settings)
+    traced = Replay(row.board, replace(config, capture=capture), flash, row.workload.name)
+    return traced.trace(figures, number, deadline, pc_sample_cycles=pc_sample_cycles)
+
+
+def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:
+    """A board's surroundings and flash after the row's image and client have been put on it."""
+    image = ImageStore([row.entry]).obtain(row.entry)
+    clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
+    with (
+        tempfile.TemporaryDirectory(prefix="portbench-trace-") as scratch,
+        EmulatedBoard(
+            row.board, turnaround_us=options.turnaround_us, phy_link_delay_s=options.phy_link_delay_s
+        ) as board,
+    ):
+        assert board.own_network is not None
+        peer = Peer(board.own_network.server, board.own_network.port)
+        program = build_program(row, image, board, peer, options, Path(scratch))
+        PreparedBoard(board).prepare(program, clock)
+        flash = board.control("flash", clock.stage(Stage.RUN))["flash"]
+        return board.config, base64.b64decode(flash)

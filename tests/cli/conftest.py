@@ -1,0 +1,67 @@
+"""The command in this process, and as a person starts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from portbench.runner.cli import portbench
+
+LIMIT_S = 90
+COMMAND = (sys.executable, "-m", "portbench")
+
+Invoke = Callable[..., Result]
+Start = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
+    """Runs a verb here, in an empty folder. Faults of ours stay tracebacks."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner(catch_exceptions=False).invoke(portbench, [*map(str, words)])
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Nothing at hand, and nothing of this machine's."""
+    hidden = {"PORTBENCH_FIRMWARE_DIR", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS", "PYTHONIOENCODING"}
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
+    return kept | {
+        "PORTBENCH_OFFLINE": "1",
+        "PORTBENCH_RUNTIME_DIR": str(tmp_path / "run"),
+        "PORTBENCH_LOCK_DIR": str(tmp_path / "locks"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "COLUMNS": "160",
+    }
+
+
+@pytest.fixture
+def start(empty: Path, environment: dict[str, str]) -> Start:
+    """Runs the command to its end, from an empty folder."""
+
+    def run(*words: object, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *map(str, words)],
+            cwd=empty,
+            env=environment | changes,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,96 @@
+"""The pages say what is there: every verb and option that they name, and the way from nothing to a table."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from portbench.runner.cli import portbench
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "workloads").rglob("README.md")])
+HARDWARE = (ROOT / "docs" / "hardware.md").read_text(encoding="utf-8")
+
+
+def flags(verb: str) -> set[str]:
+    command = portbench.get_command(click.Context(portbench), verb)
+    assert command is not None, f"portbench {verb}"
+    return {flag for option in command.params for flag in option.opts} | {"--help"}
+
+
+def named(text: str) -> list[tuple[str, str]]:
+    """Verb and the rest of the line, of each `portbench VERB ...` of code; `R` stands for a bench on silicon."""
+    code = re.findall(r"`([^`\n]+)`|^ {4,}(.+)$", re.sub(r"```\w*\n(.*?)```", _indented, text, flags=re.DOTALL), re.M)
+    lines = [(inline or block).partition("  #")[0] for inline, block in code]
+    found = []
+    for line in lines:
+        for verb, rest in re.findall(r"\bportbench ([a-z]+)((?: [^|&;`#]*)?)", line):
+            found.append((verb, rest))
+        for rest in re.findall(r"(?:^|; |`)R( [^;`]*)", line):
+            found.append(("run", rest))
+        for rest in re.findall(r'make flash-and-bench ARGS="([^"]*)"', line):
+            found.append(("run", rest))
+    return found
+
+
+def _indented(match: re.Match[str]) -> str:
+    return "".join(f"    {line}\n" for line in match[1].splitlines())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_a_page_names_is_there(page: Path) -> None:
+    for verb, rest in named(page.read_text(encoding="utf-8")):
+        own = rest.partition(" -- ")[0]
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", own)) <= flags(verb), f"portbench {verb}{rest}"
+
+
+def test_the_pages_are_read() -> None:
+    found = [verb for page in PAGES for verb, _ in named(page.read_text(encoding="utf-8"))]
+    assert {"run", "boards", "desk", "power", "remote", "trace", "show", "soak"} <= set(found) and len(found) > 30
+
+
+def test_the_readme_tells_of_every_verb_and_of_the_options_of_run() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for verb in portbench.list_commands(click.Context(portbench)):
+        assert re.search(rf"`{verb}`", text), verb
+    for flag in flags("run") - {"--help", "--json"}:
+        assert flag in text, flag
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("portbench._engine") is None,
+    reason="the emulated board's engine is not built; run: make build",
+)
+def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dict[str, str]) -> None:
+    block = re.search(r"```sh\n(.*?)```", HARDWARE, re.DOTALL)
+    assert block is not None
+    command = tmp_path / "bin" / "portbench"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m portbench "$@"\n')
+    command.chmod(0o755)
+    process = subprocess.Popen(
+        ["bash", "-c", block[1].replace(". .venv/bin/activate\n", "set -m\n")],
+        cwd=tmp_path,
+        env=environment | {"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=100)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert re.search(r"^usb:desk +2e8a:0003 +UF2 boot loader 2.0 .*bootloader \(emulated\)$", said, re.MULTILINE), said
+    assert re.search(r"\[1/1\] measured +portbench-native tuned", said), said
+    assert re.search(r"│ +1 │ portbench-native", said), said

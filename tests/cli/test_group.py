@@ -1,0 +1,101 @@
+"""Verbs are files; what is wrong is one line; streams hold."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import portbench.runner.cli
+from portbench.runner.cli import portbench as group
+from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
+
+VERBS = sorted(path.stem for path in (Path(portbench.runner.cli.__file__).parent / "verbs").glob("[a-z]*.py"))
+
+
+def test_the_verbs_of_the_issue_are_there() -> None:
+    assert {"run", "list", "boards", "desk", "trace", "publish", "show", "serve", "speed", "soak"} <= set(VERBS)
+
+
+_LOADED = """
+import sys
+from portbench.runner.cli import portbench
+try:
+    portbench.main(["--help"])
+finally:
+    print(sys.modules.keys() & {"pydantic", "pytest", "rich", "portbench.runner.options"})
+"""
+
+
+def test_help_names_every_verb_and_loads_none(start: Start) -> None:
+    lines = start("--help").stdout.partition("Verbs:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines if re.match(r"  \S", line)] == VERBS
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0 and done.stdout.endswith("\nset()\n")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke) -> None:
+    done = invoke(verb, "--help")
+    assert done.exit_code == 0 and done.output.startswith(f"Usage: portbench {verb} ")
+    command = group.get_command(None, verb)  # type: ignore[arg-type]
+    assert command is not None and command.help and command.help.partition("\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nothing"], "portbench: 'nothing' is no verb; there are boards, completion, "),
+        (["--nothing"], "portbench: No such option '--nothing'; see: portbench --help"),
+        (["run", "--nothing"], "portbench run: No such option '--nothing'; see: portbench run --help"),
+        (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
+        (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
+        (
+            ["run", "--runtime=basic"],
+            "portbench run: --runtime: 'basic' is no .uf2 file and none of micropython-1.20.0,",
+        ),
+        (["run", "--messages", "0"], "portbench run: --messages: 0 is not greater than or equal to 1"),
+        (["run", "--runs", "many"], "portbench run: --runs: 'many' is not a whole number from 1 to 1 000"),
+        (["soak", "--cycles", "0"], "portbench soak: Invalid value for '--cycles': 0 is not in the range x>=1;"),
+        (["soak", "--runtime", "basic"], "portbench soak: --runtime: "),
+        (["speed", "--part", "wheel"], "portbench speed: --part: 'wheel' is none of loop, "),
+        (["trace", "--profile", "nothing"], "portbench trace: --profile: 'nothing' is none of tuned;"),
+        (["serve", "--workload", "nothing"], "portbench serve: --workload: 'nothing' is none of ping_pong"),
+        (["remote", "--listen", "2217"], "portbench remote: --listen: '2217' is not HOST:PORT;"),
+        (["show", "--where", "moon"], "portbench show: Invalid value for '--where': 'moon' is not one of"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_status_2(words: list[str], says: str, invoke: Invoke) -> None:
+    done = invoke(*words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(says) and done.stderr.count("\n") == 1
+
+
+def test_version(start: Start) -> None:
+    assert start("--version").stdout.startswith("portbench")
+
+
+def test_a_reader_that_leaves_early_is_no_fault(empty: Path, environment: dict[str, str]) -> None:
+    words = " ".join(COMMAND)
+    done = subprocess.run(
+        ["bash", "-c", f"{words} list | head -1; {words} list --json | head -1; {words} --help | true"],
+        cwd=empty,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.stdout.split() == ["Runtimes", "{"] and done.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_names_that_a_locale_lacks_are_no_fault(encoding: str, start: Start, tmp_path: Path) -> None:
+    c_locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}
+    done = start("show", tmp_path / "läuft-→.json", **c_locale, COLUMNS="60")
+    assert done.returncode == 1 and "there is no such file" in done.stderr and "Traceback" not in done.stderr
+    listed = start("list", **c_locale)
+    assert listed.returncode == 0 and "micropython-1.26.0" in listed.stdout

@@ -1,0 +1,99 @@
+"""What is at hand, and what each profile sets; nothing is asked of a network."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.firmware import catalogue
+from portbench.runner.inventory import inventory
+from tests.cli.conftest import Invoke
+
+FILE = "W5500_EVB_PICO-20250809-v1.26.0.uf2"
+
+
+@pytest.fixture(autouse=True)
+def nothing_at_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+def runtime(name: str) -> dict[str, Any]:
+    return next(each for each in inventory()["runtimes"] if each["id"] == name)
+
+
+def test_an_image_is_missing_cached_or_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert runtime("micropython-1.26.0")["image"] == "missing"
+    cache = tmp_path / "cache" / "portbench" / "firmware"
+    assert runtime("micropython-1.26.0")["provide"].startswith(f"curl -fL --create-dirs -o {cache / FILE} https://")
+    cache.mkdir(parents=True)
+    (cache / FILE).touch()
+    assert (runtime("micropython-1.26.0")["image"], runtime("micropython-1.26.0")["provide"]) == ("cache", None)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / FILE).touch()
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path / "mine"))
+    assert runtime("micropython-1.26.0")["image"] == "folder"
+    assert runtime("portbench-native")["image"] == "bundled" and runtime("micropython-unix")["image"] == "package"
+
+
+def test_profiles_are_told_by_their_line() -> None:
+    lines = {(each["id"], p["name"]): p["line"] for each in inventory()["runtimes"] for p in each["profiles"]}
+    assert lines["micropython-1.26.0", "tuned"] == "network.WIZNET5K()"
+    assert lines["micropython-1.26.0", "as-published"] == (
+        "network.WIZNET5K(SPI(0, 2_000_000, mosi=Pin(19), miso=Pin(16), sck=Pin(18)), Pin(17), Pin(20))"
+    )
+    assert lines["wiznet-2.0.0", "as-published"] == lines["micropython-1.26.0", "as-published"]
+    assert lines["circuitpython-9.1.4", "as-published"].startswith("WIZNET5K(busio.SPI(board.GP18, MOSI=board.GP19,")
+    assert lines["portbench-native", "tuned"] == "NativeConfig(spi_hz=33_300_000, intn=True)"
+    assert lines["micropython-unix", "hosted"] is None
+    assert len(lines) == sum(len(entry.profiles) for entry in catalogue.load())
+
+
+def test_json_has_workloads_with_their_settings(invoke: Invoke) -> None:
+    found = json.loads(invoke("list", "--json").stdout)
+    ping_pong = next(each for each in found["workloads"] if each["name"] == "ping_pong")
+    assert ping_pong["by_default"] is True and ping_pong["headline"]["unit"] == "messages/s"
+    assert ping_pong["settings"] == [
+        {
+            "name": "messages",
+            "description": "messages of one run",
+            "type": "integer",
+            "default": 1000,
+            "minimum": 1,
+            "maximum": 1000000,
+        }
+    ]
+    assert "ping_pong" in runtime("micropython-1.26.0")["workloads"]
+    assert {"W5500_EVB_PICO", "RPI_PICO"} <= {each["id"] for each in found["boards"]}
+
+
+def test_the_table_fits_80_columns_and_a_runtime_begins_a_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = invoke("list").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    for entry in catalogue.load():
+        (line,) = [line for line in lines if line.startswith(f"{entry.id} ")]
+        assert str(entry.family) in line and entry.board in line
+    assert "    network.WIZNET5K()" in lines and any(line.startswith("ping_pong (default)") for line in lines)
+
+
+def test_a_folder_that_is_not_there_is_one_line(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path / "nowhere"))
+    done = invoke("list")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert (
+        done.stderr
+        == f"portbench: PORTBENCH_FIRMWARE_DIR={tmp_path / 'nowhere'}: there is no such folder; create it or unset it\n"
+    )

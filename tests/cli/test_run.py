@@ -1,0 +1,157 @@
+"""`portbench run`, and pytest as the other way to the same rows: from any folder, whatever lies there."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import Deadline
+from portbench.results import storage
+from portbench.results.model import Status
+from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
+
+HOSTED = ("run", "--runtime=micropython-unix", "--server-port=0")
+emulated = pytest.mark.skipif(
+    importlib.util.find_spec("portbench._engine") is None, reason="the engine is not built; run: make build"
+)
+
+
+def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Path) -> None:
+    done = invoke("run", "--runtime=wiznet-hardwired", "--profile", "tuned", "--runs", 2, "--dry-run")
+    assert done.stdout.split() == ["wiznet-hardwired-tuned-ping_pong-1", "wiznet-hardwired-tuned-ping_pong-2"]
+    (row,) = json.loads(
+        invoke("run", "--runtime=micropython-unix", "--messages=7", "--runs=1", "--dry-run", "--json").stdout
+    )
+    assert (row["id"], row["runtime"], row["settings"]) == (
+        "micropython-unix-ping_pong",
+        "micropython-unix",
+        {"messages": 7},
+    )
+    assert not any(tmp_path.iterdir())
+
+
+@emulated
+def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
+    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--runs", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[1/1] measured portbench-native tuned ping_pong  4575.8 messages/s" in done.stdout
+    assert sorted(path.name for path in empty.iterdir()) == ["results"]
+    (row,) = storage.read(empty / "results" / "latest.json").rows
+    assert row.figures["total_us"] == 218_542
+
+
+def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_path: Path) -> None:
+    done = start(*HOSTED, "--messages=30", "--runs=2", f"--results-dir={tmp_path / 'elsewhere'}", "--json")
+    assert done.returncode == 0, done.stderr
+    run = storage.parse(done.stdout, Path("stdout"))
+    assert [row.figures["messages_per_s"] > 0 for row in run.rows] == [True, True]
+    assert done.stdout == (tmp_path / "elsewhere" / "latest.json").read_text()
+    assert "[2/2] measured micropython-unix" in done.stderr and not any(empty.iterdir())
+
+
+def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: Path) -> None:
+    failed = start(*HOSTED, "--runs=1", "--timeout-s", "run=0.001")
+    assert failed.returncode == 1 and "still waiting for the client's result line" in failed.stdout
+    skipped = start("run", "--where=emulated", "--runtime=micropython-1.20.0")
+    assert skipped.returncode == 0 and skipped.stdout.count("provide it: curl") == 1
+    assert {row.status for row in storage.read(empty / "results" / "latest.json").rows} == {Status.SKIPPED}
+
+
+def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> None:
+    (empty / "pytest.ini").write_text("[pytest]\naddopts = --nothing\n")
+    (empty / "conftest.py").write_text("raise SystemExit('imported')\n")
+    (empty / "test_runtime.py").write_text("def test_runtime():\n    assert False\n")
+    done = start(*HOSTED, "--messages=30", "--runs=1")
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert {path.name for path in empty.iterdir()} == {"pytest.ini", "conftest.py", "test_runtime.py", "results"}
+
+
+def test_pytests_own_options_follow_two_dashes(start: Start) -> None:
+    done = start(*HOSTED, "--messages=30", "--runs=3", "--", "-k", "ping_pong-2")
+    assert done.returncode == 0 and "1 passed, 2 deselected" in done.stdout
+    assert start(*HOSTED, "--", "-k", "nothing").returncode == 2
+    assert start(*HOSTED, "--", "--nothing").returncode == 2
+
+
+def test_several_boards_at_once(start: Start, empty: Path) -> None:
+    pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+    done = start("run", "--where=emulated", "--runtime=portbench-native", "--messages=20", "--runs=2", "--parallel=2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = storage.read(empty / "results" / "latest.json").rows
+    assert [row.status for row in rows] == [Status.MEASURED] * 2
+
+
+def test_a_results_folder_that_cannot_be_written_is_told(start: Start, empty: Path) -> None:
+    (empty / "results").write_text("in the way")
+    done = start(*HOSTED)
+    assert done.returncode == 2 and "results/runs: cannot be written" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_was_measured(
+    number: signal.Signals, empty: Path, environment: dict[str, str]
+) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, *HOSTED, "--messages=2000", "--runs=1000"],
+        cwd=empty,
+        env=environment | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        limit = Deadline(LIMIT_S, "test")
+        assert process.stdout is not None
+        while "   2/1000] measured" not in process.stdout.readline():
+            limit.check("the second row")
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, output
+    run = storage.read(empty / "results" / "latest.json")
+    assert run.finished_utc is None and len(run.rows) >= 2 and {row.status for row in run.rows} == {Status.MEASURED}
+    assert "messages/s" in output and "Traceback" not in output
+
+
+def collected(folder: Path, environment: dict[str, str], *words: str) -> list[str]:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *words]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
+
+
+needs_plugin = pytest.mark.skipif(
+    "portbench" not in {point.name for point in importlib.metadata.entry_points(group="pytest11")},
+    reason="portbench is not installed; run: make build",
+)
+
+
+@needs_plugin
+def test_pytest_k_runtime_is_rows_alone_from_any_folder(empty: Path, environment: dict[str, str]) -> None:
+    (empty / "test_theirs.py").write_text("def test_runtime_of_theirs():\n    pass\n")
+    rows = collected(empty, environment, "-k", "runtime")
+    assert len(rows) > 30 and all(row.startswith("test_runtime[") for row in rows)
+
+
+@needs_plugin
+def test_pytest_k_selects_rows_by_their_image(empty: Path, environment: dict[str, str]) -> None:
+    rows = collected(empty, environment, "-k", "wiznet-hardwired", "--runs=1")
+    assert rows == [
+        "test_runtime[wiznet-hardwired-as-published-ping_pong]",
+        "test_runtime[wiznet-hardwired-tuned-ping_pong]",
+    ]

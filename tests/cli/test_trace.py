@@ -1,0 +1,42 @@
+"""`portbench trace`: tables for people, JSON for programs, frames for Wireshark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Invoke
+
+pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+
+
+def test_the_command_tells_all(invoke: Invoke, tmp_path: Path) -> None:
+    done = invoke("trace", "--messages", 6, "--exchange", 4, "--pc", 100, "--pcap", "frames.pcap")
+    assert done.exit_code == 0
+    for part in ("portbench-native tuned ping_pong, message 4 of 6", "S0_RX_RSR", "SEND", "chip selects", "counter"):
+        assert part in done.stdout
+    assert (tmp_path / "frames.pcap").read_bytes()[:4] == bytes.fromhex("4d3cb2a1")  # little-endian, nanoseconds
+
+
+def test_json_is_all_that_is_printed(invoke: Invoke) -> None:
+    found: dict[str, Any] = json.loads(invoke("trace", "--messages", 6, "--exchange", 4, "--json").stdout)
+    assert (found["runtime"], found["profile"], found["message"]) == ("portbench-native", "tuned", 4)
+    assert found["spi"]["chip_selects"] == len(found["frames"]) > 5
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["--runtime", "nothing"], 2, "portbench trace: --runtime: 'nothing' is no .uf2 file"),
+        (["--board", "nothing"], 2, "portbench trace: --board: unknown board 'nothing'"),
+        (["--exchange", "0"], 2, "portbench trace: Invalid value for '--exchange': 0 is not in the range x>=1"),
+        (["--messages", "3", "--exchange", "4"], 1, "portbench: message 4: the run had 3 messages; choose 2 to 3"),
+        (["--messages", "3", "--pcap", "/nowhere/x.pcap"], 1, "portbench: "),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], status: int, says: str, invoke: Invoke) -> None:
+    done = invoke("trace", *words)
+    assert done.exit_code == status and done.stderr.startswith(says) and done.stderr.count("\n") == 1

@@ -1,0 +1,108 @@
+"""What any test may need: images, the engine, folders of the session's own; and in a line, what there was not."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.clients import DeploymentError
+from portbench.firmware import catalogue
+from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
+
+Image = Callable[[str], Path]
+
+NO_ENGINE: Final = "the engine is not built; run: make build"
+_NO_IMAGE: Final = "without the image "
+
+# An example takes as long as the machine's other work lets it: only what it finds counts.
+settings.register_profile("portbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("portbench")
+
+
+@pytest.fixture(scope="session")
+def image() -> Image:
+    """The path of a runtime's image, by its id in the catalogue; skips the test where it cannot be had."""
+    known = catalogue.load()
+    store = ImageStore(known)
+    reasons: dict[str, str] = {}
+
+    def path(runtime: str) -> Path:
+        entry = known.get(runtime)
+        if runtime not in reasons:
+            try:
+                found = store.obtain(entry).path
+                assert found is not None, f"{runtime} has no image"
+                return found
+            except ImageUnavailable as error:
+                reasons[runtime] = f"{_NO_IMAGE}{entry.file}: {error}"
+        pytest.skip(reasons[runtime])
+
+    return path
+
+
+@contextlib.contextmanager
+def libraries_or_skip() -> Iterator[None]:
+    """Skips the test where pip cannot fetch CircuitPython's libraries."""
+    try:
+        yield
+    except DeploymentError as error:
+        if "pip could not download it" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Running boards and locks of other sessions, and of the user, are none of the tests' business."""
+    if any(item.get_closest_marker("bench") for item in request.session.items):
+        yield
+        return
+    folder = Path(tempfile.mkdtemp(prefix="pbt-"))  # short, as sockets' names are
+    with pytest.MonkeyPatch.context() as environment:
+        for variable, name in ((RUNTIME_DIR_VARIABLE, "b"), (LOCK_DIR_VARIABLE, "locks")):
+            environment.setenv(variable, str(folder / name))
+        yield
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("engine") and importlib.util.find_spec("portbench._engine") is None:
+        pytest.skip(NO_ENGINE)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Tells what many skipped tests lack once for all of them, in place of a line for each."""
+    stats = terminalreporter.stats
+    skipped = stats.get("skipped", [])
+    reasons = [report.longrepr[2].removeprefix("Skipped: ") for report in skipped]
+    without_engine = reasons.count(NO_ENGINE)
+    images = Counter(found[1] for reason in reasons if (found := re.match(rf"{_NO_IMAGE}(\S+): ", reason)))
+    told = [reason == NO_ENGINE or reason.startswith(_NO_IMAGE) for reason in reasons]
+    if skipped:
+        stats["skipped"] = [report for report, elsewhere in zip(skipped, told, strict=True) if not elsewhere]
+    yield
+    if skipped:
+        stats["skipped"] = skipped  # pytest's last line counts all of them
+    if without_engine:
+        terminalreporter.write_line(f"{without_engine} tests or files of tests skipped: {NO_ENGINE}", yellow=True)
+    if images:
+        terminalreporter.write_line(
+            f"{images.total()} tests skipped for want of images: {', '.join(sorted(images))}; "
+            f"point {FOLDER_VARIABLE} ({os.environ.get(FOLDER_VARIABLE) or 'not set'}) at a folder that has them",
+            yellow=True,
+        )
