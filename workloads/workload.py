@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
 from portbench.workloads.session import Session
+
+_PYTHONS: Final = ("micropython", "circuitpython")
 
 
 class BadResult(Exception):
@@ -110,7 +112,9 @@ class Workload(ABC):
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs, None where the workload has none in that language."""
-        names = ["native.uf2"] if language == "native" else [f"{language}.py", "python.py"]
+        names = ["native.uf2" if language == "native" else f"{language}.py"]
+        if language in _PYTHONS:
+            names.append("python.py")
         return next((path for name in names if (path := self.folder / name).is_file()), None)
 
     def quick(self) -> WorkloadSettings:

@@ -47,5 +47,5 @@ def test_a_languages_own_body_comes_before_the_one_for_all(
     for name in files:
         (tmp_path / name).touch()
     workload = InFolder(tmp_path)
-    found = {language: workload.body(language) for language in ("micropython", "circuitpython", "native")}
+    found = {language: workload.body(language) for language in ("micropython", "circuitpython", "native", "lua")}
     assert {language: path.name for language, path in found.items() if path} == bodies
