@@ -13,7 +13,7 @@ from typing import Any, Self
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
-from portbench.workloads.session import Session
+from portbench.workloads import Session
 from portbench.where import Where
 
 Progress = Callable[[str], None]

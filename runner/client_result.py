@@ -61,7 +61,7 @@ def check_calls(sessions: Sequence[Session], caller: Caller) -> None:
 
 
 def check_result(
-    result: Mapping[str, Any] | None, workload: Workload, settings: WorkloadSettings, sessions: Sequence[Session]
+    result: Mapping[str, Any] | None, workload: Workload, settings: WorkloadSettings, sessions: Sequence[Session] = ()
 ) -> ClientResult:
     """The figures in a result line, with what the PC kept of the run's connections. Raises RunFailed for an error line,
     and for figures that cannot be."""

@@ -122,7 +122,7 @@ class Workload(ABC):
         return self.settings_type()
 
     @abstractmethod
-    def check(self, result: Mapping[str, Any], settings: Any, sessions: Sequence[Session]) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Any, sessions: Sequence[Session] = ()) -> Measurement:
         """The figures in a client's result, and in what the PC kept of the run's connections, as far as they have ended.
 
         Raises BadResult for what cannot be.

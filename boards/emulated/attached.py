@@ -17,7 +17,7 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.selection import parse_selector, select
-from portbench.workloads.session import Session
+from portbench.workloads import Session
 from portbench.where import Where
 
 _ASK_S = 5.0

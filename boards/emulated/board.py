@@ -30,7 +30,7 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.workloads.session import Session
+from portbench.workloads import Session
 from portbench.where import Where
 
 _START_S = 30.0

@@ -28,7 +28,7 @@ from portbench.boards.emulated.machine import ethernet_settings
 from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
-from portbench.workloads.session import Session
+from portbench.workloads import Session
 from portbench.where import Where
 
 _DRIVER = "adafruit-circuitpython-wiznet5k"

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers, SessionSource
-from portbench.workloads.session import Session
+from portbench.workloads import Session
 from portbench.server.tcp import ServerError
 from portbench.workloads import Workload, workload
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from portbench.server.records import Session
-from portbench.server.simulated import SimulatedServer, serve
+from portbench.workloads import Session
+from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_pc import part_in
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
 pytestmark = pytest.mark.engine
@@ -82,7 +83,7 @@ def test_waits_for_a_late_link(make_bench: MakeBench) -> None:
 
 def test_plays_ping_pong(make_bench: MakeBench) -> None:
     bench = make_bench()
-    server = SimulatedServer(serve("ping_pong"))
+    server = SimulatedServer(part_in("ping_pong", {}).serve)
     bench.lan.listen(PORT, server)
     sock = bench.sockets(bench.nic()).socket()
     sock.connect((PC_IP, PORT))
@@ -217,7 +218,7 @@ def test_survives_a_cable_that_loses_frames(make_bench: MakeBench) -> None:
 
 def test_twice_the_same_to_the_microsecond(make_bench: MakeBench) -> None:
     def run(bench: Bench) -> tuple[float, dict[str, int], list[Session]]:
-        server = SimulatedServer(serve("ping_pong"))
+        server = SimulatedServer(part_in("ping_pong", {}).serve)
         bench.lan.listen(PORT, server)
         sock = bench.sockets(bench.nic()).socket()
         sock.connect((PC_IP, PORT))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.server.recording import Recording
-from portbench.workloads.session import Session, Turnaround
+from portbench.workloads import Session, Turnaround
 from portbench.workloads import workload
 
 PING_PONG = workload("ping_pong")

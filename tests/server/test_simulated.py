@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.server.simulated import MAX_BYTES, SimulatedServer, serve
+from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_pc import MAX_BYTES, part_in
 from portbench.workloads import UnknownWorkload
 
 
 @pytest.fixture
 def server() -> SimulatedServer:
-    return SimulatedServer(serve("ping_pong"))
+    return SimulatedServer(part_in("ping_pong", {}).serve)
 
 
 def test_clients_are_told_apart(server: SimulatedServer) -> None:

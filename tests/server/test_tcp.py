@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.server.connection import Connection, Limits
-from portbench.workloads.session import Session
+from portbench.workloads import Session
 from portbench.server.tcp import ServerError, WorkloadServer
 from portbench.workloads import workload
 

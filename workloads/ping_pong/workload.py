@@ -57,7 +57,7 @@ class PingPongWorkload(Workload):
     def quick(self) -> Settings:
         return Settings(messages=20)
 
-    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session]) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = read_result(Result, result)
         if said.messages != settings.messages:
             raise BadResult(f"the client measured {said.messages} messages, not {settings.messages}")
