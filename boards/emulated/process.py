@@ -22,6 +22,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
+from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import Fault, FaultInjector
 from portbench.boards.emulated.pacing import Pacer
 from portbench.boards.emulated.serial_port import SerialPort
@@ -90,6 +91,7 @@ class BoardProcess:
         self._finished: dict[str, Any] | None = None
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
+        self._cpu_faults = CpuFaultLog(log)
         self._faults = FaultInjector(self, log, time.monotonic)
         for fault in config.board_faults:
             self._faults.arm(fault)
@@ -136,6 +138,7 @@ class BoardProcess:
         self._pacer.restart()
         self._copied_us = -_COPY_US
         self._start_lan()
+        self._cpu_faults.powered_up()
         self._faults.powered_up()
 
     def _step(self) -> None:
@@ -162,6 +165,7 @@ class BoardProcess:
             self._fault = str(error)
             self._log(self._fault)
             return
+        self._cpu_faults.look(self._machine)
         if stop.startswith("reset"):
             self._log(stop)
             if self._bootsel:

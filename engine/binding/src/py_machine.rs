@@ -61,7 +61,8 @@ impl PyMachine {
         self.lock().now()
     }
 
-    /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb` or `reset: CAUSE`.
+    /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`, or, once
+    /// for each time that a core does, `locked up`.
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
         let until = ps(until_us);
@@ -71,6 +72,7 @@ impl PyMachine {
             Ok(Stop::Console) => Ok("console".into()),
             Ok(Stop::Usb) => Ok("usb".into()),
             Ok(Stop::Reset(cause)) => Ok(format!("reset: {cause}")),
+            Ok(Stop::LockedUp) => Ok("locked up".into()),
             Err(fault) => Err(EngineError::new_err(fault.0)),
         }
     }
@@ -340,6 +342,17 @@ impl PyMachine {
             .iter()
             .map(|core| core.regs[..15].iter().copied().chain([core.pc, core.apsr() | core.ipsr]).collect())
             .collect()
+    }
+
+    /// HardFaults and lock-ups since the last call: `(list of dicts, number that did not fit)`. `text` says it all in one
+    /// line. A HardFault that the guest handles is reported, too, and does not end a run.
+    fn cpu_faults<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, u64)> {
+        let (reports, dropped) = self.lock().chip_mut().bus.sys.faults.take();
+        let list = PyList::empty(py);
+        for report in &reports {
+            list.append(py_trace::fault(py, report)?)?;
+        }
+        Ok((list, dropped))
     }
 
     /// Start tracing the kinds named (`spi`, `pins`, `irq`, `usb`, `lan`, `pc`, `registers`, `reset`).

@@ -1,7 +1,8 @@
-//! Trace records as Python tuples.
+//! Trace records and fault reports as Python objects.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rp2040::cpu::fault::Report;
 use rp2040::trace::{Record, kind};
 use sim::{Ps, SpiFrame};
 
@@ -70,6 +71,21 @@ pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'
             d.set_item("cause", cause)?;
         }
     }
+    Ok(d)
+}
+
+/// `{"t_us": float, "core": int, "locked_up": bool, "pc": int, "lr": int, "exception": int, "cause": str, "text": str}`.
+pub fn fault<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let Report { at, core, locked_up, pc, lr, exception, cause } = *report;
+    let d = PyDict::new(py);
+    d.set_item("t_us", us(at))?;
+    d.set_item("core", core)?;
+    d.set_item("locked_up", locked_up)?;
+    d.set_item("pc", pc)?;
+    d.set_item("lr", lr)?;
+    d.set_item("exception", exception)?;
+    d.set_item("cause", cause.to_string())?;
+    d.set_item("text", report.to_string())?;
     Ok(d)
 }
 

@@ -24,6 +24,8 @@ pub enum Stop {
     Usb,
     /// The guest reset the chip.
     Reset(&'static str),
+    /// A core locked up: only a reset gets it out.
+    LockedUp,
 }
 
 pub struct Machine {
@@ -125,6 +127,9 @@ impl Machine {
                 RunEnd::Unmodelled(fault) => {
                     return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
                 }
+            }
+            if self.chip.bus.sys.faults.take_new_lock_up() {
+                return Ok(Stop::LockedUp);
             }
             let usb = self.usb();
             if usb.has_events() {

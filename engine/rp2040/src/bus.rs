@@ -181,6 +181,14 @@ impl<W: World> Bus<W> {
 
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
     pub fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        if self.blocks.busctrl.counting() {
+            self.blocks.busctrl.count(address);
+        }
+        self.fetch(mem, master, address, size)
+    }
+
+    /// [`Self::read`] for a core that counts the words it fetches itself.
+    pub fn fetch(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
         self.waits = 0;
         let value = match address >> 28 {
             0 if (address as usize) < ROM_SIZE => return Ok(lane(mem.rom_u32(address as usize & !3), address, size)),
@@ -192,14 +200,14 @@ impl<W: World> Bus<W> {
             }
             4 | 5 => {
                 if address & 0xffff_c000 == 0x4001_4000 {
-                    self.refresh_pwm_pins(mem);
+                    self.refresh_pins(mem);
                 }
                 self.read_peripheral(address)?
             }
             0xd => match master {
                 // SIO is only reachable through a core's own IO port.
                 Master::Core(core) if address & 0x0fff_fffc == 0x004 => {
-                    self.refresh_pwm_pins(mem);
+                    self.refresh_pins(mem);
                     self.sio.read(&mut self.sys, core, 0x004)
                 }
                 Master::Core(_) if address & 0x0fff_fffc == 0x008 => self.blocks.io_qspi.gpio_hi_in(),
@@ -221,6 +229,9 @@ impl<W: World> Bus<W> {
         value: u32,
         size: u32,
     ) -> Result<(), BusFault> {
+        if self.blocks.busctrl.counting() {
+            self.blocks.busctrl.count(address);
+        }
         self.waits = 0;
         match address >> 28 {
             // ROM ignores writes: TinyUSB stores through the null endpoint control pointer of EP0 and is none the wiser.
@@ -254,10 +265,25 @@ impl<W: World> Bus<W> {
         Ok(())
     }
 
-    /// A program looks at pins: PWM only keeps those up to date that somebody waits for.
-    fn refresh_pwm_pins(&mut self, mem: &mut Memory) {
-        if self.blocks.pwm.drives_pins(&self.sys) {
-            self.blocks.pwm.refresh_pins(&mut self.sys);
+    /// SIO goes through reset while the cores run on.
+    pub fn reset_sio(&mut self, mem: &mut Memory) {
+        self.sio.reset(&mut self.sys);
+        let (out, oe) = self.sio.gpio_hi();
+        self.blocks.io_qspi.set_sio(&mut self.sys, out, oe);
+        self.settle(mem);
+    }
+
+    /// A program looks at pins: PWM and CLOCKS only keep those up to date that somebody waits for.
+    fn refresh_pins(&mut self, mem: &mut Memory) {
+        let Blocks { pwm, clocks, .. } = &mut self.blocks;
+        let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
+        if by_pwm {
+            pwm.refresh_pins(&mut self.sys);
+        }
+        if by_clocks {
+            clocks.refresh_pins(&mut self.sys);
+        }
+        if by_pwm || by_clocks {
             self.settle(mem);
         }
     }
@@ -401,6 +427,7 @@ impl<W: World> Bus<W> {
         if self.sys.watch_dirty {
             self.sys.watch_dirty = false;
             self.blocks.pwm.reschedule(&mut self.sys);
+            self.blocks.clocks.reschedule(&mut self.sys);
         }
         // A change may cause another (a pin that loops back); the bound keeps a ring oscillator from hanging the host.
         for _ in 0..8 {
@@ -412,6 +439,7 @@ impl<W: World> Bus<W> {
                     pio.input_changed(&mut self.sys);
                 }
                 self.blocks.pwm.input_changed(&mut self.sys);
+                self.blocks.clocks.reschedule(&mut self.sys);
                 for uart in &mut self.blocks.uart {
                     uart.input_changed(&mut self.sys);
                 }
@@ -482,6 +510,7 @@ impl<W: World> Bus<W> {
             EventId::Pio1 => self.blocks.pio[1].event(sys),
             EventId::Dma => Dma::service(self, mem),
             EventId::Usb => self.blocks.usb.event(sys),
+            EventId::Clocks => self.blocks.clocks.event(sys),
             EventId::SysTick0 | EventId::SysTick1 => {}
             EventId::World => {
                 let Blocks { usb, uart, .. } = &mut self.blocks;

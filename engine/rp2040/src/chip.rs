@@ -3,6 +3,7 @@
 use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
+use crate::peripherals::psm;
 use crate::sys::{ResetRequest, Sys, Unmodelled};
 use crate::trace::{Record, kind};
 use crate::world::World;
@@ -214,20 +215,20 @@ impl<W: World> Chip<W> {
     fn carry_out(&mut self, request: ResetRequest) -> Option<RunEnd> {
         let cycle = self.bus.sys.cycle;
         let cause = match request {
-            ResetRequest::Core1 { held: true } => {
-                self.cores[1].state = State::Held;
-                return None;
-            }
-            ResetRequest::Core1 { held: false } => {
-                if self.cores[1].state == State::Held {
+            ResetRequest::Psm { entered, left } => {
+                if entered & psm::bit::SIO != 0 {
+                    self.bus.reset_sio(&mut self.mem);
+                }
+                if entered & psm::bit::PROC1 != 0 {
+                    self.cores[1].state = State::Held;
+                }
+                if left & psm::bit::PROC1 != 0 {
                     self.start_core(1, cycle);
                 }
                 return None;
             }
-            ResetRequest::Processor { .. } => {
-                self.bus.sio.reset(&mut self.bus.sys);
-                "SYSRESETREQ"
-            }
+            // SIO is no part of this reset: what software finds after it is a spinlock that nobody will free.
+            ResetRequest::Processor { .. } => "SYSRESETREQ",
             ResetRequest::Watchdog { timer } => {
                 if !self.bus.watchdog_reset(&mut self.mem, timer) {
                     return None;
@@ -235,8 +236,9 @@ impl<W: World> Chip<W> {
                 if timer { "WATCHDOG timer" } else { "WATCHDOG trigger" }
             }
         };
-        for index in 0..2 {
-            self.start_core(index, cycle);
+        self.start_core(0, cycle);
+        if self.bus.sys.held_by_psm & psm::bit::PROC1 == 0 {
+            self.start_core(1, cycle);
         }
         if self.bus.sys.trace.wants(kind::RESET) {
             self.bus.sys.trace.push(self.now, Record::Reset { cause });

@@ -1,5 +1,6 @@
 //! What every peripheral shares: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
+use crate::cpu::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
 use crate::trace::Trace;
@@ -29,6 +30,7 @@ pub enum EventId {
     Usb,
     SysTick0,
     SysTick1,
+    Clocks,
     World,
 }
 
@@ -38,7 +40,7 @@ impl EventId {
         use EventId::*;
         [
             Timer, Watchdog, Rtc, Xosc, Ssi, XipStream, Spi0, Spi1, Uart0, Uart1, I2c0, I2c1, Adc, Pwm, Pio0, Pio1,
-            Dma, Usb, SysTick0, SysTick1, World,
+            Dma, Usb, SysTick0, SysTick1, Clocks, World,
         ]
     };
 }
@@ -126,8 +128,8 @@ pub enum ResetRequest {
     Processor { core: usize },
     /// WATCHDOG: timer ran out (`timer`) or CTRL.TRIGGER.
     Watchdog { timer: bool },
-    /// PSM FRCE_OFF of core 1 (`held`) and its release.
-    Core1 { held: bool },
+    /// PSM put blocks ([`crate::peripherals::psm::bit`]) into reset, and let others out of it.
+    Psm { entered: u32, left: u32 },
 }
 
 /// The guest did something that the model does not cover; the run ends with this.
@@ -170,6 +172,7 @@ pub struct Sys {
     pub watch_dirty: bool,
     pub reset_request: Option<ResetRequest>,
     pub unmodelled: Option<Unmodelled>,
+    pub faults: Faults,
     pub trace: Trace,
     /// Set when a core must leave its inner loop to look at events, interrupts or resets.
     pub attention: bool,
@@ -179,6 +182,8 @@ pub struct Sys {
     pub held_in_reset: u32,
     /// Peripherals that entered reset by the current access; the bus resets their models.
     pub entering_reset: u32,
+    /// Bits of PSM: blocks that FRCE_OFF holds in reset.
+    pub held_by_psm: u32,
 }
 
 impl Sys {
@@ -205,11 +210,13 @@ impl Sys {
             watch_dirty: false,
             reset_request: None,
             unmodelled: None,
+            faults: Faults::default(),
             trace: Trace::default(),
             attention: false,
             event_signal: false,
             held_in_reset: 0,
             entering_reset: 0,
+            held_by_psm: 0,
         }
     }
 

@@ -1,5 +1,6 @@
 //! State of one Cortex-M0+ core, its exceptions, and its memory accesses.
 
+use super::fault::{Cause, Report};
 use super::ppb::{Ppb, exception, scr};
 use crate::bus::{Bus, Master};
 use crate::memory::{Memory, ROM_SIZE};
@@ -52,6 +53,8 @@ pub struct Core {
     pub instructions: u64,
     /// Word of flash that the last instruction fetch brought: its other halfword needs no further access.
     pub(super) fetch_word: u32,
+    /// Word that BUSCTRL counted last as fetched from elsewhere.
+    pub(super) counted_word: u32,
 }
 
 /// Why the inner loop stopped.
@@ -82,6 +85,7 @@ impl Core {
             state: State::Held,
             instructions: 0,
             fetch_word: u32::MAX,
+            counted_word: u32::MAX,
         }
     }
 
@@ -175,15 +179,17 @@ impl Core {
         self.ipsr != 0 || self.control & 1 == 0
     }
 
-    /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
+    /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: why it faults.
     #[inline(always)]
     pub(super) fn load<const SIZE: u32, W: World>(
         &mut self,
         mem: &mut Memory,
         bus: &mut Bus<W>,
         address: u32,
-    ) -> Result<u32, ()> {
-        if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
+    ) -> Result<u32, Cause> {
+        if !bus.blocks.busctrl.counting()
+            && let Some((value, waits)) = mem.load_fast::<SIZE>(address)
+        {
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
         }
@@ -197,11 +203,12 @@ impl Core {
         bus: &mut Bus<W>,
         address: u32,
         size: u32,
-    ) -> Result<u32, ()> {
+    ) -> Result<u32, Cause> {
         if address & (size - 1) != 0 {
-            return Err(());
+            return Err(Cause::Unaligned { address });
         }
         if (address as usize) < ROM_SIZE {
+            bus.blocks.busctrl.count(address);
             self.cycles += 1;
             return Ok(match size {
                 1 => u32::from(mem.rom_u8(address as usize)),
@@ -212,10 +219,10 @@ impl Core {
         bus.sys.cycle = self.cycles;
         if address >> 28 == 0xe {
             if !self.privileged() {
-                return Err(());
+                return Err(Cause::Unprivileged { address });
             }
             if address >= PPB_END {
-                return Err(());
+                return Err(Cause::Read { address });
             }
             let word = self.ppb.read(&mut bus.sys, self.cycles, self.ipsr, address & !3);
             self.cycles += 1;
@@ -225,7 +232,7 @@ impl Core {
                 _ => word,
             });
         }
-        let value = bus.read(mem, Master::Core(self.index), address, size).map_err(|_| ())?;
+        let value = bus.read(mem, Master::Core(self.index), address, size).map_err(|_| Cause::Read { address })?;
         // SIO answers on the single-cycle IO port; everything else is an AHB-Lite access.
         if address >> 28 != 0xd {
             self.cycles += 1 + u64::from(bus.waits);
@@ -233,7 +240,7 @@ impl Core {
         Ok(value)
     }
 
-    /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: HardFault.
+    /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: why it faults.
     #[inline(always)]
     pub(super) fn store<const SIZE: u32, W: World>(
         &mut self,
@@ -241,8 +248,8 @@ impl Core {
         bus: &mut Bus<W>,
         address: u32,
         value: u32,
-    ) -> Result<(), ()> {
-        if mem.store_fast::<SIZE>(address, value) {
+    ) -> Result<(), Cause> {
+        if !bus.blocks.busctrl.counting() && mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
             return Ok(());
         }
@@ -257,23 +264,23 @@ impl Core {
         address: u32,
         value: u32,
         size: u32,
-    ) -> Result<(), ()> {
+    ) -> Result<(), Cause> {
         if address & (size - 1) != 0 {
-            return Err(());
+            return Err(Cause::Unaligned { address });
         }
         bus.sys.cycle = self.cycles;
         if address >> 28 == 0xe {
             if !self.privileged() {
-                return Err(());
+                return Err(Cause::Unprivileged { address });
             }
             if address >= PPB_END {
-                return Err(());
+                return Err(Cause::Write { address });
             }
             self.cycles += 1;
             self.ppb.write(&mut bus.sys, self.cycles, address & !3, value);
             return Ok(());
         }
-        bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| ())?;
+        bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| Cause::Write { address })?;
         if address >> 28 != 0xd {
             self.cycles += 1 + u64::from(bus.waits);
         }
@@ -325,12 +332,19 @@ impl Core {
     }
 
     /// A fault of the instruction at `pc`, or an escalated exception.
-    pub(super) fn hard_fault<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>) {
-        if self.ppb.active_priority() <= -1 {
+    pub(super) fn hard_fault<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, cause: Cause) {
+        let locked_up = self.ppb.active_priority() <= -1;
+        self.report(bus, locked_up, self.pc, self.ipsr, cause);
+        if locked_up {
             self.state = State::LockedUp;
             return;
         }
         self.enter_exception(mem, bus, exception::HARD_FAULT, self.pc);
+    }
+
+    fn report<W: World>(&self, bus: &mut Bus<W>, locked_up: bool, pc: u32, exception: u32, cause: Cause) {
+        let at = bus.sys.clock.ps_at(self.cycles);
+        bus.sys.faults.push(Report { at, core: self.index, locked_up, pc, lr: self.regs[14], exception, cause });
     }
 
     /// SVC: pends SVCall, which is taken at once or, when masked, escalates to HardFault.
@@ -339,7 +353,7 @@ impl Core {
         if self.ppb.priority(exception::SV_CALL) < self.ppb.active_priority().min(masked) {
             self.enter_exception(mem, bus, exception::SV_CALL, return_address);
         } else {
-            self.hard_fault(mem, bus);
+            self.hard_fault(mem, bus, Cause::SupervisorCall);
         }
     }
 
@@ -358,11 +372,12 @@ impl Core {
             xpsr,
         ];
         let start = self.cycles;
-        let mut fault = false;
+        let mut fault = None;
         for (i, word) in words.into_iter().enumerate() {
-            fault |= self.store::<4, W>(mem, bus, frame.wrapping_add(4 * i as u32), word).is_err();
+            fault = fault.or(self.store::<4, W>(mem, bus, frame.wrapping_add(4 * i as u32), word).err());
         }
         self.cycles = start;
+        let interrupted = self.ipsr;
         let used_psp = self.uses_psp();
         let exc_return = match (self.ipsr != 0, used_psp) {
             (true, _) => 0xffff_fff1,
@@ -381,17 +396,20 @@ impl Core {
             // A vector without the Thumb bit faults at its first instruction.
             Ok(vector) => {
                 self.pc = vector & !1;
-                fault |= vector & 1 == 0;
+                fault = fault.or((vector & 1 == 0).then_some(Cause::Vector { number, value: vector }));
             }
-            Err(()) => fault = true,
+            Err(cause) => fault = fault.or(Some(cause)),
         }
         self.cycles = start + EXCEPTION_ENTRY_CYCLES;
         if bus.sys.trace.wants(kind::IRQ) {
             let at = bus.sys.clock.ps_at(start);
             bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: true });
         }
-        if fault {
-            if number == exception::HARD_FAULT || number == exception::NMI || self.ppb.active_priority() <= -1 {
+        if let Some(cause) = fault {
+            let locked_up =
+                matches!(number, exception::HARD_FAULT | exception::NMI) || self.ppb.active_priority() <= -1;
+            self.report(bus, locked_up, return_address, interrupted, cause);
+            if locked_up {
                 self.state = State::LockedUp;
             } else {
                 self.ppb.pending_system |= 1 << exception::HARD_FAULT;
@@ -400,29 +418,30 @@ impl Core {
         }
     }
 
-    /// Branch to an EXC_RETURN value in handler mode. `Err`: fault.
+    /// Branch to an EXC_RETURN value in handler mode. `Err`: why it faults.
     pub(super) fn exception_return<W: World>(
         &mut self,
         mem: &mut Memory,
         bus: &mut Bus<W>,
         exc_return: u32,
-    ) -> Result<(), ()> {
+    ) -> Result<(), Cause> {
         let number = self.ipsr;
+        let invalid = Err(Cause::InvalidReturn { exc_return });
         let (to_thread, from_psp) = match exc_return & 0xf {
             0x1 => (false, false),
             0x9 => (true, false),
             0xd => (true, true),
-            _ => return Err(()),
+            _ => return invalid,
         };
         // The frame may have named any exception as the one to return to (UNPREDICTABLE, ARMv6-M ARM B1.5.8).
         if self.ppb.active & (1 << number) == 0 {
-            return Err(());
+            return invalid;
         }
         self.ppb.active &= !(1 << number);
         // Returning to the wrong mode would leave the nesting inconsistent.
         if to_thread != (self.ppb.active == 0) {
             self.ppb.active |= 1 << number;
-            return Err(());
+            return invalid;
         }
         // A level-sensitive line that is still high pends again.
         if number >= exception::IRQ0 {
@@ -461,6 +480,6 @@ impl Core {
             self.state = State::Wfi;
         }
         bus.sys.attention = true;
-        if consistent { Ok(()) } else { Err(()) }
+        if consistent { Ok(()) } else { invalid }
     }
 }

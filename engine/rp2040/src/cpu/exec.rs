@@ -4,6 +4,7 @@
 
 use super::core::{Core, Exit, State};
 use super::decode::{Kind, Op, decode};
+use super::fault::Cause;
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
 use crate::world::World;
@@ -22,16 +23,10 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
     pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
-            let pc = self.pc;
-            let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
-                self.run_region::<{ region::FAST }, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
-            } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
-                let size = mem.flash_size() as u32;
-                self.run_region::<{ region::XIP }, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
-            } else if pc < ROM_SIZE as u32 {
-                self.run_region::<{ region::FAST }, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
+            let exit = if bus.blocks.busctrl.counting() {
+                self.run_here::<true, W>(mem, bus, limit)
             } else {
-                self.run_region::<{ region::BUS }, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
+                self.run_here::<false, W>(mem, bus, limit)
             };
             if exit == Exit::Limit {
                 break;
@@ -39,10 +34,26 @@ impl Core {
         }
     }
 
+    /// Runs in the region where the PC is. `COUNT`: reports every access to BUSCTRL, in the same simulated time.
+    #[inline(always)]
+    fn run_here<const COUNT: bool, W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Exit {
+        let pc = self.pc;
+        if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
+            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
+        } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
+            let size = mem.flash_size() as u32;
+            self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
+        } else if pc < ROM_SIZE as u32 {
+            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
+        } else {
+            self.run_region::<{ region::BUS }, COUNT, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
+        }
+    }
+
     /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
     #[cold]
     #[inline(never)]
-    fn predecode<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, pc: u32) -> Result<Op, ()> {
+    fn predecode<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, pc: u32) -> Result<Op, Cause> {
         let ram = pc.wrapping_sub(RAM_BASE) as usize;
         let flash = pc.wrapping_sub(XIP_BASE) as usize;
         if ram < RAM_SIZE {
@@ -65,19 +76,20 @@ impl Core {
         } else {
             // Peripheral, device and system space never execute (ARMv6-M ARM B3.1), not even the USB's RAM.
             if pc >> 28 >= 4 {
-                return Err(());
+                return Err(Cause::Fetch { address: pc });
             }
             bus.sys.cycle = self.cycles;
-            let hw = bus.read(mem, Master::Core(self.index), pc, 2).map_err(|_| ())?;
+            let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
+            let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
             self.cycles += u64::from(bus.waits);
-            let next = bus.read(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
+            let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
             Ok(decode(hw as u16, next as u16))
         }
     }
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, W: World>(
+    fn run_region<const REGION: u8, const COUNT: bool, W: World>(
         &mut self,
         mem: &mut Memory,
         bus: &mut Bus<W>,
@@ -109,10 +121,11 @@ impl Core {
             }};
         }
         macro_rules! fault {
-            () => {{
+            ($cause:expr) => {{
+                let cause: Cause = $cause;
                 cycles += 1;
                 sync!();
-                self.hard_fault(mem, bus);
+                self.hard_fault(mem, bus, cause);
                 return Exit::Region;
             }};
         }
@@ -159,11 +172,12 @@ impl Core {
         }
         macro_rules! load {
             ($size:literal, $address:expr) => {
-                load!($size, $address, fault!())
+                load!($size, $address, {})
             };
-            ($size:literal, $address:expr, $fault:expr) => {{
+            // `$undo` comes before the fault.
+            ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
-                if let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                if !COUNT && let Some((value, waits)) = mem.load_fast::<$size>(address) {
                     cycles += 1 + u64::from(waits);
                     value
                 } else {
@@ -172,7 +186,10 @@ impl Core {
                     cycles = self.cycles;
                     match result {
                         Ok(value) => value,
-                        Err(()) => $fault,
+                        Err(cause) => {
+                            $undo;
+                            fault!(cause)
+                        }
                     }
                 }
             }};
@@ -180,14 +197,14 @@ impl Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
-                if mem.store_fast::<$size>(address, value) {
+                if !COUNT && mem.store_fast::<$size>(address, value) {
                     cycles += 1;
                 } else {
                     self.cycles = cycles;
                     let result = self.store_slow(mem, bus, address, value, $size);
                     cycles = self.cycles;
-                    if result.is_err() {
-                        fault!();
+                    if let Err(cause) = result {
+                        fault!(cause);
                     }
                     if REGION == region::XIP && mem.xip.offline {
                         // The rest of this flash cannot be fetched.
@@ -210,15 +227,15 @@ impl Core {
                 let target: u32 = $target;
                 if target >= 0xf000_0000 && self.ipsr != 0 {
                     sync!();
-                    if self.exception_return(mem, bus, target).is_err() {
-                        self.hard_fault(mem, bus);
+                    if let Err(cause) = self.exception_return(mem, bus, target) {
+                        self.hard_fault(mem, bus, cause);
                     }
                     return Exit::Region;
                 }
                 if target & 1 == 0 {
                     // Leaving Thumb state faults at the target.
                     pc = target;
-                    fault!();
+                    fault!(Cause::InvalidState { target });
                 }
                 jump!(target & !1);
             }};
@@ -231,6 +248,13 @@ impl Core {
             if REGION == region::XIP && pc >> 2 != word {
                 word = pc >> 2;
                 cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
+                if COUNT {
+                    bus.blocks.busctrl.count(pc);
+                }
+            }
+            if COUNT && REGION != region::XIP && pc >> 2 != self.counted_word {
+                self.counted_word = pc >> 2;
+                bus.blocks.busctrl.count(pc);
             }
             let op = if REGION == region::BUS {
                 self.cycles = cycles;
@@ -238,7 +262,7 @@ impl Core {
                 cycles = self.cycles;
                 match fetched {
                     Ok(op) => op,
-                    Err(()) => fault!(),
+                    Err(cause) => fault!(cause),
                 }
             } else {
                 mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize]
@@ -251,8 +275,8 @@ impl Core {
                     if pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
-                    if self.predecode(mem, bus, pc).is_err() {
-                        fault!();
+                    if let Err(cause) = self.predecode(mem, bus, pc) {
+                        fault!(cause);
                     }
                     continue;
                 }
@@ -374,7 +398,7 @@ impl Core {
                     cycles += 2;
                     if target & 1 == 0 {
                         pc = target;
-                        fault!();
+                        fault!(Cause::InvalidState { target });
                     }
                     jump!(target & !1);
                 }
@@ -547,7 +571,8 @@ impl Core {
                     cycles += 1;
                 }
                 // Without a debugger, BKPT is a fault, like an undefined instruction.
-                Kind::Bkpt | Kind::Undefined => fault!(),
+                Kind::Bkpt => fault!(Cause::Breakpoint),
+                Kind::Undefined => fault!(Cause::UndefinedInstruction),
                 Kind::Nop => cycles += 1,
                 Kind::Sev => {
                     bus.sys.event_signal = true;
@@ -592,11 +617,8 @@ impl Core {
                     let base = reg!(op.b);
                     let mut at = base;
                     while list != 0 {
-                        let value = load!(4, at, {
-                            // The handler finds the base as it was, so that it can repeat the instruction.
-                            reg!(op.b) = base;
-                            fault!()
-                        });
+                        // The handler finds the base as it was, so that it can repeat the instruction.
+                        let value = load!(4, at, reg!(op.b) = base);
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
                         list &= list - 1;

@@ -3,4 +3,5 @@
 pub mod core;
 pub mod decode;
 mod exec;
+pub mod fault;
 pub mod ppb;

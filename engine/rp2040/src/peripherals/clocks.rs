@@ -4,8 +4,11 @@
 //! peripheral goes on working: gating saves power and changes nothing that a correct program can see. No clock is
 //! attached to GPIN0 and GPIN1. RESUS acts at once instead of after TIMEOUT cycles of clk_ref.
 
+mod gpout;
+
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::{Frequencies, Sys, irq};
+use gpout::{Drive, Gpout};
 use sim::{NEVER, PS_PER_S, Ps};
 
 const ENABLE: u32 = 1 << 11;
@@ -41,11 +44,14 @@ impl Generator {
         Self { ctrl: 0, div: 0x100, ctrl_mask, div_mask }
     }
 
-    /// `hz` through the divider: 24 (or 2) bits of integer, 0 meaning 2^16, and 8 bits of fraction.
-    fn divide(&self, hz: u64) -> u64 {
+    /// The divider in 1/256: 24 (or 2) bits of integer, 0 meaning 2^16, and 8 bits of fraction.
+    fn div_256ths(&self) -> u64 {
         let div = self.div & self.div_mask;
-        let div = if div >> 8 == 0 { (1 << 24) | u64::from(div) } else { u64::from(div) };
-        ((u128::from(hz) * 256) / u128::from(div)) as u64
+        if div >> 8 == 0 { (1 << 24) | u64::from(div) } else { u64::from(div) }
+    }
+
+    fn divide(&self, hz: u64) -> u64 {
+        ((u128::from(hz) * 256) / u128::from(self.div_256ths())) as u64
     }
 
     fn running(&self) -> bool {
@@ -55,7 +61,7 @@ impl Generator {
 
 /// Indices of the generators in the order of their registers.
 mod generator {
-    pub const GPOUT3: usize = 3;
+    pub const GPOUTS: usize = 4;
     pub const REF: usize = 4;
     pub const SYS: usize = 5;
     pub const PERI: usize = 6;
@@ -64,19 +70,6 @@ mod generator {
     pub const RTC: usize = 9;
     pub const COUNT: usize = 10;
 }
-
-const NAMES: [&str; generator::COUNT] = [
-    "CLK_GPOUT0",
-    "CLK_GPOUT1",
-    "CLK_GPOUT2",
-    "CLK_GPOUT3",
-    "CLK_REF",
-    "CLK_SYS",
-    "CLK_PERI",
-    "CLK_USB",
-    "CLK_ADC",
-    "CLK_RTC",
-];
 
 #[derive(Debug)]
 struct FrequencyCounter {
@@ -157,6 +150,7 @@ impl FrequencyCounter {
 #[derive(Debug)]
 pub struct Clocks {
     generators: [Generator; generator::COUNT],
+    gpout: Gpout,
     resus_ctrl: u32,
     resussed: bool,
     fc0: FrequencyCounter,
@@ -184,6 +178,7 @@ impl Default for Clocks {
                 Generator::new(0x0013_0ce0, 0x0300),
                 Generator::new(0x0013_0ce0, u32::MAX),
             ],
+            gpout: Gpout::default(),
             resus_ctrl: 0xff,
             resussed: false,
             fc0: FrequencyCounter::default(),
@@ -257,7 +252,53 @@ impl Clocks {
             ));
         }
         sys.set_clk_sys_hz(clk_sys);
+        self.update_gpout(sys);
         self.update_irq(sys);
+    }
+
+    fn update_gpout(&mut self, sys: &mut Sys) {
+        let f = &sys.freq;
+        // No clock is attached to GPIN0 and GPIN1, sources 1 and 2.
+        let sources = [
+            f.pll_sys_hz,
+            0,
+            0,
+            f.pll_usb_hz,
+            f.rosc_hz,
+            f.xosc_hz,
+            f.clk_sys_hz,
+            f.clk_usb_hz,
+            f.clk_adc_hz,
+            f.clk_rtc_hz,
+            f.clk_ref_hz,
+        ];
+        let drives = std::array::from_fn::<Drive, { generator::GPOUTS }, _>(|output| {
+            let g = &self.generators[output];
+            let source = sources.get(((g.ctrl >> 5) & 15) as usize).copied().unwrap_or(0);
+            Drive { hz: if g.running() { source } else { 0 }, div_256ths: g.div_256ths() }
+        });
+        self.gpout.set(sys, drives);
+    }
+
+    /// An edge of a clock output that somebody waits for is due.
+    pub fn event(&mut self, sys: &mut Sys) {
+        self.gpout.update(sys);
+    }
+
+    /// The pins' functions, levels or watchers changed.
+    pub fn reschedule(&mut self, sys: &mut Sys) {
+        if self.gpout.drives_pins(sys) {
+            self.gpout.update(sys);
+        }
+    }
+
+    /// Whether the level of some pin may be out of date until [`Self::refresh_pins`].
+    pub fn drives_pins(&self, sys: &Sys) -> bool {
+        self.gpout.drives_pins(sys)
+    }
+
+    pub fn refresh_pins(&mut self, sys: &mut Sys) {
+        self.gpout.update(sys);
     }
 
     fn update_irq(&self, sys: &mut Sys) {
@@ -321,9 +362,6 @@ impl Peripheral for Clocks {
                     0 => g.ctrl = write.apply_masked(g.ctrl, g.ctrl_mask),
                     4 => g.div = write.apply_masked(g.div, g.div_mask),
                     _ => {}
-                }
-                if index <= generator::GPOUT3 && g.running() {
-                    sys.unmodelled(format!("CLOCKS.{}_CTRL: clock outputs on GPIOs", NAMES[index]));
                 }
                 sys.clock_sources_dirty = true;
             }

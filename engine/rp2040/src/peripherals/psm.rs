@@ -1,6 +1,9 @@
 //! PSM, the power-on state machine (datasheet 2.13).
 //!
-//! Only core 1, the last in the chain, can be forced off while the rest of the chip runs: that is how programs reset it.
+//! The blocks form a chain: each leaves reset when the one before it is done, so that FRCE_OFF of a block takes with it
+//! every later one that FRCE_ON does not hold up. SIO and core 1 can be reset so while the rest of the chip runs. What
+//! takes core 0 or anything before SIO away leaves nothing that could release it, and ends the run. A block forced both
+//! ways, of which the datasheet says nothing, is off.
 
 use super::{Peripheral, Write};
 use crate::sys::{ResetRequest, Sys};
@@ -21,6 +24,9 @@ pub mod bit {
     pub const ALL: u32 = 0x0001_ffff;
 }
 
+/// What a program can reset and go on.
+const RESETTABLE: u32 = bit::SIO | bit::PROC1;
+
 #[derive(Debug, Default)]
 pub struct Psm {
     frce_on: u32,
@@ -34,6 +40,31 @@ impl Psm {
     pub fn watchdog_selection(&self) -> u32 {
         self.wdsel
     }
+
+    /// Blocks that are in reset.
+    fn held(&self) -> u32 {
+        let mut held = 0;
+        let mut previous_done = true;
+        for block in (0..u32::BITS).map(|i| 1 << i).take_while(|block| block & bit::ALL != 0) {
+            previous_done = self.frce_off & block == 0 && (previous_done || self.frce_on & block != 0);
+            if !previous_done {
+                held |= block;
+            }
+        }
+        held
+    }
+
+    /// FRCE_ON or FRCE_OFF was written at `offset`.
+    fn forces_changed(&self, sys: &mut Sys, offset: u32) {
+        let (old, new) = (sys.held_by_psm, self.held());
+        if new & !RESETTABLE != 0 {
+            let (name, value) = if offset == 0 { ("FRCE_ON", self.frce_on) } else { ("FRCE_OFF", self.frce_off) };
+            sys.unmodelled(format!("PSM.{name} write 0x{value:08x}: holds 0x{:08x} in reset", new & !RESETTABLE));
+        } else if old != new {
+            sys.held_by_psm = new;
+            sys.request_reset(ResetRequest::Psm { entered: new & !old, left: old & !new });
+        }
+    }
 }
 
 impl Peripheral for Psm {
@@ -46,31 +77,29 @@ impl Peripheral for Psm {
             0x0 => self.frce_on,
             0x4 => self.frce_off,
             0x8 => self.wdsel,
-            0xc => bit::ALL & !self.frce_off,
+            0xc => bit::ALL & !self.held(),
             _ => 0,
         }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         match offset {
-            0x0 => self.frce_on = write.apply_masked(self.frce_on, bit::ALL),
+            0x0 => {
+                self.frce_on = write.apply_masked(self.frce_on, bit::ALL);
+                self.forces_changed(sys, offset);
+            }
             0x4 => {
-                let old = self.frce_off;
-                self.frce_off = write.apply_masked(old, bit::ALL);
-                if (old ^ self.frce_off) & bit::PROC1 != 0 {
-                    sys.request_reset(ResetRequest::Core1 { held: self.frce_off & bit::PROC1 != 0 });
-                }
-                if self.frce_off & !bit::PROC1 != 0 {
-                    super::unmodelled(sys, "PSM.FRCE_OFF", offset, Some(self.frce_off));
-                }
+                self.frce_off = write.apply_masked(self.frce_off, bit::ALL);
+                self.forces_changed(sys, offset);
             }
             0x8 => self.wdsel = write.apply_masked(self.wdsel, bit::ALL),
             _ => {}
         }
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
+    fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
+        sys.held_by_psm = 0;
     }
 }
 
@@ -79,23 +108,44 @@ mod tests {
     use super::super::Alias;
     use super::*;
 
+    fn psm() -> (Sys, Psm) {
+        (Sys::new(12_000_000), Psm::default())
+    }
+
     #[test]
     fn core_1_is_held_and_released() {
-        let mut sys = Sys::new(12_000_000);
-        let mut psm = Psm::default();
+        let (mut sys, mut psm) = psm();
         assert_eq!(
             (psm.read(&mut sys, 0), psm.read(&mut sys, 4), psm.read(&mut sys, 8), psm.read(&mut sys, 0xc)),
             (0, 0, 0, 0x1_ffff)
         );
         psm.write(&mut sys, 4, Write { bits: bit::PROC1, alias: Alias::Set });
-        assert_eq!(sys.reset_request.take(), Some(ResetRequest::Core1 { held: true }));
+        assert_eq!(sys.reset_request.take(), Some(ResetRequest::Psm { entered: bit::PROC1, left: 0 }));
         assert_eq!(psm.read(&mut sys, 0xc), 0xffff);
         psm.write(&mut sys, 4, Write { bits: bit::PROC1, alias: Alias::Set });
         assert_eq!(sys.reset_request, None);
         psm.write(&mut sys, 4, Write { bits: bit::PROC1, alias: Alias::Clear });
-        assert_eq!(sys.reset_request.take(), Some(ResetRequest::Core1 { held: false }));
+        assert_eq!(sys.reset_request.take(), Some(ResetRequest::Psm { entered: 0, left: bit::PROC1 }));
         psm.write(&mut sys, 8, Write::normal(u32::MAX));
-        assert_eq!((psm.watchdog_selection(), sys.unmodelled.clone()), (bit::ALL, None));
+        assert_eq!((psm.watchdog_selection(), sys.unmodelled), (bit::ALL, None));
+    }
+
+    #[test]
+    fn a_block_takes_the_later_ones_with_it_unless_they_are_forced_on() {
+        let (mut sys, mut psm) = psm();
+        let sio_and_core_1 = bit::SIO | bit::PROC1;
+        psm.write(&mut sys, 0, Write::normal(bit::PROC0));
+        psm.write(&mut sys, 4, Write::normal(sio_and_core_1));
+        assert_eq!(psm.read(&mut sys, 0xc), bit::ALL & !sio_and_core_1);
+        assert_eq!(sys.reset_request.take(), Some(ResetRequest::Psm { entered: sio_and_core_1, left: 0 }));
+        psm.write(&mut sys, 4, Write::normal(bit::SIO));
+        assert_eq!(psm.read(&mut sys, 0xc), bit::ALL & !bit::SIO, "core 0 is up, so core 1 follows it");
+        psm.write(&mut sys, 4, Write::normal(0));
+        psm.write(&mut sys, 0, Write::normal(0));
+        assert_eq!((psm.read(&mut sys, 0xc), sys.unmodelled.take()), (bit::ALL, None));
+        psm.write(&mut sys, 4, Write::normal(bit::SIO));
+        let fault = sys.unmodelled.take().map(|fault| fault.what);
+        assert_eq!(fault.as_deref(), Some("PSM.FRCE_OFF write 0x00004000: holds 0x00008000 in reset"));
         psm.write(&mut sys, 4, Write::normal(bit::ROSC));
         assert!(sys.unmodelled.is_some());
     }

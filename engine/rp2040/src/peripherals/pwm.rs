@@ -7,6 +7,9 @@
 //!
 //! The divider's output is evenly spaced to a sixteenth of a cycle, rounded up, where the chip's delta-sigma divider may
 //! differ by a cycle. TOP and CC take effect at the next wrap, and at once in a slice that is not enabled.
+//!
+//! The direction of a phase-correct counter is a state of its own: a write of CTR leaves it alone, and it is up again as
+//! soon as the mode is trailing-edge. A counter beyond TOP never meets it on its way up, and runs to the end of its 16 bits.
 
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
@@ -40,8 +43,9 @@ struct Slice {
     top: u32,
     live_cc: u32,
     live_top: u32,
-    /// Counts since the counter was last 0 on its way up: in phase-correct mode the second half counts down.
-    position: u32,
+    counter: u32,
+    /// Which way a phase-correct counter goes.
+    down: bool,
     /// Sixteenths of a cycle since the last count (negative: retarded).
     sub: i64,
     /// Cycle of clk_sys at which the above holds.
@@ -59,7 +63,8 @@ impl Default for Slice {
             top: 0xffff,
             live_cc: 0,
             live_top: 0xffff,
-            position: 0,
+            counter: 0,
+            down: false,
             sub: 0,
             at: 0,
             input: false,
@@ -85,37 +90,51 @@ impl Slice {
         i64::from(if self.div >> 4 == 0 { self.div | 256 << 4 } else { self.div })
     }
 
-    /// Position at which the counter wraps.
-    fn span(&self) -> u32 {
-        if self.phase_correct() {
-            (2 * (self.live_top + 1)).max(self.position + 1)
-        } else if self.position > self.live_top {
-            // Beyond TOP it runs to the end of its 16 bits.
-            0x1_0000.max(self.position + 1)
+    /// Counts from one wrap to the next.
+    fn period(&self) -> u32 {
+        (self.live_top + 1) << u32::from(self.phase_correct())
+    }
+
+    /// Counts until the counter is 0 on its way up.
+    fn counts_to_wrap(&self) -> u32 {
+        if self.down {
+            // It is 0 twice, as it is TOP twice.
+            self.counter + 1
+        } else if self.counter > self.live_top {
+            0x1_0000 - self.counter
         } else {
-            self.live_top + 1
+            self.period() - self.counter
         }
     }
 
-    fn counter(&self) -> u32 {
-        if self.phase_correct() && self.position > self.live_top {
-            (2 * self.live_top + 1).saturating_sub(self.position)
-        } else {
-            self.position
-        }
+    /// Counts that the counter still goes up from no further than TOP: at the last of them it is TOP once more.
+    fn counts_to_turn(&self) -> Option<u32> {
+        (self.phase_correct() && !self.down && self.counter <= self.live_top).then(|| self.live_top + 1 - self.counter)
     }
 
     /// Counts `ticks` times; true if the counter wrapped.
     fn count(&mut self, ticks: u64) -> bool {
-        let to_wrap = u64::from(self.span() - self.position);
+        let to_wrap = u64::from(self.counts_to_wrap());
         if ticks < to_wrap {
-            self.position += ticks as u32;
+            self.count_within_period(ticks as u32);
             return false;
         }
-        self.position = 0;
+        self.counter = 0;
+        self.down = false;
         self.latch();
-        self.position = ((ticks - to_wrap) % u64::from(self.span())) as u32;
+        self.count_within_period(((ticks - to_wrap) % u64::from(self.period())) as u32);
         true
+    }
+
+    fn count_within_period(&mut self, ticks: u32) {
+        match self.counts_to_turn() {
+            Some(to_turn) if ticks >= to_turn => {
+                self.down = true;
+                self.counter = self.live_top - (ticks - to_turn);
+            }
+            _ if self.down => self.counter -= ticks,
+            _ => self.counter += ticks,
+        }
     }
 
     fn latch(&mut self) {
@@ -170,7 +189,7 @@ impl Slice {
     }
 
     fn wrap_cycle(&self) -> Option<u64> {
-        self.counting().then(|| self.cycle_of(self.span() - self.position))
+        self.counting().then(|| self.cycle_of(self.counts_to_wrap()))
     }
 
     fn compare(&self, channel: usize) -> u32 {
@@ -180,23 +199,28 @@ impl Slice {
     /// Level of output A (`channel` 0) or B (1).
     fn output(&self, channel: usize) -> bool {
         let inverted = self.csr & if channel == 0 { csr::A_INV } else { csr::B_INV } != 0;
-        (self.counter() < self.compare(channel)) != inverted
+        (self.counter < self.compare(channel)) != inverted
     }
 
     /// Cycle at which output `channel` may change next.
     fn edge_cycle(&self, channel: usize) -> Option<u64> {
         let compare = self.compare(channel);
-        if !self.counting()
-            || (self.live_cc == self.cc && self.live_top == self.top && (compare == 0 || compare > self.live_top))
-        {
+        if !self.counting() {
             return None;
         }
-        let down = (2 * self.live_top + 2).saturating_sub(compare);
-        let next = [compare, if self.phase_correct() { down } else { 0 }]
-            .into_iter()
-            .filter(|&position| position > self.position)
-            .fold(self.span(), u32::min);
-        Some(self.cycle_of(next - self.position))
+        let steady = self.live_cc == self.cc && self.live_top == self.top && self.counter <= self.live_top;
+        if steady && (compare == 0 || compare > self.live_top) {
+            return None;
+        }
+        // Up it reaches the compare value, down it leaves it.
+        let up = if self.down { None } else { compare.checked_sub(self.counter) };
+        let down = match self.counts_to_turn() {
+            Some(to_turn) => (self.live_top + 1).checked_sub(compare).map(|from_turn| to_turn + from_turn),
+            None if self.down => (self.counter + 1).checked_sub(compare),
+            None => None,
+        };
+        let edges = [up, down].into_iter().flatten().filter(|&counts| counts > 0);
+        Some(self.cycle_of(edges.fold(self.counts_to_wrap(), u32::min)))
     }
 }
 
@@ -294,6 +318,7 @@ impl Pwm {
     fn write_csr(slice: &mut Slice, value: u32) {
         let was_enabled = slice.enabled();
         slice.csr = value & csr::WRITABLE;
+        slice.down &= slice.phase_correct();
         if value & csr::PH_ADV != 0 && slice.enabled() {
             slice.sub += slice.div_16ths();
         }
@@ -319,7 +344,7 @@ impl Peripheral for Pwm {
                 match offset % 0x14 {
                     0x00 => slice.csr,
                     0x04 => slice.div,
-                    0x08 => slice.counter(),
+                    0x08 => slice.counter,
                     0x0c => slice.cc,
                     _ => slice.top,
                 }
@@ -341,7 +366,7 @@ impl Peripheral for Pwm {
                 match offset % 0x14 {
                     0x00 => Self::write_csr(slice, write.apply(slice.csr)),
                     0x04 => slice.div = write.apply_masked(slice.div, 0xfff),
-                    0x08 => slice.position = write.apply(slice.counter()) & 0xffff,
+                    0x08 => slice.counter = write.apply_masked(slice.counter, 0xffff),
                     0x0c => slice.cc = write.apply(slice.cc),
                     _ => slice.top = write.apply_masked(slice.top, 0xffff),
                 }
@@ -414,19 +439,71 @@ mod tests {
         assert_eq!(sys.due(EventId::Pwm), NEVER);
     }
 
-    /// Counter of a slice counted tick by tick.
+    /// One count of a slice as the datasheet describes it: the counter and whether it goes down.
+    fn count_once((counter, down): (u32, bool), top: u32, phase_correct: bool) -> (u32, bool) {
+        match (phase_correct, down) {
+            (false, _) if counter == top => (0, false),
+            (true, false) if counter == top => (counter, true),
+            (true, true) if counter == 0 => (0, false),
+            (true, true) => (counter - 1, true),
+            _ => ((counter + 1) & 0xffff, false),
+        }
+    }
+
     fn naive(top: u32, phase_correct: bool, ticks: u32) -> u32 {
-        let (mut counter, mut down) = (0, false);
-        for _ in 0..ticks {
-            match (phase_correct, down) {
-                (false, _) => counter = if counter == top { 0 } else { counter + 1 },
-                (true, false) if counter == top => down = true,
-                (true, false) => counter += 1,
-                (true, true) if counter == 0 => down = false,
-                (true, true) => counter -= 1,
+        (0..ticks).fold((0, false), |state, _| count_once(state, top, phase_correct)).0
+    }
+
+    /// pico-sdk's hardware_pwm_test: 1234 into a stopped phase-correct slice whose TOP is 100.
+    #[test]
+    fn a_stopped_counter_keeps_what_is_written_whatever_top_and_mode() {
+        let (mut sys, mut pwm) = chip();
+        let (s, p) = (&mut sys, &mut pwm);
+        for csr in [csr::PH_CORRECT | csr::B_INV | DIVMODE_LEVEL << 4, 0] {
+            set(s, p, 5, [16, 0, 100, csr]);
+            p.write(s, 5 * SLICE + 8, Write::normal(1234));
+            s.cycle += 10_000;
+            assert_eq!(p.read(s, 5 * SLICE + 8), 1234, "CSR 0x{csr:x}");
+        }
+    }
+
+    /// Counter and watched output, event by event, against counting one by one, from starts on both sides of TOP.
+    #[test]
+    fn counters_written_while_running_go_on_in_their_direction() {
+        for (top, compare, phase_correct, turn_at, start) in [
+            (9, 4, true, 3, 7),
+            (9, 4, true, 14, 7),
+            (9, 4, true, 14, 40),
+            (9, 4, true, 14, 0),
+            (9, 12, true, 3, 0xfff8),
+            (9, 0xffff, true, 3, 0xfff8),
+            (9, 12, false, 3, 0xfff0),
+            (0, 1, true, 1, 3),
+        ] {
+            let (mut sys, mut pwm) = chip();
+            let (s, p) = (&mut sys, &mut pwm);
+            s.pins.function_mask[function::PWM] = 1;
+            s.watch_pins(watcher::WORLD, 1);
+            set(s, p, 0, [16, compare, top, csr::EN | if phase_correct { csr::PH_CORRECT } else { 0 }]);
+            let mut state = (0, false);
+            for cycle in 0..100u64 {
+                if cycle == turn_at {
+                    state.0 = start;
+                    s.cycle = cycle;
+                    p.write(s, 8, Write::normal(start));
+                }
+                while s.take_event(cycle * 8000).is_some() {
+                    p.event(s);
+                }
+                let case = format!("TOP {top}, CC {compare}, {start} at {turn_at}: cycle {cycle}");
+                assert_eq!(s.pins.level(), u32::from(state.0 < compare), "{case}");
+                if cycle % 7 == 0 {
+                    s.cycle = cycle;
+                    assert_eq!(p.read(s, 8), state.0, "{case}");
+                }
+                state = count_once(state, top, phase_correct);
             }
         }
-        counter
     }
 
     #[test]

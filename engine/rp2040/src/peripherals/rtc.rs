@@ -1,7 +1,8 @@
 //! RTC: calendar and alarm (datasheet 4.8).
 //!
 //! RTC_ACTIVE and MATCH_ACTIVE follow their enables at once (on the chip within two cycles of clk_rtc). As the SDK
-//! expects, the interrupt is a level that lasts as long as the alarm matches.
+//! expects, the interrupt is a level that lasts as long as the alarm matches: its handler of repeating alarms says "If it
+//! matches on a second it can keep firing for that second".
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, irq};
@@ -336,6 +337,25 @@ mod tests {
         s.cycle = 3_000_000;
         r.write(s, 0x10, Write { bits: MATCH_ENA, alias: Alias::Clear });
         assert_eq!(s.due(EventId::Rtc), NEVER);
+    }
+
+    /// pico-sdk's handler of a repeating alarm clears MATCH_ENA and sets it again, with the second still the same.
+    #[test]
+    fn an_alarm_enabled_anew_within_its_second_fires_again() {
+        let (mut sys, mut rtc) = running(date(2024, 5, 5), time(0, 1, 2, 59));
+        let (s, r) = (&mut sys, &mut rtc);
+        r.write(s, 0x14, Write::normal(1 << 28));
+        r.write(s, 0x24, Write::normal(1));
+        r.write(s, 0x10, Write::normal(MATCH_ENA));
+        let mut fired = vec![];
+        for cycle in [1_000_000, 1_400_000, 1_999_999, 2_000_000] {
+            s.cycle = cycle;
+            for alias in [Alias::Clear, Alias::Set] {
+                r.write(s, 0x10, Write { bits: MATCH_ENA, alias });
+                fired.push(s.irq_level() >> irq::RTC & 1);
+            }
+        }
+        assert_eq!(fired, [0, 1, 0, 1, 0, 1, 0, 0]);
     }
 
     #[test]

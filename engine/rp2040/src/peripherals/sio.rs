@@ -1,6 +1,7 @@
 //! SIO, the single-cycle IO block: per-core identity, GPIO, inter-core FIFOs, spinlocks, divider, interpolators
 //! (datasheet 2.3.1).
 
+use super::psm;
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{Sys, irq};
 use std::collections::VecDeque;
@@ -226,6 +227,9 @@ impl Sio {
     }
 
     pub fn read(&mut self, sys: &mut Sys, core: usize, offset: u32) -> u32 {
+        if in_reset(sys) {
+            return 0;
+        }
         match offset {
             0x000 => core as u32,
             0x004 => sys.pins.input(),
@@ -278,6 +282,9 @@ impl Sio {
     }
 
     pub fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
+        if in_reset(sys) {
+            return;
+        }
         match offset {
             0x010..=0x01c => {
                 self.gpio_out = alias(offset, self.gpio_out, value) & PIN_MASK;
@@ -328,6 +335,10 @@ impl Sio {
             _ => {}
         }
     }
+}
+
+fn in_reset(sys: &Sys) -> bool {
+    sys.held_by_psm & psm::bit::SIO != 0
 }
 
 /// OUT, OUT_SET, OUT_CLR, OUT_XOR and their likes follow one another.

@@ -3,7 +3,8 @@
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 
-/// Revision 2 (B2), part 0x0002, manufacturer 0x927.
+/// Revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927. Revision 1 (B0, B1) would have firmware work
+/// around erratum RP2040-E5 at every enumeration.
 pub const CHIP_ID: u32 = 0x2000_2927;
 const PLATFORM_ASIC: u32 = 1 << 1;
 /// Git hash of the chip's source as read from silicon.

@@ -1,0 +1,30 @@
+"""HardFaults and lock-ups of the emulated cores, as lines of the board's log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from portbench._engine import Machine
+
+MOST_LINES: Final = 20
+"""A program may fault for ever, and a watchdog start it again and again; its first faults tell the most."""
+
+
+class CpuFaultLog:
+    """Tells each fault once, the first few since power-up."""
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._lines = 0
+
+    def powered_up(self) -> None:
+        self._lines = 0
+
+    def look(self, machine: Machine) -> None:
+        reports, dropped = machine.cpu_faults()
+        for report in reports[: max(0, MOST_LINES - self._lines)]:
+            self._log(f"{report['t_us'] / 1e6:.6f} s {report['text']}")
+        before, self._lines = self._lines, self._lines + len(reports) + dropped
+        if before <= MOST_LINES < self._lines:
+            self._log("further faults of the cores are not logged until power is cycled")

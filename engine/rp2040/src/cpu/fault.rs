@@ -1,0 +1,157 @@
+//! Why a core took a HardFault or locked up. ARMv6-M has no fault status registers, so that a program cannot tell; whoever
+//! runs it can.
+
+use sim::Ps;
+use std::fmt;
+
+/// Reports that are kept until somebody takes them: a program may fault for ever, and its first faults tell the most.
+const LIMIT: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// IBUS: nothing can be fetched there, or never executes (ARMv6-M ARM B3.1).
+    Fetch {
+        address: u32,
+    },
+    /// DBUS: nothing answers there.
+    Read {
+        address: u32,
+    },
+    Write {
+        address: u32,
+    },
+    Unaligned {
+        address: u32,
+    },
+    /// The private peripheral bus, from unprivileged code.
+    Unprivileged {
+        address: u32,
+    },
+    UndefinedInstruction,
+    /// BKPT without a debugger.
+    Breakpoint,
+    /// A branch that would leave Thumb state.
+    InvalidState {
+        target: u32,
+    },
+    /// An exception return that no exception, or no such frame, allows.
+    InvalidReturn {
+        exc_return: u32,
+    },
+    /// SVC where SVCall cannot be taken.
+    SupervisorCall,
+    /// The vector of exception `number` lacks the Thumb bit.
+    Vector {
+        number: u32,
+        value: u32,
+    },
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Fetch { address } => write!(f, "IBUS: no instruction can be fetched at 0x{address:08x}"),
+            Self::Read { address } => write!(f, "DBUS: nothing to read at 0x{address:08x}"),
+            Self::Write { address } => write!(f, "DBUS: nothing to write at 0x{address:08x}"),
+            Self::Unaligned { address } => write!(f, "unaligned access at 0x{address:08x}"),
+            Self::Unprivileged { address } => write!(f, "unprivileged access at 0x{address:08x}"),
+            Self::UndefinedInstruction => f.write_str("UDF: undefined instruction"),
+            Self::Breakpoint => f.write_str("BKPT without a debugger"),
+            Self::InvalidState { target } => write!(f, "invalid state: branch to 0x{target:08x} without the Thumb bit"),
+            Self::InvalidReturn { exc_return } => write!(f, "invalid exception return by 0x{exc_return:08x}"),
+            Self::SupervisorCall => f.write_str("SVC where SVCall is masked"),
+            Self::Vector { number, value } => {
+                write!(f, "invalid state: vector {number} is 0x{value:08x}, without the Thumb bit")
+            }
+        }
+    }
+}
+
+/// A HardFault, or the lock-up that a fault inside HardFault or NMI is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    pub at: Ps,
+    pub core: usize,
+    /// Only a reset gets the core out.
+    pub locked_up: bool,
+    /// The instruction that faulted; with [`Cause::Fetch`] and [`Cause::InvalidState`] the one that could not be reached.
+    pub pc: u32,
+    pub lr: u32,
+    /// Number of the exception that was being handled, 0 in thread mode.
+    pub exception: u32,
+    pub cause: Cause,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { core, pc, lr, exception, cause, .. } = self;
+        let what = if self.locked_up { "locked up" } else { "HardFault" };
+        write!(f, "core {core} {what} at pc 0x{pc:08x}, lr 0x{lr:08x}, exception {exception}: {cause}")
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Faults {
+    reports: Vec<Report>,
+    dropped: u64,
+    new_lock_up: bool,
+}
+
+impl Faults {
+    pub fn push(&mut self, report: Report) {
+        self.new_lock_up |= report.locked_up;
+        if self.reports.len() < LIMIT {
+            self.reports.push(report);
+            return;
+        }
+        self.dropped += 1;
+        // What a core ended with is never dropped.
+        if report.locked_up
+            && let Some(last) = self.reports.last_mut()
+        {
+            *last = report;
+        }
+    }
+
+    /// Takes the reports so far, and the number of those that did not fit.
+    pub fn take(&mut self) -> (Vec<Report>, u64) {
+        (std::mem::take(&mut self.reports), std::mem::take(&mut self.dropped))
+    }
+
+    /// Whether a core locked up since the last call.
+    pub fn take_new_lock_up(&mut self) -> bool {
+        std::mem::take(&mut self.new_lock_up)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(pc: u32, locked_up: bool) -> Report {
+        Report { at: 0, core: 1, locked_up, pc, lr: 0x1000_0201, exception: 3, cause: Cause::Breakpoint }
+    }
+
+    #[test]
+    fn a_report_is_one_line() {
+        assert_eq!(
+            report(0x1000_0310, true).to_string(),
+            "core 1 locked up at pc 0x10000310, lr 0x10000201, exception 3: BKPT without a debugger"
+        );
+    }
+
+    #[test]
+    fn the_first_reports_and_a_lock_up_are_kept() {
+        let mut faults = Faults::default();
+        for pc in 0..100 {
+            faults.push(report(pc, false));
+        }
+        assert!(!faults.take_new_lock_up());
+        faults.push(report(1000, true));
+        assert_eq!((faults.take_new_lock_up(), faults.take_new_lock_up()), (true, false));
+        let (reports, dropped) = faults.take();
+        let kept: Vec<u32> = reports.iter().map(|report| report.pc).collect();
+        assert_eq!((kept, dropped), ((0..63).chain([1000]).collect(), 37));
+        assert_eq!(faults.take(), (Vec::new(), 0));
+    }
+}

@@ -1,0 +1,138 @@
+//! The clocks on GPIO21, 23, 24 and 25 (datasheet 2.15.1.3).
+//!
+//! As with PWM, levels are computed when a program looks, and edges are events only where somebody waits for them. Nobody
+//! in the chip sees more than one edge in a cycle of clk_sys: of a faster clock only the level then is seen. The duty
+//! cycle is always 50 %, as DC50 makes it, and an output begins low; PHASE and NUDGE, which shift an output against its
+//! source, do nothing.
+
+use crate::pins::function;
+use crate::sys::{EventId, Sys};
+use crate::ticks::Ticks;
+use sim::{NEVER, Ps};
+
+const OUTPUTS: usize = 4;
+const PINS: [u32; OUTPUTS] = [21, 23, 24, 25];
+const PIN_MASK: u32 = 1 << PINS[0] | 1 << PINS[1] | 1 << PINS[2] | 1 << PINS[3];
+
+/// What drives an output: its source, and the divider in 1/256 (`hz` 0: it stands still, low).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drive {
+    pub hz: u64,
+    pub div_256ths: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Gpout {
+    drives: [Drive; OUTPUTS],
+    half_periods: [Ticks; OUTPUTS],
+}
+
+impl Gpout {
+    /// The generators or their sources changed.
+    pub fn set(&mut self, sys: &mut Sys, drives: [Drive; OUTPUTS]) {
+        let now = sys.now();
+        for ((old, new), half_periods) in self.drives.iter_mut().zip(drives).zip(&mut self.half_periods) {
+            if new.hz == 0 {
+                *half_periods = Ticks::default();
+            } else if *old != new {
+                half_periods.set_rate(now, 512 * new.hz, new.div_256ths);
+            }
+            *old = new;
+        }
+        self.update(sys);
+    }
+
+    /// Whether the level of some pin may be out of date until [`Self::update`].
+    pub fn drives_pins(&self, sys: &Sys) -> bool {
+        sys.pins.function_mask[function::CLOCK] & PIN_MASK != 0 && self.half_periods.iter().any(Ticks::running)
+    }
+
+    /// Brings the levels of all pins, and the next event, up to date.
+    pub fn update(&mut self, sys: &mut Sys) {
+        let now = sys.now();
+        let watched = sys.watched_pins() & sys.pins.function_mask[function::CLOCK];
+        let (mut out, mut next): (u32, Ps) = (0, NEVER);
+        for (half_periods, pin) in self.half_periods.iter().zip(PINS) {
+            let count = half_periods.count(now);
+            out |= (count as u32 & 1) << pin;
+            if watched & 1 << pin != 0 {
+                next = next.min(half_periods.time_of(count.wrapping_add(1)));
+            }
+        }
+        let pins = &mut sys.pins;
+        if pins.function_out[function::CLOCK] != out || pins.function_oe[function::CLOCK] != PIN_MASK {
+            pins.function_out[function::CLOCK] = out;
+            pins.function_oe[function::CLOCK] = PIN_MASK;
+            pins.refresh();
+        }
+        if next != NEVER {
+            next = next.max(sys.clock.ps_at(sys.clock.cycle_at(now) + 1));
+        }
+        if sys.due(EventId::Clocks) != next {
+            sys.schedule(EventId::Clocks, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::watcher;
+    use sim::PS_PER_US;
+
+    const MHZ: u64 = 1_000_000;
+
+    /// GPOUT0 on its pin, from `hz`, at clk_sys 125 MHz.
+    fn bench(hz: u64, div_256ths: u64) -> (Sys, Gpout) {
+        let mut sys = Sys::new(125 * MHZ);
+        sys.pins.function_mask[function::CLOCK] = 1 << PINS[0];
+        let mut gpout = Gpout::default();
+        gpout.set(&mut sys, [Drive { hz, div_256ths }, Drive::default(), Drive::default(), Drive::default()]);
+        (sys, gpout)
+    }
+
+    fn level(sys: &Sys) -> u32 {
+        sys.pins.level() >> PINS[0] & 1
+    }
+
+    #[test]
+    fn levels_are_right_when_somebody_looks_and_cost_nothing_otherwise() {
+        // 12 MHz through 25.5: a half period of 1062.5 ns, that is 132.8 cycles.
+        let (mut sys, mut gpout) = bench(12 * MHZ, 25 * 256 + 128);
+        assert!(gpout.drives_pins(&sys));
+        for (cycle, expected) in [(0, 0), (132, 0), (133, 1), (265, 1), (266, 0), (398, 0), (399, 1)] {
+            sys.cycle = cycle;
+            gpout.update(&mut sys);
+            assert_eq!(level(&sys), expected, "cycle {cycle}");
+        }
+        assert_eq!(sys.due(EventId::Clocks), NEVER);
+    }
+
+    #[test]
+    fn a_watched_pin_has_every_edge_and_a_stopped_output_none() {
+        let (mut sys, mut gpout) = bench(48 * MHZ, 10 * 256);
+        sys.watch_pins(watcher::IO_BANK0, 1 << PINS[0]);
+        gpout.update(&mut sys);
+        let mut rises = 0;
+        while sys.take_event(10 * PS_PER_US).is_some() {
+            gpout.update(&mut sys);
+            rises += level(&sys);
+        }
+        assert_eq!(rises, 48);
+        gpout.set(&mut sys, [Drive::default(); OUTPUTS]);
+        assert_eq!((level(&sys), sys.due(EventId::Clocks), gpout.drives_pins(&sys)), (0, NEVER, false));
+    }
+
+    #[test]
+    fn nobody_sees_more_than_a_level_in_each_cycle() {
+        let (mut sys, mut gpout) = bench(1600 * MHZ, 256);
+        sys.watch_pins(watcher::PIO0, 1 << PINS[0]);
+        gpout.update(&mut sys);
+        let mut events = 0;
+        while sys.take_event(PS_PER_US).is_some() {
+            gpout.update(&mut sys);
+            events += 1;
+        }
+        assert_eq!(events, 125);
+    }
+}

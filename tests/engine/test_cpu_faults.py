@@ -1,0 +1,73 @@
+"""A HardFault or lock-up of a guest is told to whoever runs the board."""
+
+from __future__ import annotations
+
+import struct
+
+from portbench._engine import Machine
+from portbench.boards.emulated.cpu_faults import MOST_LINES, CpuFaultLog
+from tests.engine.consoles import flash_image, machine
+from tests.engine.test_slices import NATIVE
+
+BOOT2_BYTES = 256
+PROGRAM = 0x1000_0200
+HANDLER = 0x1000_0280
+STACK = 0x2004_0000
+LOAD_FROM_NOWHERE = [0x2003, 0x0700, 0x6801]  # MOVS R0, #3; LSLS R0, #28; LDR R1, [R0]
+BKPT = 0xBE00
+SKIP = [0x9806, 0x3002, 0x9006, 0x4770]  # LDR R0, [SP, #24]; ADDS R0, #2; STR R0, [SP, #24]; BX LR
+STOP = 0xE7FE
+
+
+def board(program: list[int], handler: list[int]) -> Machine:
+    """Our second stage, a vector table, and `program` with its HardFault handler."""
+    vectors = [STACK, PROGRAM | 1] + [HANDLER | 1] * 46
+    code = struct.pack(f"<{len(program)}H", *program).ljust(HANDLER - PROGRAM, b"\xff")
+    table = struct.pack("<48I", *vectors).ljust(PROGRAM - 0x1000_0100, b"\xff")
+    image = flash_image(NATIVE)[:BOOT2_BYTES] + table + code + struct.pack(f"<{len(handler)}H", *handler)
+    return machine(image)[0]
+
+
+def test_a_lock_up_ends_a_slice_once_and_names_itself() -> None:
+    guest = board(LOAD_FROM_NOWHERE, [BKPT])
+    stops = [guest.run(50_000), guest.run(50_000)]
+    assert stops == ["locked up", "time"]
+    (fault, lock_up), dropped = guest.cpu_faults()
+    assert (fault["text"], dropped) == (
+        f"core 0 HardFault at pc 0x{PROGRAM + 4:08x}, lr 0x{fault['lr']:08x}, exception 0:"
+        " DBUS: nothing to read at 0x30000000",
+        0,
+    )
+    assert {key: lock_up[key] for key in ("core", "locked_up", "pc", "lr", "exception", "cause")} == {
+        "core": 0,
+        "locked_up": True,
+        "pc": HANDLER,
+        "lr": 0xFFFF_FFF9,
+        "exception": 3,
+        "cause": "BKPT without a debugger",
+    }
+    assert 0 < fault["t_us"] < lock_up["t_us"] < 50_000
+    assert guest.cpu_faults() == ([], 0)
+
+
+def test_a_fault_that_the_guest_handles_does_not_end_its_run() -> None:
+    guest = board([*LOAD_FROM_NOWHERE, STOP], SKIP)
+    assert guest.run(50_000) == "time"
+    reports, _ = guest.cpu_faults()
+    assert [(report["locked_up"], report["pc"]) for report in reports] == [(False, PROGRAM + 4)]
+    assert guest.registers()[0][15] == PROGRAM + 6
+
+
+def test_the_log_has_each_fault_once_and_stays_short() -> None:
+    lines: list[str] = []
+    log = CpuFaultLog(lines.append)
+    guest = board(LOAD_FROM_NOWHERE, [0x4770])
+    for end_us in (10_000, 20_000, 30_000):
+        guest.run(end_us)
+        log.look(guest)
+    assert len(lines) == MOST_LINES + 1
+    assert "core 0 HardFault at pc" in lines[0] and "not logged" in lines[-1]
+    log.powered_up()
+    guest.run(31_000)
+    log.look(guest)
+    assert len(lines) == 2 * (MOST_LINES + 1)
