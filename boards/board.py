@@ -13,8 +13,8 @@ from typing import Any, Self
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
-from portbench.workloads import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 Progress = Callable[[str], None]
 """Called with every console line of a run, as it comes."""

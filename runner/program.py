@@ -25,7 +25,7 @@ from portbench.where import Where
 
 @dataclass(frozen=True)
 class Peer:
-    """The PC as the board sees it: where its server is, or (without an address) on which port the board is to listen."""
+    """The PC as the board sees it: where its server is; without an address, on which port the board is to listen."""
 
     address: IPv4Address | None
     port: int

@@ -27,8 +27,8 @@ _STOPPED: Final = "the caller was stopped"
 class WorkloadCaller:
     """Calls a board once `call` says where it listens, in an event loop of its own, until the `with` block ends.
 
-    A connection may be refused for `connect_limit_s` and go without a whole exchange for `idle_timeout_s`. `on_fault` is
-    called in the caller's thread with why the run can have no figures, as one line.
+    A connection may be refused for `connect_limit_s` and go without a whole exchange for `idle_timeout_s`. `on_fault`
+    is called in the caller's thread with why the run can have no figures, as one line.
     """
 
     def __init__(
@@ -69,9 +69,7 @@ class WorkloadCaller:
         if self._thread is not None:
             return
         started = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(board, started), name=f"caller of {board}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, args=(board, started), name=f"caller of {board}", daemon=True)
         self._thread.start()
         if not started.wait(_START_LIMIT_S):
             raise ServerError(f"{board}: connecting did not begin within {_START_LIMIT_S:g} s; try again")
@@ -88,15 +86,18 @@ class WorkloadCaller:
     async def _call(self, board: Listening, started: threading.Event) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         started.set()
-        lines = [asyncio.create_task(self._line(board)) for _ in range(self._calls.caller.at_once)]
-        stopped = asyncio.create_task(self._stop.wait())
-        all_lines = asyncio.gather(*lines)
-        await asyncio.wait([all_lines, stopped], return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if not all_lines.done():
-            all_lines.cancel()
+        lines = asyncio.create_task(self._lines(board))
+        stop = asyncio.create_task(self._stop.wait())
+        await asyncio.wait((lines, stop), return_when=asyncio.FIRST_COMPLETED)
+        for task in (lines, stop):
+            task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await all_lines
+            await lines
+
+    async def _lines(self, board: Listening) -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._calls.caller.at_once):
+                group.create_task(self._line(board))
 
     async def _line(self, board: Listening) -> None:
         """One connection after the other."""

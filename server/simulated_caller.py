@@ -26,7 +26,7 @@ class CallsBoards(Protocol):
 
 
 class SimulatedCaller:
-    """Times are simulated microseconds. `turnaround_us`: from what comes to the handover of what the PC says to that."""
+    """Times are simulated microseconds. `turnaround_us`: from what comes to the handover of what the PC says to it."""
 
     def __init__(self, caller: Caller, turnaround_us: float) -> None:
         self.calls = Calls(caller)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from portbench.server.listening import parse_listening
-from portbench.server.simulated import Reply, SimulatedServer
+from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_caller import Line, SimulatedCaller
 from portbench.workloads import Caller, Conversation, Readiness, Session, workload
 

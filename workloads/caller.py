@@ -13,7 +13,8 @@ from portbench.workloads.conversation import Conversation
 class Caller:
     """Opens `connections` in all, `at_once` of them at a time, each `pause_us` after the one that it follows.
 
-    `conversation` makes the PC's part of a connection. After one that failed no other is opened: the run has no figures.
+    `conversation` makes the PC's part of a connection. After one that failed no other is opened, as the run has no
+    figures.
     """
 
     def __init__(

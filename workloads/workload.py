@@ -87,7 +87,7 @@ class Workload(ABC):
 
     Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`, or one
     `python.py` for both: a function that is named as the folder; its parameters are the open connection or the
-    listening socket, where there is one, and settings by name), `native.uf2` where there is one in C, a README and tests.
+    listening socket, where there is one, and settings by name), `native.uf2` where there is one in C, a README, tests.
     """
 
     name: ClassVar[str]
@@ -123,9 +123,9 @@ class Workload(ABC):
 
     @abstractmethod
     def check(self, result: Mapping[str, Any], settings: Any, sessions: Sequence[Session] = ()) -> Measurement:
-        """The figures in a client's result, and in what the PC kept of the run's connections, as far as they have ended.
+        """The figures in a client's result, and in what the PC kept of the run's connections.
 
-        Raises BadResult for what cannot be.
+        `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
         """
 
     def derive(self, figures: Mapping[str, float], settings: Any) -> dict[str, float]:

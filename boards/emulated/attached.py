@@ -17,8 +17,8 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.selection import parse_selector, select
-from portbench.workloads import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 _ASK_S = 5.0
 _LOOK_S = 0.1

@@ -30,8 +30,8 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.workloads import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 _START_S = 30.0
 _STOP_S = 5.0

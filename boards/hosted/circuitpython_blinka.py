@@ -28,8 +28,8 @@ from portbench.boards.emulated.machine import ethernet_settings
 from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
-from portbench.workloads import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 _DRIVER = "adafruit-circuitpython-wiznet5k"
 _SCRIPT = "code.py"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from portbench.workloads import Session
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import part_in
+from portbench.workloads import Session
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
 pytestmark = pytest.mark.engine

@@ -57,7 +57,7 @@ def test_nobody_is_served_before_it_is_told_what() -> None:
     assert server.receive(1, b"1", 10.0) == (b"", False, True)
     server.closed(1, 20.0)
     assert server.sessions() == [] and server.answered == 0
-    server.conversation = serve("ping_pong")
+    server.conversation = part_in("ping_pong", {}).serve
     server.accept(2, "peer", 30.0)
     assert server.receive(2, b"1", 40.0) == (b"2", False, False)
 
@@ -72,8 +72,8 @@ def test_a_killed_one_resets_whoever_sends(server: SimulatedServer) -> None:
 
 
 def test_each_connection_has_a_conversation_of_its_own() -> None:
-    make = serve("ping_pong")
-    assert make() is not make() and make().receive(b"1") == b"2"
+    make = part_in("ping_pong", {}).serve
+    assert make is not None and make() is not make() and make().receive(b"1") == b"2"
     with pytest.raises(UnknownWorkload, match="unknown workload 'pong'"):
-        serve("pong")
+        part_in("pong", {})
     assert MAX_BYTES == 1 << 20

@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.server.connection import Connection, Limits
-from portbench.workloads import Session
 from portbench.server.tcp import ServerError, WorkloadServer
-from portbench.workloads import workload
+from portbench.workloads import Session, workload
 
 PING_PONG = workload("ping_pong")
 

@@ -18,9 +18,9 @@ from portbench.boards.emulated.replay import Figures, Replay
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.trace.record import prepared_flash, trace_row
-from portbench.workloads import Session
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import part_in
+from portbench.workloads import Session
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
