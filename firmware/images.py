@@ -152,7 +152,7 @@ class ImageStore:
         return Image(entry, _version(entry), source, path, hashlib.sha256(data).hexdigest())
 
     def _checked(self, entry: FirmwareEntry, path: Path, source: Source, shown: str | None = None) -> Image:
-        """`shown` is the name that messages use."""
+        """`shown` is the name that faults are told with."""
         shown = shown or str(path)
         data = uf2.read_bytes(path)
         actual = hashlib.sha256(data).hexdigest()

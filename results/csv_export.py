@@ -1,6 +1,6 @@
 """Rows as CSV, for spreadsheets and data frames: one line per row, or one line per sample.
 
-What a row holds by name becomes a column each: `settings.messages`, `figures.total_us`. An empty cell is a value that
+What a row holds by name becomes a column each: `settings.passes`, `figures.total_us`. An empty cell is a value that
 is not there. Texts are in quotes and numbers are not. docs/results-format.md has the columns.
 """
 
@@ -40,11 +40,15 @@ def samples_csv(rows: Iterable[Row]) -> str:
 
 def _flat(row: Row) -> dict[str, Any]:
     document = row.model_dump(mode="json", exclude=set(_LEFT_OUT))
-    return {**_columns("", document), "published.median": _cell(_published(row))}
+    return {**_columns("", document), **_published(row)}
 
 
-def _published(row: Row) -> float | None:
-    return None if row.published is None else statistics.median(row.published.values)
+def _published(row: Row) -> dict[str, Any]:
+    published = row.published
+    if published is None:
+        return {"published.figure": "", "published.median": ""}
+    figure = published.figure or (row.headline.name if row.headline else None)
+    return {"published.figure": _cell(figure), "published.median": statistics.median(published.values)}
 
 
 def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:

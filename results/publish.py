@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Final
 
@@ -10,17 +11,17 @@ from portbench.results.model import RunFile
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown
+from portbench.workloads import UnknownWorkload, workload
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
 
 _READING = f"""## How to read this
 
-A *message* is one number sent by the client plus its answer. *messages/s* is the median over the runs of messages
-divided by total time; *spread* is the largest less the smallest of those, as a share of the median. *round trip us* and
-*p99 us* are the median and the 99th percentile over all messages of all runs. *ready ms* is the time from the client's
-start to its connection. *silicon* is what was published for a real board with this firmware and these settings,
-*ratio* the measured figure divided by it. Tables are ranked each by itself: their clocks and their limits differ.
+*spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows.
+*ready ms* is the time from the client's start to where the workload begins. *silicon* is what was published for a real
+board with this firmware and this profile, *ratio* the measured figure divided by it. Tables are ranked each by itself:
+their clocks and their limits differ.
 
 {UNSTABLE_RULE}
 """
@@ -39,7 +40,18 @@ def page(run: RunFile) -> str:
         facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
     listed = "\n".join(facts)
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench publish`."
-    return f"{head}\n\n{listed}\n\n{markdown(run)}\n{_READING}"
+    return f"{head}\n\n{listed}\n\n{markdown(run)}\n{_READING}{_readings(run)}"
+
+
+def _readings(run: RunFile) -> str:
+    """How the columns of each workload are to be read."""
+    paragraphs = []
+    for name in dict.fromkeys(row.workload for row in run.rows):
+        with contextlib.suppress(UnknownWorkload):  # of somebody whose workloads are not here
+            known = workload(name)
+            if known.reading:
+                paragraphs.append(f"\n{known.title}: {known.reading}\n")
+    return "".join(paragraphs)
 
 
 def publish(run: RunFile, path: Path = PAGE) -> None:

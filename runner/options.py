@@ -51,7 +51,12 @@ class Option:
 
 
 OPTIONS: Final = (
-    Option("--workload", "what to measure (repeatable; default: ping_pong)", repeatable=True, completes="workload"),
+    Option(
+        "--workload",
+        "what to measure (repeatable; default: the default one of `portbench list`)",
+        repeatable=True,
+        completes="workload",
+    ),
     Option(
         "--runtime",
         "only this runtime: an id of the catalogue or a .uf2 file (repeatable)",

@@ -210,7 +210,7 @@ class BenchPlugin:
             console.print(terminal(writer.run.model_copy(update={"rows": measured}), width))
         source = self._bench or self._collector
         for host, own in source.servers.own_turnaround.items() if source else ():
-            console.print(f"server on {host}: {own.median_us:.0f} us per message over the loopback, client included")
+            console.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
         if self._fault:
             console.print(self._fault, style="bold red", markup=False, soft_wrap=True)
         console.print(f"rows: {_shown(writer.path)}", soft_wrap=True)

@@ -30,5 +30,5 @@ DEFAULT_S: dict[Stage, float] = {
 """Seconds of host time. IMAGE is not here: a download has a limit of its own (`firmware.download`).
 
 READY is the client's own limit, in its board's time, and RUN includes it. The slowest published row, official
-MicroPython 1.20.0, takes 259 s for 1000 messages.
+MicroPython 1.20.0, takes 259 s.
 """

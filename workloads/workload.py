@@ -95,6 +95,8 @@ class Workload(ABC):
     title: ClassVar[str]
     readiness: ClassVar[Readiness]
     headline: ClassVar[Metric]
+    reading: ClassVar[str] = ""
+    """One paragraph for the results page: what the headline and the columns are."""
     columns: ClassVar[tuple[Column, ...]] = ()
     comparable: ClassVar[tuple[str, ...]] = ()
     """Figures that published ones are laid beside where these do not give the headline, the best first."""

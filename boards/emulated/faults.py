@@ -68,7 +68,7 @@ class When(StrEnum):
     TYPED = "typed"
     """Bytes typed since the fault was armed."""
     ANSWERED = "answered"
-    """Messages the simulated PC's server has answered since power-up."""
+    """Exchanges of the simulated PC's server since power-up."""
     ENUMERATED = "enumerated"
     """USB enumerations since the fault was armed."""
 

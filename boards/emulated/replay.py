@@ -11,7 +11,7 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.trace import MessageTrace, message_trace, message_window
+from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
@@ -60,13 +60,13 @@ class Replay:
         """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
         return self._start().to_end(deadline)
 
-    def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> MessageTrace:
-        """The run once more with message `number` traced; `figures` are those of `run`.
+    def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
+        """The run once more with exchange `number` traced; `figures` are those of `run`.
 
         `pc_sample_cycles`: sample the program counters each so many cycles, 0 for not at all. Raises BoardError if the
-        run had no such message, or if tracing had changed anything in it.
+        run had no such exchange, or if tracing had changed anything in it.
         """
-        start_us, end_us = message_window(figures.sessions, number)
+        start_us, end_us = exchange_window(figures.sessions, number)
         again = self._start()
         again.until(start_us, deadline)
         machine = again.machine
@@ -80,10 +80,10 @@ class Replay:
         frames = machine.spi_log_take()
         machine.spi_log(False)
         if again.figures() != figures:
-            raise BoardError(f"message {number}: tracing it changed the run; the engine's trace is at fault")
+            raise BoardError(f"exchange {number}: tracing it changed the run; the engine's trace is at fault")
         network = self._definition.network
         intn_pin = None if network is None else network.intn_pin
-        return message_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
+        return exchange_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
 
     def _start(self) -> _Run:
         machine = Machine(bootrom(), self._flash, self._config.settings(self._definition))

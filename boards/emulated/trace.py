@@ -1,7 +1,7 @@
-"""One message of a run, looked at closely: every SPI frame by the chip's register names, interrupts and LAN frames.
+"""One exchange of a run, looked at closely: every SPI frame by the chip's register names, interrupts and LAN frames.
 
-Times are microseconds of simulated time. A message's window reaches from the moment at which the PC's server has the
-message before it to the moment at which the server has this one: the answer's way, the client's work and the sending.
+Times are microseconds of simulated time. An exchange's window reaches from the moment at which the PC's server has the
+exchange before it to the moment at which the server has this one: the answer's way, the client's work and the sending.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ class Event:
 
 @dataclass(frozen=True)
 class Share:
-    """What one register or buffer took of the message, one way."""
+    """What one register or buffer took of the exchange, one way."""
 
     name: str
     write: bool
     frames: int
     wire_bytes: int
     duration_us: float
-    of_message: float
+    of_exchange: float
     """Part of the window's time, 0 to 1."""
 
 
 @dataclass(frozen=True)
-class MessageTrace:
-    """Message `number` (from 1). `lost` counts records that did not fit into the trace."""
+class ExchangeTrace:
+    """Exchange `number` (from 1). `lost` counts records that did not fit into the trace."""
 
     number: int
     start_us: float
@@ -106,7 +106,7 @@ class MessageTrace:
                 frames=len(frames),
                 wire_bytes=sum(frame.wire_bytes for frame in frames),
                 duration_us=sum(frame.duration_us for frame in frames),
-                of_message=sum(frame.duration_us for frame in frames) / self.duration_us,
+                of_exchange=sum(frame.duration_us for frame in frames) / self.duration_us,
             )
             for (name, write), frames in groups.items()
         ]
@@ -115,7 +115,7 @@ class MessageTrace:
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs; `data` as hexadecimal digits."""
         return {
-            "message": self.number,
+            "exchange": self.number,
             "start_us": self.start_us,
             "end_us": self.end_us,
             "duration_us": self.duration_us,
@@ -128,31 +128,31 @@ class MessageTrace:
         }
 
 
-def message_window(sessions: Sequence[Session], number: int) -> tuple[float, float]:
-    """Start and end of message `number` (2 or later: the first has none before it) of the session with most messages.
+def exchange_window(sessions: Sequence[Session], number: int) -> tuple[float, float]:
+    """Start and end of exchange `number` (2 or later: the first has none before it) of the session with most exchanges.
 
-    Raises BoardError where the run had no such message.
+    Raises BoardError where the run had no such exchange.
     """
     received: list[float] = max((session.received_us for session in sessions), key=len, default=[])
     if not 2 <= number <= len(received):
-        raise BoardError(f"message {number}: the run had {len(received)} messages; choose 2 to {len(received)}")
+        raise BoardError(f"exchange {number}: the run had {len(received)} exchanges; choose 2 to {len(received)}")
     return received[number - 2], received[number - 1]
 
 
-def message_trace(
+def exchange_trace(
     number: int,
     window_us: tuple[float, float],
     spi_log: Iterable[tuple[float, float, str, str, int, bool, int, bytes, str, int]],
     records: Iterable[dict[str, Any]],
     lost: int,
     intn_pin: int | None,
-) -> MessageTrace:
-    """Sorts what the engine recorded into one message; what lies outside of the window is left out."""
+) -> ExchangeTrace:
+    """Sorts what the engine recorded into one exchange; what lies outside of the window is left out."""
     start_us, end_us = window_us
     frames = [SpiFrame(*frame) for frame in spi_log]
     inside = [record for record in records if start_us <= record["t_us"] < end_us]
     samples = Counter((record["core"], record["pc"]) for record in inside if record["kind"] == "pc")
-    return MessageTrace(
+    return ExchangeTrace(
         number=number,
         start_us=start_us,
         end_us=end_us,

@@ -1,1 +1,1 @@
-"""One message of a row, decoded."""
+"""One exchange of a row, decoded."""

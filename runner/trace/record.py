@@ -1,4 +1,4 @@
-"""Records one message of a row, every SPI frame with its time.
+"""Records one exchange of a row, every SPI frame with its time.
 
 The row's image and client are put on an emulated board as a bench run does it. The run is then repeated from that
 flash, once as it is and once traced, and the two may differ in nothing.
@@ -15,7 +15,7 @@ from portbench.boards import Deadline
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Replay
-from portbench.boards.emulated.trace import MessageTrace
+from portbench.boards.emulated.trace import ExchangeTrace
 from portbench.firmware.images import ImageStore
 from portbench.runner.client_result import check_result
 from portbench.runner.options import BenchOptions
@@ -27,7 +27,7 @@ from portbench.runner.timeouts import Stage
 
 def trace_row(
     row: PlannedRow, options: BenchOptions, number: int, *, pc_sample_cycles: int = 0, capture: Path | None = None
-) -> MessageTrace:
+) -> ExchangeTrace:
     """Exchange `number` of the row. `capture`: a pcap file for all frames. Raises BoardError and its like."""
     config, flash = prepared_flash(row, options)
     deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)

@@ -1,4 +1,4 @@
-"""A traced message for people."""
+"""A traced exchange for people."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from itertools import islice
 from rich.console import Console
 from rich.table import Table
 
-from portbench.boards.emulated.trace import MessageTrace, SpiFrame
+from portbench.boards.emulated.trace import ExchangeTrace, SpiFrame
 
 _SHOWN_ADDRESSES = 15
 _REGIONS = (("ROM", 0x0000_0000), ("flash", 0x1000_0000), ("SRAM", 0x2000_0000))
 _REGION_BITS = 0xF000_0000
 
 
-def show(trace: MessageTrace, title: str, console: Console) -> None:
+def show(trace: ExchangeTrace, title: str, console: Console) -> None:
     """Prints the frames and events in order, and then who took the time."""
     console.print(_timeline(trace, title))
     console.print(_shares(trace))
     selected = 100 * trace.selected_us / trace.duration_us
     console.print(
-        f"{trace.duration_us:.1f} us from the server's last message to this one; {len(trace.frames)} chip selects, "
+        f"{trace.duration_us:.1f} us from the server's last exchange to this one; {len(trace.frames)} chip selects, "
         f"{trace.wire_bytes} SPI bytes, SCSn low for {trace.selected_us:.1f} us ({selected:.1f} %)",
         soft_wrap=True,
     )
@@ -30,7 +30,7 @@ def show(trace: MessageTrace, title: str, console: Console) -> None:
         console.print(f"{trace.lost} records did not fit and are missing", style="bold red")
 
 
-def _timeline(trace: MessageTrace, title: str) -> Table:
+def _timeline(trace: ExchangeTrace, title: str) -> Table:
     table = Table("us", "took", "", "what", "bytes", "data", "", title=title, title_justify="left")
     for column in (0, 1, 4):
         table.columns[column].justify = "right"
@@ -55,8 +55,8 @@ def _frame_cells(frame: SpiFrame) -> tuple[str, ...]:
     )
 
 
-def _shares(trace: MessageTrace) -> Table:
-    table = Table("register or buffer", "", "frames", "SPI bytes", "us", "of message", title_justify="left")
+def _shares(trace: ExchangeTrace) -> Table:
+    table = Table("register or buffer", "", "frames", "SPI bytes", "us", "of exchange", title_justify="left")
     for column in range(2, 6):
         table.columns[column].justify = "right"
     for share in trace.shares():
@@ -66,12 +66,12 @@ def _shares(trace: MessageTrace) -> Table:
             str(share.frames),
             str(share.wire_bytes),
             f"{share.duration_us:.2f}",
-            f"{100 * share.of_message:.2f} %",
+            f"{100 * share.of_exchange:.2f} %",
         )
     return table
 
 
-def _samples(trace: MessageTrace) -> Table:
+def _samples(trace: ExchangeTrace) -> Table:
     total = sum(count for _, _, count in trace.pc_samples)
     table = Table("core", "address", "samples", "share", title=f"{total} program counter samples", title_justify="left")
     for name, base in _REGIONS:

@@ -12,10 +12,12 @@ from click.shell_completion import ShellComplete
 
 from portbench.firmware import catalogue
 from portbench.runner.cli import portbench
+from portbench.workloads import workloads
 from tests.cli.conftest import LIMIT_S, Invoke
 from tests.cli.test_group import VERBS
 
 RUNTIMES = [entry.id for entry in catalogue.load()]
+PROFILES = list(dict.fromkeys(profile.name for entry in catalogue.load() for profile in entry.profiles))
 
 
 def offered(*words: str) -> list[str]:
@@ -34,7 +36,7 @@ def offered(*words: str) -> list[str]:
         (["run", "--runtime=wiz"], [each for each in RUNTIMES if each.startswith("wiz")]),
         (["run", "--workload", "ping"], ["ping_pong"]),
         (["run", "--board", "W55"], ["W5500_EVB_PICO"]),
-        (["run", "--profile", ""], ["as-published", "tuned", "hosted"]),
+        (["run", "--profile", ""], PROFILES),
         (["run", "--runtime", "portbench-native", "--profile", ""], ["tuned"]),
         (["run", "--where", ""], ["auto", "silicon", "emulated", "hosted"]),
         (["run", "--device", "au"], ["auto"]),
@@ -67,7 +69,7 @@ def test_each_shell_gets_its_script(shell: str, invoke: Invoke) -> None:
         ("portbench sho", ["show"]),
         ("portbench run --runtime wiznet-h", ["wiznet-hardwired"]),
         ("portbench run --runtime=wiznet-h", ["wiznet-hardwired"]),
-        ("portbench run --runs 1 --workload=", ["ping_pong"]),
+        ("portbench run --runs 1 --workload=", list(workloads())),
     ],
 )
 def test_a_real_bash(line: str, values: list[str], tmp_path: Path) -> None:

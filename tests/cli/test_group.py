@@ -57,7 +57,7 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
             ["run", "--runtime=basic"],
             "portbench run: --runtime: 'basic' is no .uf2 file and none of micropython-1.20.0,",
         ),
-        (["run", "--messages", "0"], "portbench run: --messages: 0 is not greater than or equal to 1"),
+        (["run", "--messages", "0"], "portbench run: --messages: '0' is not greater than or equal to 1"),
         (["run", "--runs", "many"], "portbench run: --runs: 'many' is not a whole number from 1 to 1 000"),
         (["soak", "--cycles", "0"], "portbench soak: Invalid value for '--cycles': 0 is not in the range x>=1;"),
         (["soak", "--runtime", "basic"], "portbench soak: --runtime: "),

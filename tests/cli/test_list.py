@@ -97,3 +97,11 @@ def test_a_folder_that_is_not_there_is_one_line(
         done.stderr
         == f"portbench: PORTBENCH_FIRMWARE_DIR={tmp_path / 'nowhere'}: there is no such folder; create it or unset it\n"
     )
+
+
+def test_what_cannot_run_a_workload_is_named_with_it(invoke: Invoke) -> None:
+    said = " ".join(invoke("list").stdout.split())
+    for workload in inventory()["workloads"]:
+        without = [each["id"] for each in inventory()["runtimes"] if workload["name"] not in each["workloads"]]
+        assert (f"{workload['name']}: on all but {', '.join(without)} " in said) == bool(without)
+    assert "interpreter: on all but " in said

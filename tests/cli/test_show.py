@@ -162,6 +162,7 @@ def test_what_was_exported_comes_back(rows: list[Row]) -> None:
         for name, value in of.figures.items():
             assert float(line[f"figures.{name}"]) == value
         assert line["published.median"] == ("2.0" if of.published else "")
+        assert line["published.figure"] == ("messages_per_s" if of.published else "")
     expected = [value for of in rows for values in of.samples.values() for value in values]
     assert [float(line["value"]) for line in table(samples_csv(rows))] == expected
 

@@ -23,7 +23,7 @@ def test_the_command_tells_all(invoke: Invoke, tmp_path: Path) -> None:
 
 def test_json_is_all_that_is_printed(invoke: Invoke) -> None:
     found: dict[str, Any] = json.loads(invoke("trace", "--messages", 6, "--exchange", 4, "--json").stdout)
-    assert (found["runtime"], found["profile"], found["message"]) == ("portbench-native", "tuned", 4)
+    assert (found["runtime"], found["profile"], found["exchange"]) == ("portbench-native", "tuned", 4)
     assert found["spi"]["chip_selects"] == len(found["frames"]) > 5
 
 
@@ -33,7 +33,7 @@ def test_json_is_all_that_is_printed(invoke: Invoke) -> None:
         (["--runtime", "nothing"], 2, "portbench trace: --runtime: 'nothing' is no .uf2 file"),
         (["--board", "nothing"], 2, "portbench trace: --board: unknown board 'nothing'"),
         (["--exchange", "0"], 2, "portbench trace: Invalid value for '--exchange': 0 is not in the range x>=1"),
-        (["--messages", "3", "--exchange", "4"], 1, "portbench: message 4: the run had 3 messages; choose 2 to 3"),
+        (["--messages", "3", "--exchange", "4"], 1, "portbench: exchange 4: the run had 3 exchanges; choose 2 to 3"),
         (["--messages", "3", "--pcap", "/nowhere/x.pcap"], 1, "portbench: "),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardError
-from portbench.boards.emulated.trace import exception_name, message_trace, message_window
+from portbench.boards.emulated.trace import exception_name, exchange_trace, exchange_window
 from portbench.workloads import Session
 
 RawFrame = tuple[float, float, str, str, int, bool, int, bytes, str, int]
@@ -33,13 +33,13 @@ def session(*received_us: float) -> Session:
 
 def test_the_window_lies_between_two_messages() -> None:
     sessions = [session(1.0), session(10.0, 12.5, 15.0)]
-    assert message_window(sessions, 2) == (10.0, 12.5)
-    assert message_window(sessions, 3) == (12.5, 15.0)
+    assert exchange_window(sessions, 2) == (10.0, 12.5)
+    assert exchange_window(sessions, 3) == (12.5, 15.0)
     for number in (0, 1, 4):
-        with pytest.raises(BoardError, match=f"^message {number}: the run had 3 messages; choose 2 to 3$"):
-            message_window(sessions, number)
-    with pytest.raises(BoardError, match="the run had 0 messages"):
-        message_window([], 2)
+        with pytest.raises(BoardError, match=f"^exchange {number}: the run had 3 exchanges; choose 2 to 3$"):
+            exchange_window(sessions, number)
+    with pytest.raises(BoardError, match="the run had 0 exchanges"):
+        exchange_window([], 2)
 
 
 def test_events_are_told_in_order_and_only_changes_of_intn() -> None:
@@ -58,7 +58,7 @@ def test_events_are_told_in_order_and_only_changes_of_intn() -> None:
         record(9, "lan", from_board=False, len=60),
         record(20, "lan", from_board=False, len=60),
     ]
-    trace = message_trace(5, (0.0, 10.0), [], records, 3, intn_pin=21)
+    trace = exchange_trace(5, (0.0, 10.0), [], records, 3, intn_pin=21)
     assert [event.what for event in trace.events] == [
         "INTn low",
         "core 0 takes IO_IRQ_BANK0",
@@ -82,12 +82,12 @@ raw_frames = st.builds(
 
 @given(st.lists(raw_frames, max_size=30), st.floats(0, 500), st.floats(1, 500))
 def test_shares_add_up(frames: list[RawFrame], start_us: float, duration_us: float) -> None:
-    trace = message_trace(2, (start_us, start_us + duration_us), frames, [], 0, intn_pin=21)
+    trace = exchange_trace(2, (start_us, start_us + duration_us), frames, [], 0, intn_pin=21)
     inside = [raw for raw in frames if start_us <= raw[0] < start_us + duration_us]
     assert len(trace.frames) == len(inside) == sum(share.frames for share in trace.shares())
     assert trace.wire_bytes == sum(raw[9] for raw in inside) == sum(share.wire_bytes for share in trace.shares())
     assert trace.selected_us == pytest.approx(sum(share.duration_us for share in trace.shares()))
-    assert all(share.of_message == pytest.approx(share.duration_us / trace.duration_us) for share in trace.shares())
+    assert all(share.of_exchange == pytest.approx(share.duration_us / trace.duration_us) for share in trace.shares())
     assert not any("+" in share.name for share in trace.shares())
     known = trace.as_json()
     assert known["spi"]["bytes"] == trace.wire_bytes and len(known["frames"]) == len(inside)

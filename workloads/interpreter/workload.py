@@ -57,6 +57,10 @@ class InterpreterWorkload(Workload):
     title = "Interpreter"
     readiness = Readiness.BOOTED
     headline = Metric("passes_per_s", "passes/s")
+    reading = (
+        "a *pass* is one turn of a loop. *passes/s* is made of the geometric mean of the times of all loops that every"
+        " port has, *arithmetic/s* of the seven for which figures were published; the others are microseconds per pass."
+    )
     columns = (
         Column("arithmetic/s", "arithmetic_passes_per_s"),
         *(

@@ -45,6 +45,10 @@ class PingPongWorkload(Workload):
     title = "Ping-pong"
     readiness = Readiness.CONNECTED
     headline = Metric("messages_per_s", "messages/s")
+    reading = (
+        "a *message* is one number sent by the client plus its answer. *messages/s* is messages divided by total time,"
+        " *round trip us* and *p99 us* are the median and the 99th percentile over all messages of all runs."
+    )
     columns = (
         Column("round trip us", "round_trip_us", "median"),
         Column("p99 us", "round_trip_us", "p99"),

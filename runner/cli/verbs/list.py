@@ -39,13 +39,12 @@ def COMMAND(as_json: bool) -> None:
         return
     out = console(_COLUMNS)
     show = out.print
-    names = [workload["name"] for workload in found["workloads"]]
     show(
         plain_table(
             "Runtimes",
-            ("runtime", "family", "board", "version", "image", "runs"),
-            (_runtime(each, names) for each in found["runtimes"]),
-            folding=("version", "runs"),
+            ("runtime", "family", "board", "version", "image"),
+            (_runtime(each) for each in found["runtimes"]),
+            folding=("version",),
         )
     )
     if any(each["image"] == "missing" for each in found["runtimes"]):
@@ -67,6 +66,8 @@ def COMMAND(as_json: bool) -> None:
             folding=("measures", "range"),
         )
     )
+    for line in _not_run(found):
+        show(Text(fill(line, out.width)))
     show()
     show(
         plain_table(
@@ -78,11 +79,16 @@ def COMMAND(as_json: bool) -> None:
     )
 
 
-def _runtime(runtime: dict[str, Any], names: list[str]) -> tuple[str, ...]:
-    runs = runtime["workloads"]
-    missing = [name for name in names if name not in runs]
-    short = "all" if not missing else f"all but {', '.join(missing)}" if len(missing) < len(runs) else ", ".join(runs)
-    return (*(runtime[key] or "-" for key in ("id", "family", "board", "version", "image")), short or "none")
+def _runtime(runtime: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(runtime[key] or "-" for key in ("id", "family", "board", "version", "image"))
+
+
+def _not_run(found: dict[str, list[dict[str, Any]]]) -> Iterable[str]:
+    """Of each workload the runtimes that have nothing to run, or no network to run it on."""
+    for workload in found["workloads"]:
+        name = workload["name"]
+        if without := [each["id"] for each in found["runtimes"] if name not in each["workloads"]]:
+            yield f"{name}: on all but {', '.join(without)}"
 
 
 def _profiles(runtimes: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:

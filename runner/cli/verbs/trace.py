@@ -1,4 +1,4 @@
-"""Decode one message of a row: every SPI frame by register name, with its time, and who took how long.
+"""Decode one exchange of a row: every SPI frame by register name, with its time, and who took how long.
 
 The run is made once as it is and once traced, and the command fails if the two differ in anything.
 """
@@ -43,7 +43,12 @@ _FILE_COLUMNS = 160
 @click.command()
 @bench_option("runtime", single=True, default="portbench-native", show_default=True)
 @bench_options("profile", "workload", "board", "turnaround_us", "phy_link_delay_s", single=True)
-@click.option("--exchange", type=click.IntRange(1), metavar="N", help="which message, from 2 (default: the middle one)")
+@click.option(
+    "--exchange",
+    type=click.IntRange(1),
+    metavar="N",
+    help="which exchange with the PC, from 2 (default: the middle one)",
+)
 @click.option("--pc", type=click.IntRange(1), metavar="CYCLES", help="sample the program counters each so many cycles")
 @click.option("--json", "as_json", is_flag=True, help="print the trace for programs")
 @click.option("--pcap", type=click.Path(path_type=Path), help="write all frames of the run there, for Wireshark")

@@ -20,6 +20,7 @@ from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
 from portbench.workloads.interpreter.workload import WORKLOAD
 
+pytestmark = pytest.mark.engine
 AS_ON_SILICON = 0.005
 WITH_COLLECTIONS = 0.02
 """int_mul alone fills the heap: an eighth of its time is the collector's, which depends on what else lives there."""

@@ -53,8 +53,6 @@ pub struct Core {
     pub instructions: u64,
     /// Word of flash that the last instruction fetch brought: its other halfword needs no further access.
     pub(super) fetch_word: u32,
-    /// Word that BUSCTRL counted last as fetched from elsewhere.
-    pub(super) counted_word: u32,
 }
 
 /// Why the inner loop stopped.
@@ -85,7 +83,6 @@ impl Core {
             state: State::Held,
             instructions: 0,
             fetch_word: u32::MAX,
-            counted_word: u32::MAX,
         }
     }
 
@@ -187,9 +184,7 @@ impl Core {
         bus: &mut Bus<W>,
         address: u32,
     ) -> Result<u32, Cause> {
-        if !bus.blocks.busctrl.counting()
-            && let Some((value, waits)) = mem.load_fast::<SIZE>(address)
-        {
+        if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
         }
@@ -208,7 +203,6 @@ impl Core {
             return Err(Cause::Unaligned { address });
         }
         if (address as usize) < ROM_SIZE {
-            bus.blocks.busctrl.count(address);
             self.cycles += 1;
             return Ok(match size {
                 1 => u32::from(mem.rom_u8(address as usize)),
@@ -249,7 +243,7 @@ impl Core {
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
-        if !bus.blocks.busctrl.counting() && mem.store_fast::<SIZE>(address, value) {
+        if mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
             return Ok(());
         }

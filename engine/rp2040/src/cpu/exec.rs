@@ -23,30 +23,20 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
     pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
-            let exit = if bus.blocks.busctrl.counting() {
-                self.run_here::<true, W>(mem, bus, limit)
+            let pc = self.pc;
+            let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
+                self.run_region::<{ region::FAST }, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
+            } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
+                let size = mem.flash_size() as u32;
+                self.run_region::<{ region::XIP }, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
+            } else if pc < ROM_SIZE as u32 {
+                self.run_region::<{ region::FAST }, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
             } else {
-                self.run_here::<false, W>(mem, bus, limit)
+                self.run_region::<{ region::BUS }, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
             };
             if exit == Exit::Limit {
                 break;
             }
-        }
-    }
-
-    /// Runs in the region where the PC is. `COUNT`: reports every access to BUSCTRL, in the same simulated time.
-    #[inline(always)]
-    fn run_here<const COUNT: bool, W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Exit {
-        let pc = self.pc;
-        if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
-            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
-        } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
-            let size = mem.flash_size() as u32;
-            self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
-        } else if pc < ROM_SIZE as u32 {
-            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
-        } else {
-            self.run_region::<{ region::BUS }, COUNT, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
         }
     }
 
@@ -79,17 +69,17 @@ impl Core {
                 return Err(Cause::Fetch { address: pc });
             }
             bus.sys.cycle = self.cycles;
-            let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
+            let fetched = bus.read(mem, Master::Core(self.index), pc, 2);
             let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
             self.cycles += u64::from(bus.waits);
-            let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
+            let next = bus.read(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
             Ok(decode(hw as u16, next as u16))
         }
     }
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, const COUNT: bool, W: World>(
+    fn run_region<const REGION: u8, W: World>(
         &mut self,
         mem: &mut Memory,
         bus: &mut Bus<W>,
@@ -177,7 +167,7 @@ impl Core {
             // `$undo` comes before the fault.
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
-                if !COUNT && let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                if let Some((value, waits)) = mem.load_fast::<$size>(address) {
                     cycles += 1 + u64::from(waits);
                     value
                 } else {
@@ -197,7 +187,7 @@ impl Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
-                if !COUNT && mem.store_fast::<$size>(address, value) {
+                if mem.store_fast::<$size>(address, value) {
                     cycles += 1;
                 } else {
                     self.cycles = cycles;
@@ -248,13 +238,6 @@ impl Core {
             if REGION == region::XIP && pc >> 2 != word {
                 word = pc >> 2;
                 cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
-                if COUNT {
-                    bus.blocks.busctrl.count(pc);
-                }
-            }
-            if COUNT && REGION != region::XIP && pc >> 2 != self.counted_word {
-                self.counted_word = pc >> 2;
-                bus.blocks.busctrl.count(pc);
             }
             let op = if REGION == region::BUS {
                 self.cycles = cycles;

@@ -1,0 +1,77 @@
+"""No simulated figure has changed since revision f8fed60, to the microsecond.
+
+`rows.json` has a line for each emulated row of 1000 messages that revision measured; round trips are run-length coded,
+`218*3` for three of 218 us in a row. A row whose image is not at hand is skipped; the native client's always is.
+"""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from rich.console import Console
+
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.firmware.images import ImageStore
+from portbench.results.model import Row, Status
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView
+from tests.ping_pong import PING_PONG
+
+GOLDEN: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("rows.json").read_text(encoding="utf-8"))
+
+
+def run_lengths(text: str) -> list[int]:
+    """`218 217 218*3` -> [218, 217, 218, 218, 218]"""
+    values: list[int] = []
+    for part in text.split():
+        value, _, count = part.partition("*")
+        values += [int(value)] * int(count or 1)
+    return values
+
+
+def measure(runtime: str, profile: str, folder: Path) -> Row:
+    options = BenchOptions(
+        where="emulated",
+        workloads=(PING_PONG,),
+        runtimes=(runtime,),
+        profiles=(profile,),
+        runs=1,
+        results_dir=folder / "results",
+    )
+    (planned,) = plan(options)
+    bench = Bench(options, ImageStore([planned.entry], state=folder, offline=True), folder)
+    try:
+        return bench.measure(planned, ProgressView(1, Console(file=StringIO()))).row
+    finally:
+        bench.close()
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(600)  # CircuitPython takes 11 s of a PC that does nothing else
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda row: f"{row['runtime']}-{row['profile']}")
+def test_a_row_is_what_it_always_was(golden: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    row = measure(golden["runtime"], golden["profile"], tmp_path)
+    unavailable = row.status is Status.SKIPPED or "pip could not download it" in (row.reason or "")
+    if unavailable and golden["runtime"] != "portbench-native":
+        pytest.skip(row.reason or "")
+    assert row.status is Status.MEASURED, row.reason
+    assert row.sim is not None
+    assert row.image_sha256 == golden["image_sha256"]
+    assert (row.figures["total_us"], row.figures["ready_us"]) == (golden["total_us"], golden["ready_us"])
+    assert row.samples["round_trip_us"] == run_lengths(golden["round_trip_us"])
+    assert row.sim.counters == golden["counters"]
+    assert row.sim.flash_sha256 == golden["flash_sha256"]
+
+
+def test_the_record_is_whole() -> None:
+    for row in GOLDEN:
+        round_trip_us = run_lengths(row["round_trip_us"])
+        assert len(round_trip_us) == 1000 and sum(round_trip_us) <= row["total_us"]
+    assert "portbench-native" in {row["runtime"] for row in GOLDEN}
