@@ -49,6 +49,7 @@ class WorkloadCaller:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
+        self._told = False
 
     def __enter__(self) -> WorkloadCaller:
         return self
@@ -139,13 +140,13 @@ class WorkloadCaller:
             raise
 
     def _ended(self, recording: Recording) -> None:
-        before = self._calls.fault
         with self._changed:
             self._calls.ended(recording, self._clock_us())
             self._changed.notify_all()
-        fault = self._calls.fault
-        if fault is not None and before is None and recording.error != _STOPPED:
-            self.on_fault(fault)
+        stopped = self._stop is not None and self._stop.is_set()
+        if self._calls.fault is not None and not self._told and not stopped:
+            self._told = True
+            self.on_fault(self._calls.fault)
 
     def _clock_us(self) -> float:
         return (time.perf_counter_ns() - self._started_ns) / 1000

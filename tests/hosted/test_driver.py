@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated import NOTHING, Reply, SimulatedServer
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Session
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
@@ -24,15 +24,17 @@ class Recorder:
         self.peers: list[str] = []
         self.data = b""
 
-    def accept(self, conn: int, peer: str, now_us: float) -> None:
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         self.peers.append(peer)
+        return NOTHING
 
-    def receive(self, conn: int, data: bytes, now_us: float) -> tuple[bytes, bool, bool]:
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
         self.data += data
-        return b"", False, False
+        return NOTHING
 
-    def closed(self, conn: int, now_us: float) -> None:
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
         """The driver's connections end in different ways: what the chip holds is looked at instead."""
+        return NOTHING
 
 
 def statuses(eth: Any) -> list[int]:

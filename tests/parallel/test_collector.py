@@ -110,8 +110,8 @@ def test_all_processes_use_one_server(hub: ServerHub) -> None:
     assert server is not None
     first = server.accepted
     measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
-    assert sessions_since(server, first) is not None
-    assert sessions_since(server, first, "127.0.0.1") is not None
+    assert [each.exchanges for each in sessions_since(server, first)] == [5]
+    assert sessions_since(server, first, "127.0.0.1")
     assert server.accepted == first + 1 and len(server.sessions()) == first + 1
 
 
@@ -131,7 +131,7 @@ def test_of_several_boards_sessions_only_the_boards_own_counts(hub: ServerHub, m
     assert server is not None
     first = server.accepted
     measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
-    assert sessions_since(server, first, "192.0.2.7") is None
+    assert sessions_since(server, first, "192.0.2.7") == []
 
 
 def test_errors_cross_processes_as_one_line(hub: ServerHub) -> None:

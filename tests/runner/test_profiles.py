@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profi
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
-from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings
+from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
 
 
 class Settings(WorkloadSettings):
@@ -34,7 +34,7 @@ class Alone(Workload):
     def body(self, language: str) -> Path | None:
         return Path(__file__)
 
-    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         return Measurement({"per_s": 1.0})
 
 

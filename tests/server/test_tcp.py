@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.server.connection import Connection, Limits
+from portbench.server.recording import Recording
 from portbench.server.tcp import ServerError, WorkloadServer
 from portbench.workloads import Session, workload
 
@@ -110,7 +111,8 @@ def transport() -> Mock:
 
 
 def connection(refusal: str | None, ended: Callable[[Connection], None]) -> Connection:
-    return Connection(0, Limits(1000, 30.0), refusal, PING_PONG.conversation(1000), lambda: 0.0, ended)
+    recording = Recording(0, "unknown", 0.0, PING_PONG.conversation(1000))
+    return Connection(recording, Limits(1000, 30.0), refusal, lambda: 0.0, ended)
 
 
 @pytest.mark.parametrize(("last", "error"), [(b"1{}\n", None), (b"1", "connection lost after 1 exchanges (reset)")])
@@ -350,7 +352,7 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
     with WorkloadServer(PING_PONG, port=0) as server:
         own = server.measure_own_turnaround(300)
         record = only(server)
-    assert record.ok and record.messages == own.n == 300
+    assert record.ok and record.exchanges == own.n == 300
     assert 0 < own.median_us <= own.p99_us <= own.max_us
     assert own.median_us > median(record.turnaround_us)  # which is a part of it
 

@@ -3,7 +3,7 @@
 from portbench_client import RESULT
 
 
-def echo_server(listener, connections):
+def echo_server(listener, connections, hang_up_after):
     RESULT["stage"] = "run"
     echoed_bytes = []
     for _ in range(connections):
@@ -15,6 +15,8 @@ def echo_server(listener, connections):
                 break
             sock.send(data)
             count += len(data)
+            if 0 < hang_up_after <= count:
+                break
         sock.close()
         echoed_bytes.append(count)
     RESULT["echoed_bytes"] = echoed_bytes

@@ -26,6 +26,7 @@ class Settings(WorkloadSettings):
     at_once: int = Field(1, ge=1, le=8, description="connections that are open at once")
     blocks: int = Field(2, ge=1, le=1000, description="blocks of one connection")
     block_bytes: int = Field(10, ge=1, le=50, description="bytes of one block")
+    hang_up_after: int = Field(0, ge=0, description="bytes after which the board closes, 0 for never")
 
 
 class Result(BaseModel):
