@@ -21,6 +21,10 @@ class BoardUnavailable(BoardError):
     """No such board here: not built, not plugged in, not on this operating system. Says what would provide it."""
 
 
+class BrokenSetup(BoardError):
+    """This installation, or this user's folder, can run no emulated board at all: no row is to hide that."""
+
+
 class FlashFailed(BoardError):
     """The image could not be programmed."""
 

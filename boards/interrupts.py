@@ -1,4 +1,4 @@
-"""Ctrl-C at moments when it would leave something behind that nobody knows of yet."""
+"""Ctrl-C and its like at moments when they would leave something behind that nobody knows of yet."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Ctrl-C waits until the block has ended. For short blocks; threads other than the main one never see it anyway."""
+    """Signals that somebody handles wait until the block has ended, which is to be short. Threads other than the main
+    one never see them anyway."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    numbers = (getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+    handled = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
+    for number in handled:
+        signal.signal(number, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if came and callable(before):
-            before(*came[0])
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+        for number, frame in came[:1]:
+            handled[number](number, frame)

@@ -1,30 +1,159 @@
 """Where running emulated boards make themselves known: one folder each, with `board.json` in it.
 
-What the operating system's list of USB devices is to real boards, this is to emulated ones.
+What the operating system's list of USB devices is to real boards, this is to emulated ones. The folder of these folders
+belongs to one user alone: whoever else could write there would choose where images and clients get written.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import shutil
+import stat
+import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
+from portbench.boards.errors import BoardUnavailable, BrokenSetup
+
+if sys.platform != "win32":
+    import fcntl
 
 RUNTIME_DIR_VARIABLE = "PORTBENCH_RUNTIME_DIR"
+XDG_VARIABLE = "XDG_RUNTIME_DIR"
 STATE_FILE = "board.json"
 CONTROL_SOCKET = "control"
 
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_SOCKET_NAME_BYTES = 103
+"""The longest name of a socket that every system takes (sys/un.h; Linux has room for 4 more)."""
+
 
 def runtime_dir() -> Path:
-    """Folder of the running boards' folders: `PORTBENCH_RUNTIME_DIR`, else this user's below the temporary folder."""
-    named = os.environ.get(RUNTIME_DIR_VARIABLE)
-    if named:
+    """Folder of the running boards' folders: `PORTBENCH_RUNTIME_DIR`, else `portbench` in the user's `XDG_RUNTIME_DIR`,
+    else `portbench-UID` in the temporary folder. It need not exist.
+
+    Raises BrokenSetup where it is somebody else's, or others may write to it.
+    """
+    folder = _runtime_dir()
+    if fault := _fault(folder):
+        raise BrokenSetup(f"{folder}: {fault}; name another: {RUNTIME_DIR_VARIABLE}=FOLDER")
+    return folder
+
+
+def _runtime_dir() -> Path:
+    if named := os.environ.get(RUNTIME_DIR_VARIABLE):
         return Path(named)
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    return Path(tempfile.gettempdir()) / f"portbench-{user}"
+    session = os.environ.get(XDG_VARIABLE)
+    if session and Path(session).is_absolute() and _fault(Path(session)) is None and Path(session).is_dir():
+        return Path(session) / "portbench"
+    return Path(tempfile.gettempdir()) / f"portbench-{_user()}"
+
+
+def _user() -> int | str:
+    return os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+
+
+def _fault(folder: Path) -> str | None:
+    """What keeps this user from trusting `folder`; None where nothing does, or where it does not exist."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"cannot be used ({error.strerror})"
+    if not stat.S_ISDIR(found.st_mode):
+        return "is no folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which somebody else may have laid"
+    if hasattr(os, "getuid"):
+        if found.st_uid != os.getuid():
+            return f"belongs to user {found.st_uid}, not to you"
+        if found.st_mode & _OTHERS_WRITE:
+            return f"may be written to by others (mode {stat.S_IMODE(found.st_mode):04o}), who could have laid links"
+    return None
+
+
+@contextlib.contextmanager
+def claimed_folder(name: str) -> Iterator[Path]:
+    """The folder of a board called `name`, of this process alone, gone at the end.
+
+    Boards whose processes were killed have left theirs: those go now. Raises BrokenSetup where no board can have one,
+    BoardUnavailable where the name is none, or another board's.
+    """
+    if _NAME.fullmatch(name) is None:
+        raise BoardUnavailable(f"{name!r} is no name for a board; use letters, digits, '-', '_' and '.'")
+    root = runtime_dir()
+    folder = root / name
+    if len(os.fsencode(folder / CONTROL_SOCKET)) > _SOCKET_NAME_BYTES:
+        raise BrokenSetup(
+            f"{folder}: is too long a name for a socket; name a shorter folder: {RUNTIME_DIR_VARIABLE}=FOLDER"
+        )
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        runtime_dir()  # whoever was faster may have been somebody else
+        with _locked(root):
+            _remove_left_behind(root)
+            if not _runs(folder):  # killed before it had anything in it
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            folder.mkdir(mode=0o700)
+            mine = _open_locked(folder)
+    except FileExistsError:
+        state = _read(folder)
+        who = f" (process {state.pid})" if state else ""
+        raise BoardUnavailable(f"a board of that name runs already{who}; use --name") from None
+    except OSError as error:
+        raise BrokenSetup(
+            f"{error.filename or root}: cannot be used ({error.strerror}); name another: {RUNTIME_DIR_VARIABLE}=FOLDER"
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(mine)
+
+
+def _open_locked(folder: Path) -> int:
+    """Held as long as this process lives, however it ends: what tells a board that runs from one that was killed."""
+    handle = os.open(folder, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    return handle
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Others who start a board wait meanwhile; it takes milliseconds."""
+    handle = _open_locked(folder)
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove_left_behind(root: Path) -> None:
+    """Only what boards made: `root` may be a folder of the user's with other things in it."""
+    for folder in root.iterdir():
+        if (folder / CONTROL_SOCKET).is_socket() and not _runs(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(folder: Path) -> bool:
+    """Whether the process that claimed `folder` lives: a number alone could be another process's by now."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
 
 
 @dataclass(frozen=True)
@@ -58,15 +187,19 @@ def write_state(folder: Path, state: EmulatedState) -> None:
 
 def read_state(folder: Path) -> EmulatedState | None:
     """The state of the board in `folder`, None where its process is gone or has not said anything yet."""
+    state = _read(folder)
+    return state if state is not None and _runs(folder) else None
+
+
+def _read(folder: Path) -> EmulatedState | None:
     try:
-        state = EmulatedState(**json.loads((folder / STATE_FILE).read_text(encoding="utf-8")))
+        return EmulatedState(**json.loads((folder / STATE_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return state if psutil.pid_exists(state.pid) else None
 
 
 def running() -> list[tuple[Path, EmulatedState]]:
-    """All running emulated boards, by folder name."""
+    """All running emulated boards, by folder name. Raises BrokenSetup."""
     root = runtime_dir()
     if not root.is_dir():
         return []

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.stats import Group, group_rows
+from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Column, UnknownWorkload, Workload, workload
 
@@ -66,11 +67,11 @@ class Table:
         about = self.about
         if left_out:
             about += f" A wider terminal also shows: {', '.join(left_out)}."
-        table = RichTable(title=self.title, title_justify="left", caption=about, caption_justify="left")
+        table = RichTable(title=Text(self.title), title_justify="left", caption=Text(about), caption_justify="left")
         for column in self.columns:
             if column not in left_out:
                 right, folds = column not in _LEFT, column in _FOLDING
-                table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=not folds)
+                table.add_column(Text(column), justify="right" if right else "left", overflow="fold", no_wrap=not folds)
         for row in self.rows:
             shown = zip(self.columns, row, strict=True)
             table.add_row(*(Text(cell) for column, cell in shown if column not in left_out))
@@ -193,7 +194,8 @@ def _not_measured(rows: Iterable[Row]) -> Table:
 def _table(title: str, about: str, lines: list[dict[str, str]], own: tuple[str, ...] = ()) -> Table:
     names = dict.fromkeys(name for line in lines for name in line)
     columns = tuple(column for column in names if any(line.get(column) for line in lines))
-    return Table(title, about, columns, tuple(tuple(line.get(column, "") for column in columns) for line in lines), own)
+    cells = tuple(tuple(shown(line.get(column, "")) for column in columns) for line in lines)
+    return Table(shown(title), about, tuple(map(shown, columns)), cells, tuple(map(shown, own)))
 
 
 def _spi(row: Row) -> str:

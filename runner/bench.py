@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from portbench.boards import Board, BoardError, BoardUnavailable, Deadline, Progress, RunOutput
+from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress, RunOutput
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.hash_lock import HashLockError
@@ -22,7 +22,7 @@ from portbench.firmware.native_config import NativeConfigError
 from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
-from portbench.results.storage import RunWriter
+from portbench.results.storage import RunWriter, StorageError
 from portbench.runner.boards_for import AUTO, Listener, open_board, where_for
 from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
 from portbench.runner.collect import RowDraft
@@ -94,7 +94,11 @@ class Bench:
         self.writer: RowSink = writer or new_run_file(options, root)
 
     def measure(self, planned: PlannedRow, view: ProgressView) -> Outcome:
-        """Measures one row and stores it. Never raises for a row that could not be measured."""
+        """Measures one row and stores it. Never raises for a row that could not be measured.
+
+        Raises BrokenSetup where no row could be, with this one stored as failed, and StorageError where one cannot be
+        stored: none is to be measured for nothing.
+        """
         where = where_for(planned, self.options)
         log = RowLog(self.writer.path, planned.id)
 
@@ -109,7 +113,7 @@ class Bench:
         def ask_bootsel(seconds: float) -> None:
             view.line(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
 
-        self._listener = Listener(log=lambda line: log.line(f"# {line}"), ask_bootsel=ask_bootsel)
+        self._listener = Listener(log=log.note, ask_bootsel=ask_bootsel)
         draft = RowDraft(planned, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
         clock = StageClock(planned.label, self.options.timeouts_s, entered)
         tail: list[str] = []
@@ -119,6 +123,13 @@ class Bench:
                 row = self._measure(planned, draft, clock, printed)
             except ImageUnavailable as error:
                 row = draft.skipped(str(error))
+            except BrokenSetup as error:
+                self._drop_board()
+                self.writer.append(draft.failed(f"{clock.current}: {error}", []))
+                raise
+            except StorageError:
+                self._drop_board()
+                raise
             except BoardUnavailable as error:
                 tail = self._tail()
                 self._drop_board()
@@ -136,15 +147,20 @@ class Bench:
                 self._drop_board()
                 self.writer.append(draft.failed(f"{clock.current}: {error!r}", tail))
                 raise
-            log.line(f"# {row.status}: {row.reason or row.value}")
+            log.note(f"{row.status}: {row.reason or row.value}")
         self.writer.append(row)
         view.done(row.status, describe(row))
         return Outcome(row, tail, log.path)
 
     def finish(self) -> None:
-        """All rows have been measured; the user's files go back where that was asked for. Raises BoardError."""
-        self.writer.finish()
-        self._restore_files()
+        """All rows have been measured; the user's files go back where that was asked for.
+
+        Raises BoardError or StorageError.
+        """
+        try:
+            self.writer.finish()
+        finally:
+            self._restore_files()
         if self.options.restore_files and self._saved_files:
             where = ", ".join(f"{path} (device {device})" for device, path in self._saved_files.items())
             raise BoardError(f"files of a board that failed were not put back; they are in {where}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from portbench.boards import OwnNetwork, RunOutput
 from portbench.firmware.catalogue import Family
@@ -15,8 +16,11 @@ from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.published import published
+from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Readiness
+
+_BREAK: Final = re.compile(r"\s*[\r\n]\s*")
 
 
 @dataclass
@@ -52,7 +56,8 @@ class RowDraft:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
 
     def failed(self, reason: str, console_tail: list[str]) -> Row:
-        return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=console_tail)
+        tail = [shown(line) for line in console_tail]
+        return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=tail)
 
     def _row(self, **more: Any) -> Row:
         entry = self.planned.entry
@@ -73,7 +78,9 @@ class RowDraft:
             "published": published(self.planned.profile, self.planned.workload),
             "log": self.log,
         }
-        return Row(**(known | more))
+        fields: dict[str, Any] = known | more
+        fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
+        return Row(**fields)
 
     def _note(self) -> str | None:
         """What sets this row apart from one that was measured alone."""
@@ -111,7 +118,7 @@ def spi_hz_asked(row: PlannedRow) -> int | None:
 
 def one_line(text: str) -> str:
     """`text` without line breaks, never empty, and fit to publish: the PC's folders by names that a shell knows."""
-    line = " ".join(text.split()) or "no reason was given"
+    line = shown(_BREAK.sub(" ", text.strip())) or "no reason was given"
     folder = os.environ.get(FOLDER_VARIABLE)
     for path, name in ((folder, f"${FOLDER_VARIABLE}"), (str(Path.home()), "~")):
         if path and path != "/":

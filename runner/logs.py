@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from pathlib import Path
 from types import TracebackType
 
+from portbench.boards.bounded_log import BoundedLog
+from portbench.results.storage import StorageError
 from portbench.runner.timeouts import Stage
 
 
 class RowLog:
-    """Written line by line, in a folder beside the run file, so that it is there even if everything is killed."""
+    """Written line by line, in a folder beside the run file, so that it is there even if everything is killed.
+
+    What a board prints has room for a while only. Raises StorageError where a line cannot be written.
+    """
 
     def __init__(self, run_file: Path, row_id: str) -> None:
         folder = run_file.with_suffix("")
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / (re.sub(r"[^\w.\-]+", "_", row_id) + ".log")
-        self._file = self.path.open("w", encoding="utf-8", buffering=1)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("w", encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise self._fault(error) from error
+        self._lines = BoundedLog(self._write)
         self._started = time.monotonic()
+        self._usable = True
 
     def stage(self, stage: Stage) -> None:
-        self.line(f"# {stage}")
+        self.note(stage)
+
+    def note(self, text: str) -> None:
+        """A line of the harness's own."""
+        self._lines.note(f"# {text}")
 
     def line(self, text: str) -> None:
-        self._file.write(f"{time.monotonic() - self._started:9.3f} {text}\n")
+        """A line that the board printed."""
+        self._lines.line(text)
 
     def __enter__(self) -> RowLog:
         return self
@@ -32,6 +48,23 @@ class RowLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
-            self.line(f"# ended by {error!r}")
-        self._file.close()
+        try:
+            self._lines.end()
+            if error is not None:
+                self.note(f"ended by {error!r}")
+        finally:
+            self._usable = False
+            with contextlib.suppress(OSError):  # told already
+                self._file.close()
+
+    def _write(self, text: str) -> None:
+        if not self._usable:
+            return
+        try:
+            self._file.write(f"{time.monotonic() - self._started:9.3f} {text}\n")
+        except OSError as error:
+            self._usable = False
+            raise self._fault(error) from error
+
+    def _fault(self, error: OSError) -> StorageError:
+        return StorageError(f"{self.path}: cannot be written ({error.strerror}); make room or make it writable")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import re
-import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from portbench.boards import BoardError
+from portbench.boards import BoardError, BrokenSetup
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError, ImageStore
@@ -22,6 +20,7 @@ from portbench.results.model import Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
 from portbench.runner.bench import Bench, describe, new_run_file
+from portbench.runner.interruptions import Interruptions
 from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError, read_options, workload_options
 from portbench.runner.parallel.collector import (
     ROW_PROPERTY,
@@ -102,6 +101,9 @@ class BenchPlugin:
         self._writer: RunWriter | None = None
         self._view: ProgressView | None = None
         self._fault = ""
+        self._stopped = False
+        self._session: pytest.Session | None = None
+        self._interruptions = Interruptions()
 
     @property
     def run_file(self) -> Path | None:
@@ -113,6 +115,9 @@ class BenchPlugin:
             return plan(_options(self._config))
         except OptionError as error:
             raise pytest.UsageError(str(error)) from None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if _FIXTURE in metafunc.fixturenames:
@@ -133,7 +138,8 @@ class BenchPlugin:
     @pytest.fixture
     def bench(self, request: pytest.FixtureRequest) -> MeasureRow:
         assert self._bench is not None and self._view is not None
-        return MeasureRow(self._bench, self._view, self._config, request.node.user_properties)
+        self._interruptions.check()
+        return MeasureRow(self._bench, self._view, self._config, request.node.user_properties, self._stop)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -142,6 +148,7 @@ class BenchPlugin:
             return
         if self._collector is None:
             options = _options(self._config)
+            self._interruptions.listen()
             try:
                 self._writer = new_run_file(options, PROJECT)
             except StorageError as error:
@@ -164,8 +171,28 @@ class BenchPlugin:
             self._collector.worker_ended(node)
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        self._interruptions.ending()
+
+    def _stop(self, fault: str) -> None:
+        """No row is to follow: the next would fail as this one did, or be measured for nothing."""
+        self._stopped = True
+        self._fault = fault
+        if self._session is not None:
+            self._session.shouldfail = "no row can follow"
+        several = self._config.pluginmanager.getplugin("dsession")
+        if several is not None:
+            several.shouldstop = fault
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        taken = self._collector.take(report) if self._collector is not None else None
+        if self._stopped:
+            return
+        try:
+            taken = self._collector.take(report) if self._collector is not None else None
+        except StorageError as error:
+            self._stop(str(error))
+            return
         if taken is not None and self._view is not None:
             run, row = taken
             self._view.done(row.status, describe(row), run.label)
@@ -178,24 +205,35 @@ class BenchPlugin:
         return report.outcome, "", ""
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        self._interruptions.ending()
+        over = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        over = over and not self._stopped and not self._interruptions.came
+        faults = [self._fault] if self._fault else []
         if self._bench is not None:
             try:
-                if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+                if over:
                     self._bench.finish()
-            except BoardError as error:
-                self._fault = str(error)
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-                if is_worker(self._config):
-                    report_fault(self._config, self._fault)
+            except (BoardError, StorageError) as error:
+                faults.append(str(error))
             finally:
                 self._bench.close()
         if self._collector is not None and self._writer is not None:
             self._collector.close()
-            if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-                self._writer.finish()
-            if self._collector.faults:
-                self._fault = "; ".join(self._collector.faults)
+            faults += self._collector.faults
+            try:
+                if over:
+                    self._writer.finish()
+            except StorageError as error:
+                faults.append(str(error))
+        if faults:
+            self._fault = "; ".join(dict.fromkeys(faults))
+            if not self._interruptions.came:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            if is_worker(self._config):
+                report_fault(self._config, self._fault)
+
+    def pytest_unconfigure(self) -> None:
+        self._interruptions.restore()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         writer = self._writer
@@ -217,6 +255,7 @@ class BenchPlugin:
 
     def _start(self, rows: int) -> None:
         options = _options(self._config)
+        self._interruptions.listen()
         try:
             store = ImageStore(chosen_entries(options, catalogue.load()))
             if is_worker(self._config):
@@ -230,8 +269,6 @@ class BenchPlugin:
         self._take_the_terminal()
 
     def _take_the_terminal(self) -> None:
-        with contextlib.suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGTERM, _interrupt)
         reporter = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             reporter.showfspath = False  # the view writes the lines,
@@ -266,17 +303,28 @@ class MeasureRow:
     """What the bench's test function calls."""
 
     def __init__(
-        self, bench: Bench, view: ProgressView, config: pytest.Config, properties: list[tuple[str, object]]
+        self,
+        bench: Bench,
+        view: ProgressView,
+        config: pytest.Config,
+        properties: list[tuple[str, object]],
+        stop: Callable[[str], None],
     ) -> None:
+        """`stop`: is told why no row can follow."""
         self._properties = properties
+        self._stop = stop
         self._bench = bench
         self._view = view
         self._capture = config.pluginmanager.getplugin("capturemanager")
 
     def __call__(self, run: PlannedRow) -> None:
         """Measures `run`; the test fails or is skipped as the row is."""
-        with self._shown():
-            outcome = self._bench.measure(run, self._view)
+        try:
+            with self._shown():
+                outcome = self._bench.measure(run, self._view)
+        except (BrokenSetup, StorageError) as error:
+            self._stop(str(error))
+            pytest.fail(f"{run.label}: {error}", pytrace=False)
         row = outcome.row
         self._properties.append((ROW_PROPERTY, row.model_dump_json()))
         if row.status is Status.SKIPPED:
@@ -301,11 +349,6 @@ def _is_rows(argument: str, config: pytest.Config) -> bool:
     """Whether a path argument names the rows' file or its folder."""
     path = (config.invocation_params.dir / argument.split("::")[0]).resolve()
     return path in (ROWS.resolve(), ROWS.resolve().parent)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Ending the process politely ends the boards too."""
-    raise KeyboardInterrupt(f"signal {number}")
 
 
 def _shown(path: Path) -> str:

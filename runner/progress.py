@@ -13,6 +13,7 @@ from rich.text import Text
 
 from portbench.boards.console import RESULT_PREFIX
 from portbench.runner.timeouts import Stage
+from portbench.shown import shown
 
 _DOING = {
     Stage.IMAGE: "obtaining the image",
@@ -63,7 +64,7 @@ class ProgressView:
     def line(self, text: str) -> None:
         """A line that the board printed."""
         if RESULT_PREFIX not in text:
-            self._show(text)
+            self._show(shown(text))
 
     def done(self, status: str, details: str, label: str | None = None) -> None:
         """The row `label`, else the one that is on, has ended as `status`; `details` is one line. What was skipped is
@@ -74,16 +75,18 @@ class ProgressView:
                 return
             self._told.add(details)
         counted = f"[{self._done:>{len(str(self._rows))}}/{self._rows}]"
-        self._console.print(
-            Text.assemble(
-                counted, " ", (f"{status:<8}", _STYLES.get(status, "")), f" {label or self._label}  {details}"
-            ),
-            soft_wrap=True,
-        )
+        said = shown(f"{label or self._label}  {details}")
+        self._print(Text.assemble(counted, " ", (f"{status:<8}", _STYLES.get(status, "")), f" {said}"))
 
     def note(self, text: str) -> None:
         """A line of its own."""
-        self._console.print(Text(text), soft_wrap=True)
+        self._print(Text(shown(text)))
+
+    def _print(self, text: Text) -> None:
+        try:
+            self._console.print(text, soft_wrap=True)
+        except OSError:  # whoever watched has gone: rows are measured all the same
+            self._console = Console(quiet=True)
 
     def _show(self, printed: str) -> None:
         if self._status is None:

@@ -20,7 +20,9 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.clients import DeploymentError
 from portbench.firmware import catalogue
+from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
+from tests.ping_pong import NATIVE_IMAGE
 
 Image = Callable[[str], Path]
 
@@ -41,6 +43,8 @@ def image() -> Image:
 
     def path(runtime: str) -> Path:
         entry = known.get(runtime)
+        if entry.family is Family.NATIVE:
+            return NATIVE_IMAGE
         if runtime not in reasons:
             try:
                 found = store.obtain(entry).path

@@ -5,17 +5,24 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from types import FrameType
+from typing import Final
 
 from pydantic import ValidationError
 
+from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
+from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.errors import BoardError
-from portbench.boards.registry import runtime_dir
+from portbench.boards.registry import claimed_folder
 from portbench.complaint import first_complaint
+
+_MOST_FLASH_BYTES: Final = 16 << 20
+"""The most that XIP can address (RP2040 datasheet 2.6.3)."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -25,37 +32,54 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--flash", type=Path, help="initial contents of flash, a raw image from its start")
     parser.add_argument("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
     parser.add_argument("--log", type=Path, help="write the log there instead of to standard error")
+    parser.add_argument("--end-with", type=int, metavar="PID", help="end when this process has ended")
     return parser
 
 
 def main() -> int:
     arguments = _parser().parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _end)
     try:
         config = CONFIG.validate_json(arguments.config)
-        flash = arguments.flash.read_bytes() if arguments.flash else b""
-        folder = runtime_dir() / arguments.name
-        with arguments.log.open("a", encoding="utf-8") if arguments.log else nullcontext(sys.stderr) as log:
+        flash = _flash(arguments.flash) if arguments.flash else b""
+        with (
+            arguments.log.open("a", encoding="utf-8") if arguments.log else nullcontext(sys.stderr) as log,
+            claimed_folder(arguments.name) as folder,
+        ):
 
-            def note(line: str) -> None:
-                print(line, file=log, flush=True)
+            def write(line: str) -> None:
+                with suppress(OSError):  # its terminal was closed, or the disk is full: the board goes on
+                    print(line, file=log, flush=True)
 
-            board = BoardProcess(arguments.name, board_definition(arguments.board), config, folder, note, flash)
-            # Whoever started the board decides when it ends; Ctrl-C in a terminal reaches its whole group.
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-            note(f"{arguments.name}: {folder}")
-            board.run()
-    except FileExistsError as error:
-        print(f"{error.filename}: an emulated board of that name runs already; use --name", file=sys.stderr)
-        return 1
+            notes = BoundedLog(write)
+            board = BoardProcess(arguments.name, board_definition(arguments.board), config, folder, notes, flash)
+            notes.note(f"{arguments.name}: {folder}")
+            board.run(None if arguments.end_with is None else Holder(arguments.end_with))
     except ValidationError as error:
         print(f"emulated board {arguments.name}: --config: {first_complaint(error)}", file=sys.stderr)
         return 1
     except (BoardError, ValueError, OSError) as error:
         print(f"emulated board {arguments.name}: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
     return 0
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Whoever sends one signal may send more, which are not to disturb the tidying up."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(130 if number == signal.SIGINT else 0)
+
+
+def _flash(path: Path) -> bytes:
+    """Raises ValueError or OSError for what is no raw image."""
+    if not path.is_file():
+        raise ValueError(f"--flash: {path}: is no file; name a raw image of the flash")
+    if (size := path.stat().st_size) > _MOST_FLASH_BYTES:
+        raise ValueError(f"--flash: {path}: {size} bytes, more than {_MOST_FLASH_BYTES}; name a raw image of the flash")
+    return path.read_bytes()
 
 
 if __name__ == "__main__":

@@ -174,6 +174,7 @@ class EmulatedBoard(UsbBoard):
     def _start(self, definition: BoardDefinition, name: str, flash: Path | None) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "portbench.boards.emulated", "--board", definition.id, "--name", name]
         command += ["--config", CONFIG.dump_json(self.config).decode(), "--log", str(self._log_path)]
+        command += ["--end-with", str(os.getpid())]
         if flash is not None:
             command += ["--flash", str(flash)]
         environment = dict(os.environ)

@@ -7,7 +7,6 @@ import hashlib
 import os
 import queue
 import select
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from portbench._engine import EngineError, Machine
+from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
@@ -24,6 +24,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import Fault, FaultInjector
+from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.pacing import Pacer
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
@@ -48,9 +49,9 @@ _BOOTLOADER_BAUD = 1200
 
 
 class BoardProcess:
-    """One board in `folder`, which is made and, at the end, removed.
+    """One board in `folder`, which nobody else uses.
 
-    `log` gets one line per event. `flash` is what the flash holds at first; blank flash starts the boot loader.
+    `notes` get one line per event. `flash` is what the flash holds at first; blank flash starts the boot loader.
     """
 
     def __init__(
@@ -59,16 +60,16 @@ class BoardProcess:
         definition: BoardDefinition,
         config: EmulatedConfig,
         folder: Path,
-        log: Callable[[str], None],
+        notes: BoundedLog,
         flash: bytes = b"",
     ) -> None:
         self._name = name
         self._definition = definition
         self._config = config
         self._folder = folder
-        self._log = log
+        self._notes = notes
+        self._log = log = notes.line
         self._machine = Machine(bootrom(), flash, config.settings(definition))
-        folder.mkdir(parents=True, mode=0o700)
         self._part = Part()
         self._pacer = Pacer(realtime=bool(config.bridge))
         self._port: SerialPort | None = None
@@ -99,11 +100,10 @@ class BoardProcess:
         self._control = ControlServer(folder)
         self._publish()
 
-    def run(self) -> None:
-        """Until asked to end, or until the parent that holds the board is gone."""
-        parent = os.getppid()
+    def run(self, holder: Holder | None = None) -> None:
+        """Until asked to end, or until `holder`, the process that the board was started for, has ended."""
         try:
-            while not self._closing and os.getppid() == parent:
+            while not self._closing and not (holder is not None and holder.gone):
                 self._step()
         finally:
             self.close()
@@ -112,7 +112,7 @@ class BoardProcess:
         self._control.close()
         if self._port is not None:
             self._port.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._notes.end()
 
     def _start_lan(self) -> None:
         served = self._definition.network is not None and not self._config.bridge
@@ -139,6 +139,7 @@ class BoardProcess:
         self._copied_us = -_COPY_US
         self._start_lan()
         self._cpu_faults.powered_up()
+        self._notes.restart()
         self._faults.powered_up()
 
     def _step(self) -> None:

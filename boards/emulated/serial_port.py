@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import termios
 import tty
@@ -76,13 +75,6 @@ class SerialPort:
         except termios.error:
             return None
         return _BAUDS.get(code, 0)
-
-    def unread_by_client(self) -> int:
-        """Bytes that the terminal holds for its client."""
-        buffer = bytearray(4)
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(self._slave, termios.FIONREAD, buffer)
-        return int.from_bytes(buffer, "little")
 
     def close(self) -> None:
         for fd in (self._master, self._slave):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from portbench.boards.definition import BoardDefinition, UsbId
+from portbench.shown import shown
 
 BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000", "00000000A4A1"})
 """What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number, and of every emulated one: tells
@@ -60,7 +61,7 @@ class UsbDevice:
             words.append(f"at {self.port or self.place}")
         if self.emulated:
             words.append(f"(emulated, named usb:{self.place})")
-        return " ".join(words)
+        return shown(" ".join(words))
 
 
 class UsbBus(Protocol):

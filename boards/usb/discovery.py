@@ -16,6 +16,7 @@ from portbench.boards.usb.port import open_port
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.system_bus import SystemBus
 from portbench.boards.usb.volume_info import read_volume_info
+from portbench.shown import shown
 
 State = Literal["console", "bootloader", "busy", "no permission", "silent"]
 
@@ -61,7 +62,7 @@ class AttachedBoard:
             str(device.volume or device.block_device or "-"),
             self.state + (" (emulated)" if device.emulated else ""),
         ]
-        return "  ".join(words) + (f"  {self.advice}" if self.advice else "")
+        return shown("  ".join(words) + (f"  {self.advice}" if self.advice else ""))
 
 
 def attached(definition: BoardDefinition) -> list[UsbDevice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from portbench.boards.errors import BrokenSetup
 from portbench.boards.registry import EmulatedState, read_state, running
 from portbench.boards.usb.bus import UsbDevice
 
@@ -16,7 +17,10 @@ class EmulatedBus:
 
     def devices(self) -> list[UsbDevice]:
         if self._folder is None:
-            return [_device(folder, state) for folder, state in running() if state.usb_vid is not None]
+            try:
+                return [_device(folder, state) for folder, state in running() if state.usb_vid is not None]
+            except BrokenSetup:
+                return []
         state = read_state(self._folder)
         return [_device(self._folder, state)] if state is not None and state.usb_vid is not None else []
 

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -54,9 +54,6 @@ class Record:
     hangs: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     leaks: list[str] = field(default_factory=list)
-
-    def line(self) -> str:
-        return json.dumps(asdict(self))
 
 
 class _View(ProgressView):

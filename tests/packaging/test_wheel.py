@@ -71,7 +71,9 @@ def sources(*endings: str) -> set[str]:
         str(PurePosixPath("portbench", *([folder.name] if folder != package else []), *path.relative_to(folder).parts))
         for folder in folders
         for path in folder.rglob("*")
-        if path.name.endswith(endings) and path.is_file() and "native/build" not in path.as_posix()
+        if path.name.endswith(endings)
+        and path.is_file()
+        and not {"build", "tests", "__pycache__"} & set(path.relative_to(folder).parts)
     }
 
 
@@ -91,8 +93,8 @@ def test_the_wheel_is_one_package_with_its_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         files = set(archive.namelist())
     assert {file.split("/")[0] for file in files} == {"portbench", f"{wheel.name.partition('-cp')[0]}.dist-info"}
-    wanted = sources(".py", ".toml", ".uf2", ".yaml", ".mjs", ".pyi", "py.typed")
-    wanted -= {"portbench/firmware/native/pack.py"}  # part of the native client's build
+    wanted = sources(".py", ".md", ".toml", ".uf2", ".yaml", ".mjs", ".pyi", "py.typed")
+    wanted -= {f"portbench/firmware/native/{name}.py" for name in ("pack", "board_header")}  # the native client's build
     (engine,) = {file for file in files if file.startswith("portbench/")} - wanted
     assert wanted <= files and engine == "portbench/_engine.abi3.so"
 
@@ -107,5 +109,7 @@ def test_the_wheel_works_away_from_the_checkout(wheel: Path, tmp_path: Path) -> 
     (own / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     code = "import portbench.boards, portbench._engine; print(portbench._engine.__file__)"
     assert Path(run(python, "-I", "-c", code, cwd=tmp_path).strip()).parent == own / "portbench"
-    listed = run(python, "-m", "pytest", "-p", "no:labgrid", "--list-runtimes", cwd=tmp_path)
+    listed = run(own.parents[2] / "bin" / "portbench", "list", cwd=tmp_path)
     assert "portbench-native" in listed and "W5500_EVB_PICO" in listed
+    rows = run(python, "-m", "pytest", "-p", "no:labgrid", "-k", "runtime", "--collect-only", "-q", cwd=tmp_path)
+    assert "test_runtime[portbench-native-tuned-ping_pong-1]" in rows

@@ -23,12 +23,13 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.servers import Servers, sessions_since
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import ServerError
+from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
 
 OPTIONS = BenchOptions(runtimes=("micropython-1.26.0",), parallel=2, server_port=0, runs=1)
-HOSTED = cast(Board, SimpleNamespace(where="hosted", own_network=None))
+HOSTED = cast(Board, SimpleNamespace(where=Where.HOSTED, own_network=None))
 
 
 class Rows:
@@ -69,7 +70,7 @@ def report(run: PlannedRow, **more: Any) -> pytest.TestReport:
 
 def test_a_row_comes_with_its_report_and_once(collector: Collector, rows: Rows) -> None:
     run = plan(OPTIONS)[0]
-    row = RowDraft(run, OPTIONS, "emulated").skipped("no")
+    row = RowDraft(run, OPTIONS, Where.EMULATED).skipped("no")
     taken = collector.take(report(run, user_properties=[(ROW_PROPERTY, row.model_dump_json())]))
     assert taken == (run, row) and rows.rows == [row]
     assert collector.take(report(run, failed=True, longrepr="teardown")) is None

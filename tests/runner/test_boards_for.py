@@ -14,6 +14,7 @@ from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
+from portbench.where import Where
 
 OPTIONS = BenchOptions(turnaround_us=300, phy_link_delay_s=2.5)
 LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
@@ -46,45 +47,49 @@ def limit() -> Deadline:
 
 
 def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(IMAGE, OPTIONS) == "emulated"
+    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
     modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: [])
-    assert where_for(IMAGE, OPTIONS) == "emulated"
+    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
     modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: ["a board"])
-    assert where_for(IMAGE, OPTIONS) == "silicon"
-    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) == "emulated"
-    assert where_for(UNIX, OPTIONS) == "hosted"
+    assert where_for(IMAGE, OPTIONS) is Where.SILICON
+    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) is Where.EMULATED
+    assert where_for(UNIX, OPTIONS) is Where.HOSTED
 
 
 def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(NAMED, OPTIONS) == "silicon"
-    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) == "silicon"
+    assert where_for(NAMED, OPTIONS) is Where.SILICON
+    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) is Where.SILICON
 
 
 def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:
-    with open_board(UNIX, "hosted", OPTIONS, limit(), LISTENER) as board:
+    with open_board(UNIX, Where.HOSTED, OPTIONS, limit(), LISTENER) as board:
         assert isinstance(board, HostedMicroPython)
 
 
 @pytest.mark.parametrize(
     ("planned", "where", "what"),
-    [(IMAGE, "emulated", "the emulated board"), (IMAGE, "silicon", "a board on USB"), (BLINKA, "hosted", "hosted")],
+    [
+        (IMAGE, Where.EMULATED, "the emulated board"),
+        (IMAGE, Where.SILICON, "a board on USB"),
+        (BLINKA, Where.HOSTED, "hosted"),
+    ],
 )
 def test_what_is_missing_is_one_line(
-    planned: PlannedRow, where: Any, what: str, modules: dict[str, SimpleNamespace]
+    planned: PlannedRow, where: Where, what: str, modules: dict[str, SimpleNamespace]
 ) -> None:
     with pytest.raises(BoardUnavailable, match=f"^{what}.* is not built .*; run: make build$"):
-        open_board(planned, where, OPTIONS, limit(), LISTENER)
+        open_board(planned, Where(where), OPTIONS, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
-    opened: Any = open_board(IMAGE, "emulated", OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5}
     assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True}
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
-    opened: Any = open_board(NAMED, "silicon", OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(NAMED, Where.SILICON, OPTIONS, limit(), LISTENER)
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

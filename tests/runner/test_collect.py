@@ -10,6 +10,7 @@ from portbench.results.model import Published
 from portbench.runner.collect import RowDraft, one_line
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
+from portbench.where import Where
 
 
 def test_a_reason_is_one_line() -> None:
@@ -32,7 +33,7 @@ def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.M
 def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
     options = BenchOptions(runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=2, settings={"messages": "7"})
     second = plan(options)[1]
-    row = RowDraft(second, options, "emulated", log="runs/x/y.log").skipped("no\nimage")
+    row = RowDraft(second, options, Where.EMULATED, log="runs/x/y.log").skipped("no\nimage")
     assert (row.workload, row.runtime, row.profile, row.run_index) == ("ping_pong", "wiznet-2.0.0", "as-published", 1)
     assert (row.build, row.image_file) == ("rp2_w5500_20221111_v2.0.0.uf2",) * 2
     assert row.settings == {"messages": 7} and row.conditions.spi_hz_asked == 2_000_000

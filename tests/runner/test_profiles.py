@@ -15,6 +15,7 @@ from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profi
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
+from portbench.where import Where
 from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
 
 
@@ -55,7 +56,7 @@ def rows(workload: Workload, *profiles: Profile, **change: Any) -> list[PlannedR
 
 
 def stored_profile(row: PlannedRow) -> str | None:
-    return RowDraft(row, BenchOptions(), "emulated").skipped("not today").profile
+    return RowDraft(row, BenchOptions(), Where.EMULATED).skipped("not today").profile
 
 
 def test_with_a_network_every_profile_is_measured() -> None:

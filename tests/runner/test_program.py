@@ -25,6 +25,7 @@ from portbench.runner.servers import Servers, sessions_since
 from portbench.runner.timeouts import Stage
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import WorkloadServer
+from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
@@ -40,7 +41,7 @@ def planned(runtime: str, profile: str, options: BenchOptions = OPTIONS) -> Plan
     return row
 
 
-def board(where: str = "emulated", own: OwnNetwork | None = None) -> Board:
+def board(where: Where = Where.EMULATED, own: OwnNetwork | None = None) -> Board:
     return cast(Board, SimpleNamespace(where=where, own_network=own))
 
 
@@ -70,9 +71,9 @@ def test_a_static_address_comes_from_the_option_or_the_boards_own_network(image:
     row, static = planned("micropython-1.26.0", "tuned"), replace(OPTIONS, address_mode="static")
     assert config_of(row, image, static, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
     given = replace(static, static=STATIC)
-    assert config_of(row, image, given, board("silicon"), tmp_path)["static"] == STATIC.as_list()
+    assert config_of(row, image, given, board(Where.SILICON), tmp_path)["static"] == STATIC.as_list()
     with pytest.raises(RunFailed, match="needs the board's address: --static-address"):
-        config_of(row, image, static, board("silicon"), tmp_path)
+        config_of(row, image, static, board(Where.SILICON), tmp_path)
 
 
 @pytest.mark.parametrize("address_mode", ["dhcp", "static"])
@@ -107,7 +108,7 @@ def test_a_board_with_its_own_network_needs_no_server_of_ours() -> None:
 def test_hosted_boards_share_a_server_on_the_loopback() -> None:
     servers = Servers(OPTIONS)
     try:
-        (peer, server), again = (servers.peer_for(board("hosted"), PING_PONG) for _ in range(2))
+        (peer, server), again = (servers.peer_for(board(Where.HOSTED), PING_PONG) for _ in range(2))
         assert (
             server is not None
             and peer is not None
@@ -180,7 +181,7 @@ def test_a_workload_that_needs_no_network_gets_no_server(
     options = replace(OPTIONS, workloads=(workload("spin"),), settings={"passes": 5})
     row = planned("micropython-1.26.0", "tuned", options)
     servers = Servers(options)
-    assert servers.peer_for(board("hosted"), row.workload) == (None, None)
+    assert servers.peer_for(board(Where.HOSTED), row.workload) == (None, None)
     found = Image(row.entry, "1.26.0", Source.FILE, image, "aa")
     files = build_program(row, found, board(own=LAN), None, options, tmp_path).deployment.files
     assert json.loads(files["portbench_config.json"]) == {"passes": 5, "backwards": False}

@@ -20,6 +20,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import WorkloadServer
+from portbench.where import Where
 from portbench.workloads import workload
 
 PING_PONG = workload("ping_pong")
@@ -64,7 +65,7 @@ def test_only_the_address_that_was_asked_for_answers() -> None:
 def test_boards_on_this_pc_open_nothing_to_the_network() -> None:
     before = listening(psutil.Process())
     servers = Servers(OPTIONS)
-    servers.peer_for(cast(Board, SimpleNamespace(where="hosted", own_network=None)), PING_PONG)
+    servers.peer_for(cast(Board, SimpleNamespace(where=Where.HOSTED, own_network=None)), PING_PONG)
     assert listening(psutil.Process()) - before <= {"127.0.0.1"}
     servers.close()
 
@@ -85,7 +86,7 @@ def test_an_emulated_board_listens_nowhere() -> None:
 
 def test_a_real_board_gets_the_address_that_was_named() -> None:
     servers = Servers(BenchOptions(server_port=0, server_host="127.0.0.1"))
-    peer, server = servers.peer_for(cast(Board, SimpleNamespace(where="silicon", own_network=None)), PING_PONG)
+    peer, server = servers.peer_for(cast(Board, SimpleNamespace(where=Where.SILICON, own_network=None)), PING_PONG)
     assert server is not None and server.host == "127.0.0.1"
     assert peer is not None and peer.address == ip_address("127.0.0.1")
     servers.close()

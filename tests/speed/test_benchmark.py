@@ -9,6 +9,7 @@ import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, board_definition
 from tests.conftest import NO_ENGINE, Image
+from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
@@ -24,7 +25,6 @@ from portbench.runner.speed.repl import ReplMachine, flash_content
 
 pytestmark = pytest.mark.engine
 EVB = board_definition("W5500_EVB_PICO")
-NATIVE = Path(catalogue.__file__).parent / "native" / "portbench-native.uf2"
 
 
 @pytest.fixture
@@ -37,16 +37,16 @@ def limit(seconds: float = 60) -> Deadline:
 
 
 def test_flash_holds_the_image() -> None:
-    flash = flash_content(NATIVE, EVB)
+    flash = flash_content(NATIVE_IMAGE, EVB)
     assert len(flash) == EVB.flash_bytes
-    for address, data in uf2.read(NATIVE).flash_bytes().items():
+    for address, data in uf2.read(NATIVE_IMAGE).flash_bytes().items():
         assert flash[address - 0x1000_0000 :][: len(data)] == data
     assert flash.count(0xFF) > EVB.flash_bytes // 2
 
 
 def test_a_board_without_a_prompt_ends_at_the_deadline() -> None:
     with pytest.raises(DeadlineExceeded, match="still waiting for the prompt; the board printed b''"):
-        ReplMachine(NATIVE, EVB).start(limit(0.2))
+        ReplMachine(NATIVE_IMAGE, EVB).start(limit(0.2))
 
 
 def test_the_loop_is_the_chips(micropython: Path) -> None:

@@ -45,6 +45,7 @@ def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: st
             raise BoardError(f"{name}: runs already, as process {state.pid}; use --name")
         command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
         command += ["--config", config, "--log", str(log or os.devnull)]
+        command += ["--end-with", str(os.getpid())]
         command += [] if flash is None else ["--flash", str(flash)]
         # In a session of its own: Ctrl-C is for us, who end it.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)

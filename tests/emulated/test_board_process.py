@@ -1,0 +1,137 @@
+"""The process of an emulated board, as a person or a program starts it: who ends it, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from portbench.boards import Deadline
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
+
+LIMIT_S = 60
+BOARD = [sys.executable, "-m", "portbench.boards.emulated"]
+START_AND_END = """
+import json, subprocess, sys
+child = subprocess.Popen(json.loads(sys.argv[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+print(child.pid, flush=True)
+sys.stdin.readline()
+"""
+"""A parent that starts a board and ends when it is told to."""
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="pbp-") as folder:  # short, as sockets' names are
+        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
+        yield Path(folder)
+
+
+def started(folder: Path) -> None:
+    Deadline(LIMIT_S, "test").poll(lambda: read_state(folder), 0.01, f"{folder} to be a board")
+
+
+def goes_on(folder: Path) -> None:
+    """It has simulated on, and looked again whether to end, between two answers."""
+    client, deadline = ControlClient(folder, "desk"), Deadline(LIMIT_S, "test")
+    times_us = [client.call("status", deadline)["time_us"] for _ in range(5)]
+    client.close()
+    assert times_us == sorted(times_us) and times_us[0] < times_us[-1]
+
+
+def parent_of(*arguments: str, wrapper: tuple[str, ...] = ()) -> tuple[subprocess.Popen[str], psutil.Process]:
+    """A process, and the board that it has started."""
+    command = [sys.executable, "-c", START_AND_END, json.dumps([*wrapper, *BOARD, *arguments])]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    return parent, psutil.Process(int(parent.stdout.readline()))
+
+
+@pytest.mark.parametrize("wrapper", [(), ("nohup",), ("setsid",)])
+def test_a_board_outlives_whoever_started_it(wrapper: tuple[str, ...], root: Path) -> None:
+    parent, board = parent_of("--name", "desk", "--log", os.devnull, wrapper=wrapper)
+    try:
+        started(root / "desk")
+        parent.communicate("")
+        goes_on(root / "desk")
+    finally:
+        board.terminate()
+        board.wait(LIMIT_S)
+    assert list(root.iterdir()) == []
+
+
+def test_a_board_ends_with_the_process_it_was_started_for(root: Path) -> None:
+    """Which need not be its parent, and may have ended without a word."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as owner:
+        board = subprocess.Popen([*BOARD, "--name", "desk", "--log", os.devnull, "--end-with", str(owner.pid)])
+        started(root / "desk")
+        owner.kill()
+        assert board.wait(LIMIT_S) == 0  # before anybody asked for the owner's status
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_board_that_is_ended_twice_leaves_nothing(number: signal.Signals, root: Path) -> None:
+    board = subprocess.Popen([*BOARD, "--name", "desk"], stderr=subprocess.PIPE, text=True)
+    started(root / "desk")
+    for _ in range(3):
+        board.send_signal(number)
+    _, said = board.communicate(timeout=LIMIT_S)
+    assert board.returncode == (130 if number == signal.SIGINT else 0)
+    assert said == f"desk: {root}/desk\n" and list(root.iterdir()) == []
+
+
+def test_a_board_stays_when_nobody_reads_its_log(root: Path) -> None:
+    read, write = os.pipe()
+    board = subprocess.Popen([*BOARD, "--name", "desk"], stderr=write)
+    os.close(write)
+    os.close(read)
+    try:
+        started(root / "desk")
+        goes_on(root / "desk")
+    finally:
+        board.terminate()
+        assert board.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--name", "../.."), "'../..' is no name for a board"),
+        (("--flash", "/dev/zero"), "/dev/zero: is no file"),
+        (("--flash", "/nowhere/flash.bin"), "/nowhere/flash.bin: is no file"),
+    ],
+)
+def test_what_cannot_be_a_board_is_one_line(arguments: tuple[str, ...], says: str, root: Path) -> None:
+    done = subprocess.run([*BOARD, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1
+    assert list(root.iterdir()) == []
+
+
+def test_a_second_board_of_a_name_says_whose_it_is(root: Path) -> None:
+    board = subprocess.Popen([*BOARD, "--name", "desk", "--log", os.devnull])
+    try:
+        started(root / "desk")
+        done = subprocess.run([*BOARD, "--name", "desk"], capture_output=True, text=True, timeout=LIMIT_S)
+        assert done.returncode == 1 and done.stdout == ""
+        who = f"(process {board.pid})"
+        assert done.stderr == f"emulated board desk: a board of that name runs already {who}; use --name\n"
+        assert read_state(root / "desk") is not None
+    finally:
+        board.kill()
+        board.wait(LIMIT_S)
+    second = subprocess.Popen([*BOARD, "--name", "desk", "--log", os.devnull])
+    try:
+        started(root / "desk")
+    finally:
+        second.terminate()
+        assert second.wait(LIMIT_S) == 0

@@ -1,0 +1,144 @@
+"""Whoever ends a bench in a hurry: one signal or five, or the terminal's window closed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import tempfile
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.results.model import Status
+from portbench.runner.interruptions import Interruptions
+from portbench.runner.plugin import PROJECT
+from tests.runner.test_plugin import LIMIT_S, Harness
+
+ROWS = ("-k", "runtime", "--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=1000")
+
+
+class Interrupted(Harness):
+    """Everything that a bench makes is in folders of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.made = [folder / "boards", folder / "tmp"]
+        for each in self.made:
+            each.mkdir(mode=0o700)
+        self.environment |= {RUNTIME_DIR_VARIABLE: str(self.made[0]), "TMPDIR": str(self.made[1])}
+
+    def left(self) -> list[str]:
+        """Folders, and processes that were started with this environment."""
+        found = [str(path) for folder in self.made for path in folder.iterdir()]
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(RUNTIME_DIR_VARIABLE) == str(self.made[0]):
+                    found.append(f"{process.pid} {process.status()} {process.cmdline()}")
+            except psutil.Error:
+                continue  # ended meanwhile, or somebody else's
+        return found
+
+
+@pytest.fixture
+def bench() -> Iterator[Interrupted]:
+    with tempfile.TemporaryDirectory(prefix="pbi-") as folder:  # short, as sockets' names are
+        yield Interrupted(Path(folder))
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_only_the_first_signal_counts(own_signals: None) -> None:
+    now_s = [100.0]
+    interruptions = Interruptions(lambda: now_s[0])
+    interruptions.listen()
+    with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
+        signal.raise_signal(signal.SIGTERM)
+    now_s[0] += 0.1
+    signal.raise_signal(signal.SIGINT)
+    assert interruptions.came
+    with pytest.raises(KeyboardInterrupt):  # should the first have been lost
+        interruptions.check()
+    now_s[0] += 10
+    with pytest.raises(KeyboardInterrupt, match="SIGINT"):
+        signal.raise_signal(signal.SIGINT)
+    interruptions.ending()
+    now_s[0] += 10
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.raise_signal(number)
+    interruptions.restore()
+    signal.raise_signal(signal.SIGINT)  # still nothing: the process is about to end
+
+
+def test_what_is_ignored_stays_ignored_and_what_was_there_comes_back(own_signals: None) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = signal.getsignal(signal.SIGINT)
+    interruptions = Interruptions()
+    interruptions.listen()
+    signal.raise_signal(signal.SIGHUP)
+    assert not interruptions.came and signal.getsignal(signal.SIGINT) is not before
+    interruptions.restore()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interrupted) -> None:
+    process = bench.start(*ROWS)
+    try:
+        assert process.stdout is not None
+        while " 2/1000] measured" not in (line := process.stdout.readline()):
+            assert line
+        for _ in range(5):
+            process.send_signal(number)
+        output, _ = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert "Traceback" not in output and output.count(f"!! KeyboardInterrupt: {number.name} !!") == 1
+    assert "messages/s" in output  # the table of what was measured
+    run = bench.stored()
+    assert run.finished_utc is None and {row.status for row in run.rows} == {Status.MEASURED}
+    assert bench.left() == []
+
+
+@pytest.mark.engine
+def test_a_closed_terminal_ends_a_bench(bench: Interrupted) -> None:
+    window, terminal = pty.openpty()
+    process = subprocess.Popen(
+        bench.command(*ROWS),
+        cwd=PROJECT,
+        env=bench.environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    try:
+        os.close(terminal)
+        said = b""
+        while said.count(b"measured") < 2:
+            said += os.read(window, 1000)
+        os.close(window)
+        assert process.wait(LIMIT_S) == pytest.ExitCode.INTERRUPTED
+    finally:
+        process.kill()
+        process.wait()
+    run = bench.stored()
+    assert len(run.rows) >= 2 and run.finished_utc is None
+    assert bench.left() == []
