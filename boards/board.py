@@ -13,8 +13,8 @@ from typing import Any, Self
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
-from portbench.server.records import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 Progress = Callable[[str], None]
 """Called with every console line of a run, as it comes."""
@@ -117,8 +117,11 @@ class Board(ABC):
         A deployment without files (the family `native`, whose image holds all it needs) only says what `run` will run.
         """
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
-        """Have the PC that the board brings along, if it does, do its part of `workload` from now on."""
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+        """Have the PC that the board brings along, if it does, do its part of `workload` from now on.
+
+        `settings`: the workload's, as JSON has them.
+        """
         if self.own_network is not None:
             raise NotImplementedError(f"{self.name}: its network serves no workload")
 

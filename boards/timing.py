@@ -32,6 +32,7 @@ class Deadline:
         self._clock = clock
         self._sleep = sleep
         self._end = clock() + seconds
+        self._reason: str | None = None
 
     @property
     def remaining(self) -> float:
@@ -49,7 +50,14 @@ class Deadline:
 
     def exceeded(self, waiting_for: str) -> DeadlineExceeded:
         """The error for a wait that some other call timed."""
+        if self._reason is not None:
+            return DeadlineExceeded(f"{self.what}: {self._reason}")
         return DeadlineExceeded(f"{self.what}: still waiting for {waiting_for} after {self.seconds:g} s")
+
+    def cut(self, seconds: float, reason: str) -> None:
+        """It ends `seconds` from now at the latest: `reason` is why nothing is left to wait for. From any thread."""
+        self._reason = reason
+        self._end = min(self._end, self._clock() + seconds)
 
     def poll(self, fn: Callable[[], T | None], interval_s: float, waiting_for: str) -> T:
         """Call `fn` every `interval_s` until it returns something true, and return that.

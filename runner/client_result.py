@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from portbench.workloads import BadResult, Measurement, Workload, WorkloadSettings, read_result
+from portbench.workloads import BadResult, Caller, Measurement, Session, Workload, WorkloadSettings, read_result
 
 _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
@@ -35,20 +35,39 @@ class ClientResult:
 
     measurement: Measurement
     said: ClientSaid
-    address: str | None
     intn: bool | None
     version: str | None
 
 
-def check_result(result: Mapping[str, Any] | None, workload: Workload, settings: WorkloadSettings) -> ClientResult:
-    """The figures in a result line. Raises RunFailed for an error line, and for figures that cannot be."""
+def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The result line. Raises RunFailed where none came, or one with an error."""
     if result is None:
         raise RunFailed("no result line came")
     if "error" in result:
         last = f", last refused with {result['last_connect_error']}" if "last_connect_error" in result else ""
         raise RunFailed(f"the client failed in stage {result.get('stage', 'unknown')}: {result['error']}{last}")
+    return result
+
+
+def check_calls(sessions: Sequence[Session], caller: Caller) -> None:
+    """Raises RunFailed unless all of the PC's connections to the board ended well."""
+    for session in sessions:
+        error = session.error or (None if session.ended_us is not None else "has not ended")
+        if error is not None:
+            of = f"connection {session.number + 1} of {caller.connections} to {session.peer}"
+            raise RunFailed(f"{of}: {error}")
+    if len(sessions) != caller.connections:
+        raise RunFailed(f"the PC opened {len(sessions)} connections to the board, not {caller.connections}")
+
+
+def check_result(
+    result: Mapping[str, Any] | None, workload: Workload, settings: WorkloadSettings, sessions: Sequence[Session] = ()
+) -> ClientResult:
+    """The figures in a result line, with what the PC kept of the run's connections. Raises RunFailed for an error line,
+    and for figures that cannot be."""
+    result = result_without_error(result)
     try:
-        measurement = workload.check(result, settings)
+        measurement = workload.check(result, settings, sessions)
         said = read_result(ClientSaid, result)
     except BadResult as error:
         raise RunFailed(str(error)) from None
@@ -56,10 +75,14 @@ def check_result(result: Mapping[str, Any] | None, workload: Workload, settings:
     return ClientResult(
         measurement=measurement,
         said=said,
-        address=_text(result, "address"),
         intn=intn if isinstance(intn, bool) else None,
         version=_text(result, "version"),
     )
+
+
+def address_in(result: Mapping[str, Any]) -> str | None:
+    """The board's own, as the client tells it."""
+    return _text(result, "address")
 
 
 def _text(result: Mapping[str, Any], key: str) -> str | None:

@@ -25,9 +25,9 @@ from portbench.where import Where
 
 @dataclass(frozen=True)
 class Peer:
-    """The workload's server as the board sees it."""
+    """The PC as the board sees it: where its server is; without an address, on which port the board is to listen."""
 
-    address: IPv4Address
+    address: IPv4Address | None
     port: int
 
 
@@ -41,7 +41,7 @@ def build_program(
     Raises BoardUnavailable, DeploymentError, NativeConfigError or RunFailed.
     """
     if row.entry.family is Family.NATIVE:
-        if peer is None:
+        if peer is None or peer.address is None:
             raise RunFailed(f"{row.workload.name}: the native client has nobody to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)

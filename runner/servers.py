@@ -10,13 +10,12 @@ from typing import Protocol
 from portbench.boards import Board, Deadline, DeadlineExceeded
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
-from portbench.server.records import Session, Turnaround
-from portbench.server.tcp import ServerError, WorkloadServer
+from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
 from portbench.where import Where
-from portbench.workloads import Readiness, Workload
+from portbench.workloads import Readiness, Session, Turnaround, Workload
 
 _IDLE_TIMEOUT_S = 60.0  # the slowest published exchange took 0.26 s
-_SESSION_END_S = 2.0  # between the client's result line and its connection's end
+_SESSION_END_S = 2.0  # between the client's result line and its connections' end
 _LOOK_S = 0.01
 _OWN_EXCHANGES = 500
 
@@ -43,10 +42,12 @@ class Servers:
         """What each server and this PC add to an exchange, over the loopback, by address."""
 
     def peer_for(self, board: Board, workload: Workload) -> tuple[Peer | None, SessionSource | None]:
-        """Where `board` finds its server, None where the workload needs none; None as server where the board brings
-        its own. Raises ServerError."""
+        """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
+        as server where the board brings its own. Raises ServerError."""
         if workload.readiness is Readiness.BOOTED:
             return None, None
+        if workload.readiness is Readiness.LISTENING:
+            return Peer(None, self._port_to_listen_on(board)), None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None
         server = self.at(self._host(board.where), workload)
@@ -72,6 +73,16 @@ class Servers:
                 server.wait_sessions(1, _SESSION_END_S)
         return self._servers[key]
 
+    def _port_to_listen_on(self, board: Board) -> int:
+        """A port of the board's own, or one that is free on this PC where the board shares its address."""
+        if board.own_network is not None:
+            return board.own_network.port
+        if board.where is not Where.HOSTED:
+            return self._options.server_port or DEFAULT_PORT
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port: int = free.getsockname()[1]
+            return port
+
     def _port(self, host: str) -> int:
         """The port that was asked for: rows come one after the other, so another workload's server can go; of boards
         that are measured at once the first has it."""
@@ -83,25 +94,23 @@ class Servers:
         return self._options.server_port
 
 
-def session_since(server: SessionSource, number: int, address: str | None = None) -> Session | None:
-    """The good session with the most exchanges among those numbered `number` or more, once one has ended.
+def sessions_since(server: SessionSource, number: int, address: str | None = None) -> list[Session]:
+    """The good sessions among those numbered `number` or more, once one has ended.
 
     `address`: only of this client, where several boards use the server.
 
-    None where none has ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
+    Empty where none has ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
     ioLibrary and adafruit_wiznet5k before 7 end with, sends no FIN, so the server cannot know that they have gone.
     """
     limit = Deadline(_SESSION_END_S, "server")
     with contextlib.suppress(DeadlineExceeded):
         return limit.poll(lambda: _find(server, number, address), _LOOK_S, "the session's end")
-    return None
+    return []
 
 
-def _find(server: SessionSource, number: int, address: str | None) -> Session | None:
+def _find(server: SessionSource, number: int, address: str | None) -> list[Session]:
     good = (each for each in server.sessions() if each.number >= number and each.ok)
-    if address is not None:
-        good = (each for each in good if each.peer.rpartition(":")[0] == address)
-    return max(good, key=lambda each: each.exchanges, default=None)
+    return [each for each in good if address is None or each.peer.rpartition(":")[0] == address]
 
 
 def address_of_this_pc() -> str:

@@ -9,6 +9,11 @@ from pathlib import Path
 from portbench.boards import Board, Deadline, Deployment, Progress, RunOutput, RuntimeIdentity, WrongRuntime
 from portbench.firmware.identify import Identity, release
 from portbench.runner.timeouts import Stage
+from portbench.server.caller import WorkloadCaller
+from portbench.server.listening import parse_listening
+from portbench.workloads import Workload, WorkloadSettings
+
+_LAST_WORDS_S = 2.0  # for a client to say itself what the PC has met already
 
 
 class StageClock:
@@ -70,12 +75,32 @@ class PreparedBoard:
             board.deploy(program.deployment, clock.stage(Stage.DEPLOY))
             self._deployed = program.deployment
 
-    def run(self, workload: str | None, clock: StageClock, progress: Progress | None) -> RunOutput:
-        """`workload`: what the PC that the board brings along takes part in; None: it has no part."""
+    def run(
+        self,
+        workload: Workload | None,
+        settings: WorkloadSettings,
+        clock: StageClock,
+        progress: Progress | None,
+        caller: WorkloadCaller | None = None,
+    ) -> RunOutput:
+        """`workload`: what the PC that the board brings along takes part in; None: it has no part.
+
+        `caller`: calls the board once that says where it listens; what it meets ends the run.
+        """
         deadline = clock.stage(Stage.RUN)
         if workload is not None:
-            self.board.serve(workload, deadline)
-        return self.board.run(deadline, progress)
+            self.board.serve(workload.name, settings.model_dump(mode="json"), deadline)
+        if caller is None:
+            return self.board.run(deadline, progress)
+        caller.on_fault = lambda fault: deadline.cut(_LAST_WORDS_S, fault)
+
+        def heard(line: str) -> None:
+            if progress is not None:
+                progress(line)
+            if (board := parse_listening(line)) is not None:
+                caller.call(board)
+
+        return self.board.run(deadline, heard)
 
 
 def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:

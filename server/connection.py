@@ -1,4 +1,4 @@
-"""One connection of the real server, as asyncio drives it."""
+"""One real connection, whichever side opened it, as asyncio drives it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from portbench.server.recording import Recording
-from portbench.server.records import Session
-from portbench.workloads import Conversation
+from portbench.workloads import Session
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one client may use."""
+    """What one connection may use."""
 
     max_bytes: int
     idle_timeout_s: float
@@ -24,26 +23,25 @@ class Limits:
 
 
 class Connection(asyncio.Protocol):
-    """Runs on the server's event loop; calls `ended` exactly once, when the connection is gone.
+    """Runs on its owner's event loop; calls `ended` exactly once, when the connection is gone.
 
-    `clock_us`: the server's own time.
+    `refusal`: why it is turned away. `clock_us`: its owner's time.
     """
 
     def __init__(
         self,
-        number: int,
+        recording: Recording,
         limits: Limits,
         refusal: str | None,
-        conversation: Conversation,
         clock_us: Callable[[], float],
         ended: Callable[[Connection], None],
     ) -> None:
-        self.number = number
+        self.number = recording.number
         self._limits = limits
         self._refusal = refusal
         self._clock_us = clock_us
         self._ended = ended
-        self._recording = Recording(number, "unknown", clock_us(), conversation)
+        self._recording = recording
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._progress_s = time.monotonic()
@@ -60,6 +58,9 @@ class Connection(asyncio.Protocol):
             self.abort(self._refusal)
             return
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._progress_s = time.monotonic()
+        if said := self._recording.established(self._clock_us()):
+            self._transport.write(said)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -72,7 +73,7 @@ class Connection(asyncio.Protocol):
         if answer:
             self._transport.write(answer)
         recording.sent(self._clock_us())
-        if recording.error is not None:
+        if recording.error is not None or recording.finished:
             self._end(recording.error)
             return
         if recording.exchanges > before or recording.reported:
@@ -98,8 +99,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if not self._closing and not self._recording.reported:
-            self._recording.error = f"connection lost after {self._recording.exchanges} exchanges ({_reason(exc)})"
+        if not self._closing:
+            self._recording.lost(_reason(exc))
         self._closing = True
         self._recording.ended(self._clock_us())
         self._ended(self)
@@ -116,7 +117,7 @@ class Connection(asyncio.Protocol):
         """The record as of now; final once `ended` has been called."""
         return self._recording.session()
 
-    def _end(self, error: str) -> None:
+    def _end(self, error: str | None) -> None:
         """Ends the connection once what is due has been sent; the timer still bounds that."""
         self._recording.error = error
         self._closing = True
@@ -124,7 +125,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _watch(self) -> None:
-        """Looks whether the client has been silent for too long; arms itself again otherwise."""
+        """Looks whether the board has been silent for too long; arms itself again otherwise."""
         left_s = self._progress_s + self._limits.idle_timeout_s - time.monotonic()
         if left_s > 0:
             self._timer = asyncio.get_running_loop().call_later(left_s, self._watch)

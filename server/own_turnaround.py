@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Iterable
 
-from portbench.server.records import Turnaround
+from portbench.workloads import Turnaround
 
 _LIMIT_S = 10.0
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from portbench.server.records import Session
-from portbench.workloads import Conversation, ConversationError
+from portbench.workloads import Conversation, ConversationError, Session
 
 
 class Recording:
-    """Times are microseconds of the caller's clock."""
+    """Times are microseconds of whoever drives it."""
 
     def __init__(self, number: int, peer: str, started_us: float, conversation: Conversation) -> None:
         self.number = number
         self.peer = peer
+        self.started_us = started_us
         self.error: str | None = None
         self.received_bytes = 0
+        self.attempts = 1
+        self.established_us: float | None = None
+        self.last_byte_us: float | None = None
         self._conversation = conversation
-        self._started_us = started_us
         self._ended_us: float | None = None
+        self._asked_us: float | None = None
+        self._first_byte_us: float | None = None
         self._received_us: list[float] = []
         self._sent_us: list[float] = []
         self._arrivals = 0
@@ -30,9 +34,25 @@ class Recording:
         """The client has sent its report."""
         return self._conversation.report is not None
 
+    @property
+    def finished(self) -> bool:
+        """The PC is to close, once what `receive` gave has been sent."""
+        return self._conversation.finished
+
+    def established(self, now_us: float, *, handover_us: float = 0.0) -> bytes:
+        """The handshake is over; what to say first, which is handed over `handover_us` later."""
+        self.established_us = now_us
+        said = self._conversation.opened()
+        if said:
+            self._asked_us = now_us + handover_us
+        return said
+
     def receive(self, data: bytes, now_us: float) -> bytes:
         """What to send for what came. `error` is set where that was wrong."""
         self.received_bytes += len(data)
+        if self._first_byte_us is None:
+            self._first_byte_us = now_us
+        self.last_byte_us = now_us
         before = self.exchanges
         try:
             answer = self._conversation.receive(data)
@@ -49,14 +69,19 @@ class Recording:
         self._sent_us += [now_us] * (len(self._received_us) - len(self._sent_us))
 
     def eof(self) -> None:
-        """The client has closed."""
+        """The board has closed."""
         try:
             self._conversation.eof()
         except ConversationError as fault:
             self.error = str(fault)
 
+    def lost(self, reason: str) -> None:
+        """The connection has gone without an end."""
+        if not self.reported:
+            self.error = f"connection lost after {self.exchanges} exchanges ({reason})"
+
     def ended(self, now_us: float) -> None:
-        """The connection is gone."""
+        """The connection is over."""
         self._ended_us = now_us
 
     def session(self) -> Session:
@@ -64,7 +89,7 @@ class Recording:
         return Session(
             number=self.number,
             peer=self.peer,
-            started_us=self._started_us,
+            started_us=self.started_us,
             ended_us=self._ended_us,
             exchanges=self.exchanges,
             received_bytes=self.received_bytes,
@@ -73,4 +98,9 @@ class Recording:
             received_us=list(self._received_us),
             sent_us=list(self._sent_us),
             arrivals=self._arrivals,
+            attempts=self.attempts,
+            established_us=self.established_us,
+            asked_us=self._asked_us,
+            first_byte_us=self._first_byte_us,
+            last_byte_us=self.last_byte_us,
         )

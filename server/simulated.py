@@ -6,54 +6,63 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench.server.recording import Recording
-from portbench.server.records import Session
-from portbench.workloads import Conversation, workload
+from portbench.workloads import Conversation, Session
 
-MAX_BYTES: Final = 1 << 20
-"""Kept of one connection."""
+Reply = tuple[bytes, bool, bool, float | None]
+"""What to send, whether to close then, whether to reset instead, and in how many us to connect again."""
+NOTHING: Final[Reply] = (b"", False, False, None)
+RESET: Final[Reply] = (b"", False, True, None)
 
 
 class SimulatedServer:
     """Serves every connection of one port; keeps a record of each. Times are simulated microseconds.
 
-    `conversation`: makes the PC's side of a new connection; None: whoever connects is reset.
+    `conversation`: makes the PC's side of a new connection; None: whoever connects is reset. `turnaround_us`: from what
+    comes to the handover of what the PC says to that.
     """
 
-    def __init__(self, conversation: Callable[[], Conversation] | None = None) -> None:
+    def __init__(self, conversation: Callable[[], Conversation] | None = None, turnaround_us: float = 0.0) -> None:
         self.conversation = conversation
+        self._turnaround_us = turnaround_us
         self._killed = False
         self.answered = 0
         """Exchanges of all connections together."""
         self._open: dict[int, Recording] = {}
         self._records: dict[int, Recording] = {}
 
-    def accept(self, conn: int, peer: str, now_us: float) -> None:
-        if self.conversation is not None:
-            self._open[conn] = self._records[conn] = Recording(len(self._records), peer, now_us, self.conversation())
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
+        if self.conversation is None:
+            return NOTHING
+        recording = Recording(len(self._records), peer, now_us, self.conversation())
+        self._open[conn] = self._records[conn] = recording
+        return recording.established(now_us, handover_us=self._turnaround_us), False, False, None
 
-    def receive(self, conn: int, data: bytes, now_us: float) -> tuple[bytes, bool, bool]:
-        """What to send, whether to close then, whether to reset instead."""
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
         if self._killed:
-            self.closed(conn, now_us)
-            return b"", False, True
+            self.closed(conn, False, now_us)
+            return RESET
         if conn not in self._records:
-            return b"", False, True
+            return RESET
         recording = self._open.get(conn)
         if recording is None:
-            return b"", False, False
+            return NOTHING
         before = recording.exchanges
         answer = recording.receive(data, now_us)
         self.answered += recording.exchanges - before
-        if recording.error is not None:
-            del self._open[conn]
-            return answer, True, False
-        return answer, False, False
+        if recording.error is None and not recording.finished:
+            return answer, False, False, None
+        del self._open[conn]
+        return answer, True, False, None
 
-    def closed(self, conn: int, now_us: float) -> None:
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
         if conn in self._records:
             self._records[conn].ended(now_us)
         if recording := self._open.pop(conn, None):
-            recording.eof()
+            if reset:
+                recording.lost("reset")
+            else:
+                recording.eof()
+        return NOTHING
 
     def kill(self) -> None:
         """The server's process is gone: whoever sends to it is reset from now on."""
@@ -67,9 +76,3 @@ class SimulatedServer:
     def reported(self) -> bool:
         """A client has sent its report."""
         return any(recording.reported for recording in self._records.values())
-
-
-def serve(name: str) -> Callable[[], Conversation]:
-    """What makes the PC's side of a connection of the workload `name`. Raises UnknownWorkload."""
-    found = workload(name)
-    return lambda: found.conversation(MAX_BYTES)

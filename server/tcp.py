@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 from portbench.server.connection import Connection, Limits
 from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.records import Session, Turnaround
-from portbench.workloads import Workload
+from portbench.server.recording import Recording
+from portbench.workloads import Session, Turnaround, Workload
 
 DEFAULT_PORT: Final = 5000
 _START_LIMIT_S: Final = 10.0
@@ -185,7 +185,8 @@ class WorkloadServer:
         elif len(self._active) >= self._max_clients:
             refusal = f"turned away: {self._max_clients} clients are connected already"
         conversation = self.workload.conversation(self._limits.max_bytes)
-        connection = Connection(number, self._limits, refusal, conversation, self._clock_us, self._ended)
+        recording = Recording(number, "unknown", self._clock_us(), conversation)
+        connection = Connection(recording, self._limits, refusal, self._clock_us, self._ended)
         self._active[number] = connection
         return connection
 

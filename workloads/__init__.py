@@ -3,8 +3,10 @@
 The files beside the folders are the contract that every workload keeps; `workloads/README.md` tells how to add one.
 """
 
+from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation, ConversationError
 from portbench.workloads.registry import WORKLOADS_VARIABLE, UnknownWorkload, workload, workloads
+from portbench.workloads.session import Session, Turnaround
 from portbench.workloads.workload import (
     BadResult,
     Column,
@@ -19,12 +21,15 @@ from portbench.workloads.workload import (
 __all__ = [
     "WORKLOADS_VARIABLE",
     "BadResult",
+    "Caller",
     "Column",
     "Conversation",
     "ConversationError",
     "Measurement",
     "Metric",
     "Readiness",
+    "Session",
+    "Turnaround",
     "UnknownWorkload",
     "Workload",
     "WorkloadSettings",

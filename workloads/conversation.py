@@ -1,6 +1,7 @@
 """What the PC does on one TCP connection of a workload, as an object without I/O.
 
-The real server, the simulated LAN and Blinka's all drive the same object: bytes in, bytes out.
+Either side may have opened it. The real sockets, the simulated LAN and Blinka's all drive the same object: bytes in,
+bytes out.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 
 class ConversationError(Exception):
-    """The client sent something that the workload does not have: one line with what was expected and what came.
+    """The board sent something that the workload does not have: one line with what was expected and what came.
 
     `answer` holds the bytes that were due for what came whole before the fault, in the same `receive`.
     """
@@ -27,6 +28,12 @@ class Conversation(ABC):
     """Whole exchanges so far: something came, and its answer was given. Idle limits count from the last."""
     report: dict[str, Any] | None = None
     """What a client without a console told of itself at the end."""
+    finished: bool = False
+    """The PC closes the connection once it has sent what `receive` has just returned."""
+
+    def opened(self) -> bytes:
+        """The connection is open; what the PC says first (nothing unless a workload says so)."""
+        return b""
 
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
@@ -34,4 +41,4 @@ class Conversation(ABC):
 
     @abstractmethod
     def eof(self) -> None:
-        """The client has closed. Raises ConversationError where it had not finished what it began."""
+        """The board has closed. Raises ConversationError where it had not finished what it began."""

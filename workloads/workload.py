@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
+from portbench.workloads.session import Session
 
 _PYTHONS: Final = ("micropython", "circuitpython")
 
@@ -31,6 +33,8 @@ class Readiness(StrEnum):
     """The runtime runs; no network is touched."""
     CONNECTED = "connected"
     """Link and address are there, and a TCP connection to the PC's server is open."""
+    LISTENING = "listening"
+    """Link and address are there, and the client listens on a TCP port that the PC has been told."""
 
 
 class WorkloadSettings(BaseModel):
@@ -82,8 +86,8 @@ class Workload(ABC):
     """One question that is asked of every port.
 
     Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`, or one
-    `python.py` for both: a function that is named as the folder; its parameters are the open connection, where there is
-    one, and settings by name), `native.uf2` where there is one in C, a README and tests.
+    `python.py` for both: a function that is named as the folder; its parameters are the open connection or the
+    listening socket, where there is one, and settings by name), `native.uf2` where there is one in C, a README, tests.
     """
 
     name: ClassVar[str]
@@ -120,8 +124,11 @@ class Workload(ABC):
         return self.settings_type()
 
     @abstractmethod
-    def check(self, result: Mapping[str, Any], settings: Any) -> Measurement:
-        """The figures in a client's result. Raises BadResult for what cannot be."""
+    def check(self, result: Mapping[str, Any], settings: Any, sessions: Sequence[Session] = ()) -> Measurement:
+        """The figures in a client's result, and in what the PC kept of the run's connections.
+
+        `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
+        """
 
     def derive(self, figures: Mapping[str, float], settings: Any) -> dict[str, float]:
         """Figures that follow from others, the headline among them, as for figures that others published."""
@@ -132,8 +139,12 @@ class Workload(ABC):
         return 0
 
     def conversation(self, max_bytes: int) -> Conversation:
-        """The PC's side of one connection; at most `max_bytes` are kept of it."""
-        raise NotImplementedError(f"{self.name}: the PC has no part in it")
+        """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it."""
+        raise NotImplementedError(f"{self.name}: the PC serves nobody in it")
+
+    def caller(self, settings: Any, max_bytes: int) -> Caller:
+        """How the PC connects to a board that listens; at most `max_bytes` are kept of a connection."""
+        raise NotImplementedError(f"{self.name}: the PC calls nobody in it")
 
     def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
         """What a client without a fault sends, and what it gets for it: shows what this PC alone takes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from portbench.boards.errors import BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.server.records import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 _ASK_S = 5.0
 _LOOK_S = 0.1
@@ -59,8 +59,8 @@ class AttachedEmulatedBoard(UsbBoard):
                 network["turnaround_us"],
             )
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
-        self._control.call("serve", deadline, workload=workload)
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+        self._control.call("serve", deadline, workload=workload, settings=dict(settings))
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         before = len(self._sessions(deadline))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.server.records import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 _START_S = 30.0
 _STOP_S = 5.0
@@ -142,8 +142,8 @@ class EmulatedBoard(UsbBoard):
         if deployment.family == "circuitpython":
             self.control("sync", deadline)
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
-        self.control("serve", deadline, workload=workload)
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+        self.control("serve", deadline, workload=workload, settings=dict(settings))
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         output = super().run(deadline, progress)

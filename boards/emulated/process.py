@@ -30,8 +30,8 @@ from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.complaint import first_complaint
-from portbench.server.simulated import SimulatedServer, serve
-from portbench.workloads import Conversation, UnknownWorkload
+from portbench.server.simulated_pc import Part, SimulatedPc, part_in
+from portbench.workloads import UnknownWorkload
 
 _FLUSH_US = 1_500_000.0
 _BOOT_US = 5_000_000.0
@@ -70,8 +70,7 @@ class BoardProcess:
         self._notes = notes
         self._log = log = notes.line
         self._machine = Machine(bootrom(), flash, config.settings(definition))
-        self._conversation: Callable[[], Conversation] | None = None
-        self._server = SimulatedServer()
+        self._part = Part()
         self._pacer = Pacer(realtime=bool(config.bridge))
         self._port: SerialPort | None = None
         self._last_port: str | None = None
@@ -91,7 +90,7 @@ class BoardProcess:
         self._closing = False
         self._fault: str | None = None
         self._finished: dict[str, Any] | None = None
-        self._watch = Console()
+        self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
         self._cpu_faults = CpuFaultLog(log)
         self._faults = FaultInjector(self, log, time.monotonic)
@@ -116,9 +115,9 @@ class BoardProcess:
         self._notes.end()
 
     def _start_lan(self) -> None:
-        self._server = SimulatedServer(self._conversation)
-        if self._definition.network is not None and not self._config.bridge:
-            self._machine.listen(self._config.server_port, self._server)
+        served = self._definition.network is not None and not self._config.bridge
+        port = self._config.server_port if served else None
+        self._pc = SimulatedPc(self._machine, port, self._config.turnaround_us, self._part)
 
     def _power_up(self, bootsel: bool, flash: bytes | None = None) -> None:
         """Restart everything at simulated time 0. `flash`: other contents than it has now."""
@@ -134,7 +133,7 @@ class BoardProcess:
         self._fault = None
         self._finished = None
         self._generation = 0
-        self._watch = Console()
+        self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
         self._pacer.restart()
         self._copied_us = -_COPY_US
@@ -220,9 +219,12 @@ class BoardProcess:
         if self._port is not None:
             self._port.write(data)
 
+    def _hear(self, line: str) -> None:
+        self._pc.heard(line, self._machine.console_time_us)
+
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self._finished is None and (self._watch.result is not None or self._server.reported):
+        if self._finished is None and (self._watch.result is not None or self._pc.reported):
             self._finished = self._figures()
             self._end_measured()
 
@@ -244,7 +246,7 @@ class BoardProcess:
         return {"stats": stats, "sessions": self._sessions()}
 
     def _sessions(self) -> list[dict[str, Any]]:
-        return [asdict(session) for session in self._server.sessions()]
+        return [asdict(session) for session in self._pc.sessions()]
 
     def _look_at_usb(self) -> None:
         events = self._machine.usb_events()
@@ -373,7 +375,7 @@ class BoardProcess:
         """`finished`: the run has its result, and `figures` are those of that moment."""
         request.answer(
             time_us=self._machine.time_us,
-            fault=self._fault,
+            fault=self._fault or self._pc.given_up(self._machine.time_us),
             finished=self._finished is not None,
             usb=self._machine.usb(),
             struck=self._faults.struck,
@@ -407,8 +409,9 @@ class BoardProcess:
         request.answer(finished=finished, fault=self._fault, **(self._finished or self._figures()))
 
     def _op_serve(self, request: Request) -> None:
-        """`workload`: what the simulated PC's server does from the next connection on."""
-        self._conversation = self._server.conversation = serve(request.arguments["workload"])
+        """`workload`, `settings`: what the simulated PC takes part in from the next connection on."""
+        self._part = part_in(request.arguments["workload"], request.arguments["settings"])
+        self._pc.take(self._part)
         request.answer()
 
     def _op_network(self, request: Request) -> None:
@@ -483,7 +486,7 @@ class BoardProcess:
 
     @property
     def answered(self) -> int:
-        return self._server.answered
+        return self._pc.answered
 
     def leave_bus(self, duration_ms: int) -> None:
         self._drop_port()
@@ -528,4 +531,4 @@ class BoardProcess:
         self._machine.set_lan_faults(settings)
 
     def kill_server(self) -> None:
-        self._server.kill()
+        self._pc.kill()

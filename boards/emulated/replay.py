@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,8 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
-from portbench.server.records import Session
-from portbench.server.simulated import SimulatedServer, serve
+from portbench.server.simulated_pc import Part, SimulatedPc, part_in
+from portbench.workloads import Session
 
 _SLICE_US = 2000.0
 _HALF_PS_US = 5e-7
@@ -37,21 +38,27 @@ class Figures:
 
 
 class Replay:
-    """Runs `flash` on a new board each time, with the simulated PC's server and nothing of the host's.
+    """Runs `flash` on a new board each time, with the simulated PC and nothing of the host's.
 
-    `workload`: what that server does.
+    `workload`, `settings`: what that PC takes part in; the settings as JSON has them.
     """
 
-    def __init__(self, definition: BoardDefinition, config: EmulatedConfig, flash: bytes, workload: str) -> None:
+    def __init__(
+        self,
+        definition: BoardDefinition,
+        config: EmulatedConfig,
+        flash: bytes,
+        workload: str,
+        settings: Mapping[str, Any],
+    ) -> None:
         self._definition = definition
-        self._settings = config.settings(definition)
-        self._port = config.server_port
+        self._config = config
         self._flash = flash
-        self._workload = workload
+        self._part = part_in(workload, settings)
 
     def run(self, deadline: Deadline) -> Figures:
         """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
-        return _Run(self._power_up(), self._port, self._workload).to_end(deadline)
+        return self._start().to_end(deadline)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
         """The run once more with exchange `number` traced; `figures` are those of `run`.
@@ -60,7 +67,7 @@ class Replay:
         run had no such exchange, or if tracing had changed anything in it.
         """
         start_us, end_us = exchange_window(figures.sessions, number)
-        again = _Run(self._power_up(), self._port, self._workload)
+        again = self._start()
         again.until(start_us, deadline)
         machine = again.machine
         machine.spi_log(True)
@@ -78,21 +85,23 @@ class Replay:
         intn_pin = None if network is None else network.intn_pin
         return exchange_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
 
-    def _power_up(self) -> Machine:
-        return Machine(bootrom(), self._flash, self._settings)
+    def _start(self) -> _Run:
+        machine = Machine(bootrom(), self._flash, self._config.settings(self._definition))
+        return _Run(machine, self._config, self._part)
 
 
 class _Run:
-    def __init__(self, machine: Machine, port: int, workload: str) -> None:
+    def __init__(self, machine: Machine, config: EmulatedConfig, part: Part) -> None:
         self.machine = machine
-        self._console = Console()
-        self._server = SimulatedServer(serve(workload))
-        machine.listen(port, self._server)
+        self._console = Console(lambda line: self._pc.heard(line, machine.console_time_us))
+        self._pc = SimulatedPc(machine, config.server_port, config.turnaround_us, part)
 
     def to_end(self, deadline: Deadline) -> Figures:
         while self._result is None:
             deadline.check(f"the result; the board printed {self._console.tail(3)}")
             self._step(self.machine.time_us + _SLICE_US)
+            if (fault := self._pc.given_up(self.machine.time_us)) is not None:
+                raise BoardError(f"emulated board: {fault}")
         return self.figures()
 
     def until(self, time_us: float, deadline: Deadline) -> None:
@@ -101,11 +110,11 @@ class _Run:
             self._step(time_us + _HALF_PS_US)
 
     def figures(self) -> Figures:
-        return Figures(self._result, self._server.sessions(), self.machine.time_us, self.machine.stats())
+        return Figures(self._result, self._pc.sessions(), self.machine.time_us, self.machine.stats())
 
     @property
     def _result(self) -> dict[str, Any] | None:
-        reports = (session.report for session in self._server.sessions())
+        reports = (session.report for session in self._pc.sessions())
         return self._console.result or next((report for report in reports if report is not None), None)
 
     def _step(self, until_us: float) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from portbench.boards.errors import BoardError
-from portbench.server.records import Session
+from portbench.workloads import Session
 
 _EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}
 _IRQS = (

@@ -14,6 +14,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -24,11 +25,11 @@ from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunO
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.machine import ethernet_settings
-from portbench.boards.errors import BoardUnavailable, ConsoleLost, DeployFailed
+from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
-from portbench.server.records import Session
 from portbench.where import Where
+from portbench.workloads import Session
 
 _DRIVER = "adafruit-circuitpython-wiznet5k"
 _SCRIPT = "code.py"
@@ -77,6 +78,7 @@ class HostedCircuitPython(Board):
         self._folder = tempfile.TemporaryDirectory(prefix="portbench-hosted-")
         self._deployed = False
         self._workload: str | None = None
+        self._settings: dict[str, Any] = {}
         self._console = Console()
         self._process: HostedProcess | None = None
 
@@ -103,8 +105,9 @@ class HostedCircuitPython(Board):
             raise DeployFailed(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
         self._deployed = True
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
         self._workload = workload
+        self._settings = dict(settings)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if not self._deployed:
@@ -117,6 +120,7 @@ class HostedCircuitPython(Board):
         settings = {
             "ethernet": self._ethernet,
             "workload": self._workload,
+            "settings": self._settings,
             "port": _SERVER_PORT,
             "network": self._network,
         }
@@ -135,10 +139,12 @@ class HostedCircuitPython(Board):
             self._process.read(self._console, deadline, "the client's result line")
         finally:
             self._end_process()
+        lan = _read_record(record)
         if self._console.result is None:
+            if lan.get("fault"):
+                raise BoardError(f"{self.name}: {lan['fault']}")
             last = self._console.tail(1)
             raise ConsoleLost(f"{self.name}: the client ended without a result line; last it printed: {last}")
-        lan = _read_record(record)
         return RunOutput(
             self._console.result,
             list(self._console.lines),

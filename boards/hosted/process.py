@@ -14,6 +14,9 @@ from portbench.boards.console import Console
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 
+_LOOK_S = 0.25
+"""A deadline may be cut while a program is silent."""
+
 
 class HostedProcess:
     """Starts `command` in `folder`; `kill` ends it and everything it started, however it stands.
@@ -45,7 +48,7 @@ class HostedProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self._popen.stdout, selectors.EVENT_READ)
             while True:
-                if not selector.select(deadline.remaining):
+                if not selector.select(min(deadline.remaining, _LOOK_S)):
                     deadline.check(waiting_for)
                     continue
                 data = os.read(self._popen.stdout.fileno(), 65536)

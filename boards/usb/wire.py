@@ -47,6 +47,8 @@ class Wire:
 
     def read_some(self, wait_s: float) -> bytes:
         """What has come, after waiting at most `wait_s` for anything."""
+        if self._watch is not None:
+            self._watch()
         if not self._buffer:
             self._fill(wait_s)
         data = bytes(self._buffer)

@@ -13,9 +13,8 @@ from typing import Any, cast
 
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers, SessionSource
-from portbench.server.records import Session
 from portbench.server.tcp import ServerError
-from portbench.workloads import Workload, workload
+from portbench.workloads import Session, Workload, workload
 
 _METHODS = ("address", "accepted", "sessions", "wait_report")
 

@@ -31,9 +31,10 @@ def trace_row(
     """Exchange `number` of the row. `capture`: a pcap file for all frames. Raises BoardError and its like."""
     config, flash = prepared_flash(row, options)
     deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)
-    figures = Replay(row.board, config, flash, row.workload.name).run(deadline)
-    check_result(figures.result, row.workload, row.settings)
-    traced = Replay(row.board, replace(config, capture=capture), flash, row.workload.name)
+    settings = row.settings.model_dump(mode="json")
+    figures = Replay(row.board, config, flash, row.workload.name, settings).run(deadline)
+    check_result(figures.result, row.workload, row.settings, figures.sessions)
+    traced = Replay(row.board, replace(config, capture=capture), flash, row.workload.name, settings)
     return traced.trace(figures, number, deadline, pc_sample_cycles=pc_sample_cycles)
 
 

@@ -111,3 +111,10 @@ def _gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"  # killed, not yet reaped
     except OSError:
         return False
+
+
+def test_a_silent_client_ends_when_its_deadline_is_cut(board: HostedMicroPython) -> None:
+    board.deploy(script(b"print('there')\nwhile True: pass\n"), limit())
+    deadline = limit()
+    with pytest.raises(DeadlineExceeded, match=r"^run: the board refused$"):
+        board.run(deadline, lambda line: deadline.cut(0.05, "the board refused"))

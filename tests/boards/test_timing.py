@@ -87,3 +87,20 @@ def test_a_part_ends_no_later_than_the_whole() -> None:
 def test_no_deadline_without_time(seconds: float) -> None:
     with pytest.raises(ValueError, match="has to be more than 0 s"):
         Deadline(seconds, "flash")
+
+
+def test_a_deadline_that_is_cut_says_why() -> None:
+    clock = Clock()
+    deadline = make(60, clock)
+    deadline.cut(2, "the board refused")
+    assert deadline.remaining == 2
+    clock.now += 2
+    with pytest.raises(DeadlineExceeded, match=r"^flash: the board refused$"):
+        deadline.check("the result")
+
+
+def test_cutting_never_lengthens() -> None:
+    clock = Clock()
+    deadline = make(1, clock)
+    deadline.cut(5, "late")
+    assert deadline.remaining == 1

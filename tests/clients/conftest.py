@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from portbench.boards import Deployment
 from portbench.boards.console import Console
 from portbench.boards.hosted.micropython_unix import micropython_command
-from portbench.clients import ClientNetwork, StaticAddress
-from tests.ping_pong import deployment
+from portbench.clients import ClientNetwork, StaticAddress, build_deployment
+from portbench.workloads import workload
+from tests.ping_pong import EVB, deployment
 
 HERE = Path(__file__).parent
 
@@ -53,14 +55,23 @@ class ClientRun:
 
 class ClientRunner:
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def micropython(self, network: ClientNetwork, **scenario: Any) -> ClientRun:
         """clients/micropython/ with the ping-pong, under the unix port."""
         scene = QUIET | scenario
         self._lay_out("micropython", network, scene, HERE / "fakes_micropython")
         if scene["lwip"]:
-            (self._folder / "lwip.py").write_text("")
+            (self.folder / "lwip.py").write_text("")
+        return self._run([*micropython_command(), "main.py"])
+
+    def micropython_listening(self, network: ClientNetwork, **scenario: Any) -> ClientRun:
+        """clients/micropython/ with the echo server, under the unix port."""
+        echo_server = workload("echo_server")
+        chosen = echo_server.settings_type.model_validate({"connections": 2})
+        deployed = build_deployment("micropython", "", EVB, echo_server, chosen, network)
+        self._lay_out("micropython", network, QUIET | scenario, HERE / "fakes_micropython", deployed)
+        (self.folder / "lwip.py").write_text("")
         return self._run([*micropython_command(), "main.py"])
 
     def circuitpython(self, network: ClientNetwork, **scenario: Any) -> ClientRun:
@@ -68,14 +79,21 @@ class ClientRunner:
         self._lay_out("blinka", network, QUIET | scenario, HERE / "fakes_circuitpython")
         return self._run([sys.executable, "code.py"])
 
-    def _lay_out(self, family: str, network: ClientNetwork, scenario: dict[str, Any], fakes: Path) -> None:
-        shutil.copytree(fakes, self._folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-        (self._folder / "scenario.json").write_text(json.dumps(scenario))
-        for name, content in deployment(family, network, 50).files.items():
-            (self._folder / name).write_bytes(content)
+    def _lay_out(
+        self,
+        family: str,
+        network: ClientNetwork,
+        scenario: dict[str, Any],
+        fakes: Path,
+        deployed: Deployment | None = None,
+    ) -> None:
+        shutil.copytree(fakes, self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        (self.folder / "scenario.json").write_text(json.dumps(scenario))
+        for name, content in (deployed or deployment(family, network, 50)).files.items():
+            (self.folder / name).write_bytes(content)
 
     def _run(self, command: list[str]) -> ClientRun:
-        done = subprocess.run(command, cwd=self._folder, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, timeout=60, check=False)
         console = Console()
         console.feed(done.stdout + done.stderr)
         console.end()

@@ -53,7 +53,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         board = EmulatedBoard(DEFINITION)
         boards.append(board)
         assert board.own_network is not None
-        board.serve("ping_pong", within())
+        board.serve("ping_pong", {}, within())
         if family == "native":
             native = NativeConfig(server=board.own_network.server, port=board.own_network.port, count=messages)
             merged = tmp_path / f"native-{len(boards)}.uf2"

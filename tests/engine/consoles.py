@@ -20,7 +20,8 @@ from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware import uf2
-from portbench.server.simulated import SimulatedServer, serve
+from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_pc import part_in
 
 DEFINITION: Final = board_definition("W5500_EVB_PICO")
 PROMPT: Final = b">>> "
@@ -42,7 +43,7 @@ def flash_image(path: Path) -> bytes:
 def machine(flash: bytes, **config: Any) -> tuple[Machine, SimulatedServer]:
     """A board on the engine, with the ping-pong server on its LAN; `config` as for EmulatedConfig."""
     board = Machine(bootrom(), flash, EmulatedConfig(**config).settings(DEFINITION))
-    server = SimulatedServer(serve("ping_pong"))
+    server = SimulatedServer(part_in("ping_pong", {}).serve)
     board.listen(5000, server)
     return board, server
 

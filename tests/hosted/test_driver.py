@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from portbench.server.records import Session
-from portbench.server.simulated import SimulatedServer, serve
+from portbench.server.simulated import NOTHING, Reply, SimulatedServer
+from portbench.server.simulated_pc import part_in
+from portbench.workloads import Session
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 
 pytestmark = pytest.mark.engine
@@ -23,15 +24,17 @@ class Recorder:
         self.peers: list[str] = []
         self.data = b""
 
-    def accept(self, conn: int, peer: str, now_us: float) -> None:
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         self.peers.append(peer)
+        return NOTHING
 
-    def receive(self, conn: int, data: bytes, now_us: float) -> tuple[bytes, bool, bool]:
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
         self.data += data
-        return b"", False, False
+        return NOTHING
 
-    def closed(self, conn: int, now_us: float) -> None:
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
         """The driver's connections end in different ways: what the chip holds is looked at instead."""
+        return NOTHING
 
 
 def statuses(eth: Any) -> list[int]:
@@ -82,7 +85,7 @@ def test_waits_for_a_late_link(make_bench: MakeBench) -> None:
 
 def test_plays_ping_pong(make_bench: MakeBench) -> None:
     bench = make_bench()
-    server = SimulatedServer(serve("ping_pong"))
+    server = SimulatedServer(part_in("ping_pong", {}).serve)
     bench.lan.listen(PORT, server)
     sock = bench.sockets(bench.nic()).socket()
     sock.connect((PC_IP, PORT))
@@ -217,7 +220,7 @@ def test_survives_a_cable_that_loses_frames(make_bench: MakeBench) -> None:
 
 def test_twice_the_same_to_the_microsecond(make_bench: MakeBench) -> None:
     def run(bench: Bench) -> tuple[float, dict[str, int], list[Session]]:
-        server = SimulatedServer(serve("ping_pong"))
+        server = SimulatedServer(part_in("ping_pong", {}).serve)
         bench.lan.listen(PORT, server)
         sock = bench.sockets(bench.nic()).socket()
         sock.connect((PC_IP, PORT))

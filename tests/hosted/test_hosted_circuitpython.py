@@ -29,7 +29,7 @@ pytestmark = pytest.mark.engine
 @pytest.fixture
 def board() -> Iterator[HostedCircuitPython]:
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1) as board:
-        board.serve("ping_pong", limit())
+        board.serve("ping_pong", {}, limit())
         yield board
 
 
@@ -88,7 +88,7 @@ def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: adafruit-circuitpython-wiznet5k\nVersion: 5.0.3\n")
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1, driver_folder=folder) as board:
         assert board.identify(limit()).version == "5.0.3"
-        board.serve("ping_pong", limit())
+        board.serve("ping_pong", {}, limit())
         board.deploy(client(board, messages=5), limit())
         output = board.run(limit())
     assert output.result is not None and output.result["messages"] == 5
@@ -97,7 +97,7 @@ def test_the_older_driver_runs_the_same_client(older_driver: Path) -> None:
 
 def test_a_slow_server_slows_the_messages() -> None:
     with HostedCircuitPython(EVB, phy_link_delay_s=0.1, turnaround_us=20_000) as board:
-        board.serve("ping_pong", limit())
+        board.serve("ping_pong", {}, limit())
         board.deploy(client(board, messages=3), limit())
         output = board.run(limit())
     assert output.result is not None and min(output.result["round_trip_us"]) >= 20_000

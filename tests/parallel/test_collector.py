@@ -20,7 +20,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.collector import ROW_PROPERTY, Collector, WorkerRows
 from portbench.runner.parallel.server import LentServers, ServerHub
 from portbench.runner.plan import PlannedRow, plan
-from portbench.runner.servers import Servers, session_since
+from portbench.runner.servers import Servers, sessions_since
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import ServerError
 from portbench.where import Where
@@ -111,8 +111,8 @@ def test_all_processes_use_one_server(hub: ServerHub) -> None:
     assert server is not None
     first = server.accepted
     measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
-    assert session_since(server, first) is not None
-    assert session_since(server, first, "127.0.0.1") is not None
+    assert [each.exchanges for each in sessions_since(server, first)] == [5]
+    assert sessions_since(server, first, "127.0.0.1")
     assert server.accepted == first + 1 and len(server.sessions()) == first + 1
 
 
@@ -132,7 +132,7 @@ def test_of_several_boards_sessions_only_the_boards_own_counts(hub: ServerHub, m
     assert server is not None
     first = server.accepted
     measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
-    assert session_since(server, first, "192.0.2.7") is None
+    assert sessions_since(server, first, "192.0.2.7") == []
 
 
 def test_errors_cross_processes_as_one_line(hub: ServerHub) -> None:

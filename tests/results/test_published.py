@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions, OptionError
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
-from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings
+from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
 
 MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="CPU", cores=2, python="CPython 3.11")
 
@@ -32,7 +32,9 @@ class Sums(Workload):
     comparable = ("half_per_s",)
     settings_type = WorkloadSettings
 
-    def check(self, result: Mapping[str, Any], settings: WorkloadSettings) -> Measurement:
+    def check(
+        self, result: Mapping[str, Any], settings: WorkloadSettings, sessions: Sequence[Session] = ()
+    ) -> Measurement:
         return Measurement(self.derive(result, settings))
 
     def derive(self, figures: Mapping[str, float], settings: WorkloadSettings) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -81,7 +81,7 @@ class ScriptedBoard(Board):
         self.script("deploy")
         self.deployed = deployment
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
         self.served.append(workload)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
-from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings
+from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
 
 
 class Settings(WorkloadSettings):
@@ -35,7 +35,7 @@ class Alone(Workload):
     def body(self, language: str) -> Path | None:
         return Path(__file__)
 
-    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         return Measurement({"per_s": 1.0})
 
 

@@ -21,7 +21,7 @@ from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
-from portbench.runner.servers import Servers, session_since
+from portbench.runner.servers import Servers, sessions_since
 from portbench.runner.timeouts import Stage
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import WorkloadServer
@@ -127,7 +127,7 @@ def test_hosted_boards_share_a_server_on_the_loopback() -> None:
         servers.close()
 
 
-def test_the_session_is_the_good_one_with_most_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sessions_of_a_run_are_the_good_ones_since_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.2)
     with WorkloadServer(PING_PONG, "127.0.0.1", 0) as server:
         measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(9))
@@ -135,11 +135,11 @@ def test_the_session_is_the_good_one_with_most_exchanges(monkeypatch: pytest.Mon
         for exchanges in (5, 7, 6):
             measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(exchanges))
         server.wait_sessions(4, 10)
-        session = session_since(server, before)
-        assert session is not None and session.number == 2 and session.exchanges == 7
-        assert session_since(server, before, "127.0.0.1") == session
-        assert session_since(server, before, "192.0.2.1") is None
-        assert session_since(server, server.accepted) is None
+        sessions = sessions_since(server, before)
+        assert [(each.number, each.exchanges) for each in sessions] == [(1, 5), (2, 7), (3, 6)]
+        assert sessions_since(server, before, "127.0.0.1") == sessions
+        assert sessions_since(server, before, "192.0.2.1") == []
+        assert sessions_since(server, server.accepted) == []
 
 
 LONG = replace(OPTIONS, settings={}, server_port=5000)

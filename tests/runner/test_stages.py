@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,7 @@ from portbench.firmware.identify import Identity
 from portbench.runner.stages import PreparedBoard, Program, StageClock, check_runtime
 from portbench.runner.timeouts import DEFAULT_S, Stage
 from portbench.where import Where
+from tests.ping_pong import PING_PONG, settings
 
 ANSWER = RuntimeIdentity("micropython", "1.26.0", "", "W5500-EVB-Pico with RP2040")
 IDENTITY = Identity(Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040", {})
@@ -49,8 +52,8 @@ class RecordingBoard(Board):
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         self.done.append(f"deploy {','.join(deployment.files)}")
 
-    def serve(self, workload: str, deadline: Deadline) -> None:
-        self.done.append(f"serve {workload}")
+    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+        self.done.append(f"serve {workload} {settings['messages']}")
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         self.done.append("run")
@@ -79,15 +82,15 @@ def test_the_whole_way_in_order() -> None:
     board, seen = RecordingBoard(), list[Stage]()
     prepared = PreparedBoard(board)
     prepared.prepare(program(), clock(seen))
-    prepared.run("ping_pong", clock(seen), None)
-    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "serve ping_pong", "run"]
+    prepared.run(PING_PONG, settings(7), clock(seen), None)
+    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "serve ping_pong 7", "run"]
     assert seen == [Stage.FLASH, Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN]
     assert prepared.runtime == ANSWER
 
 
 def test_the_pc_serves_nothing_that_it_has_no_part_in() -> None:
     board = RecordingBoard()
-    PreparedBoard(board).run(None, clock(), None)
+    PreparedBoard(board).run(None, settings(7), clock(), None)
     assert board.done == ["run"]
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.server.recording import Recording
-from portbench.server.records import Session, Turnaround
-from portbench.workloads import workload
+from portbench.workloads import Session, Turnaround, workload
 
 PING_PONG = workload("ping_pong")
 STREAM = b"".join(sent for sent, _ in PING_PONG.ideal_client(20))

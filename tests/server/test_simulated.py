@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.server.simulated import MAX_BYTES, SimulatedServer, serve
+from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_pc import MAX_BYTES, part_in
 from portbench.workloads import UnknownWorkload
+from tests.server.asking import ANSWER, QUESTION, Ask
 
 
 @pytest.fixture
 def server() -> SimulatedServer:
-    return SimulatedServer(serve("ping_pong"))
+    return SimulatedServer(part_in("ping_pong", {}).serve)
 
 
 def test_clients_are_told_apart(server: SimulatedServer) -> None:
     server.accept(7, "10.0.0.2:49152", 100.0)
     server.accept(9, "10.0.0.2:49153", 150.0)
-    assert server.receive(7, b"1", 200.0) == (b"2", False, False)
-    assert server.receive(9, b"1", 250.0) == (b"2", False, False)
-    assert server.receive(7, b"3", 300.0) == (b"4", False, False)
-    server.closed(9, 350.0)
+    assert server.receive(7, b"1", 200.0) == (b"2", False, False, None)
+    assert server.receive(9, b"1", 250.0) == (b"2", False, False, None)
+    assert server.receive(7, b"3", 300.0) == (b"4", False, False, None)
+    server.closed(9, False, 350.0)
     first, second = server.sessions()
     assert (first.number, first.peer, first.started_us, first.ended_us) == (0, "10.0.0.2:49152", 100, None)
     assert (first.exchanges, first.received_us, first.sent_us) == (2, [200, 300], [])
@@ -29,16 +31,16 @@ def test_clients_are_told_apart(server: SimulatedServer) -> None:
 
 def test_a_fault_is_answered_as_far_as_it_was_right_and_ends_the_connection(server: SimulatedServer) -> None:
     server.accept(1, "peer", 0.0)
-    assert server.receive(1, b"1x", 10.0) == (b"2", True, False)
-    assert server.receive(1, b"3", 20.0) == (b"", False, False)  # what was on its way meanwhile
-    server.closed(1, 30.0)
+    assert server.receive(1, b"1x", 10.0) == (b"2", True, False, None)
+    assert server.receive(1, b"3", 20.0) == (b"", False, False, None)  # what was on its way meanwhile
+    server.closed(1, False, 30.0)
     (session,) = server.sessions()
     assert session.error == "message 2 must be 3, not b'x'" and session.ended_us == 30
 
 
 def test_an_early_end_is_a_fault(server: SimulatedServer) -> None:
     server.accept(1, "peer", 0.0)
-    server.closed(1, 10.0)
+    server.closed(1, False, 10.0)
     assert [session.error for session in server.sessions()] == ["the client closed without a message"]
 
 
@@ -53,26 +55,42 @@ def test_a_report(server: SimulatedServer) -> None:
 def test_nobody_is_served_before_it_is_told_what() -> None:
     server = SimulatedServer()
     server.accept(1, "peer", 0.0)
-    assert server.receive(1, b"1", 10.0) == (b"", False, True)
-    server.closed(1, 20.0)
+    assert server.receive(1, b"1", 10.0) == (b"", False, True, None)
+    server.closed(1, False, 20.0)
     assert server.sessions() == [] and server.answered == 0
-    server.conversation = serve("ping_pong")
+    server.conversation = part_in("ping_pong", {}).serve
     server.accept(2, "peer", 30.0)
-    assert server.receive(2, b"1", 40.0) == (b"2", False, False)
+    assert server.receive(2, b"1", 40.0) == (b"2", False, False, None)
 
 
 def test_a_killed_one_resets_whoever_sends(server: SimulatedServer) -> None:
     server.accept(1, "peer", 0.0)
     server.receive(1, b"1", 10.0)
     server.kill()
-    assert server.receive(1, b"3", 20.0) == (b"", False, True)
+    assert server.receive(1, b"3", 20.0) == (b"", False, True, None)
     (session,) = server.sessions()
     assert (session.exchanges, session.ended_us) == (1, 20)
 
 
 def test_each_connection_has_a_conversation_of_its_own() -> None:
-    make = serve("ping_pong")
-    assert make() is not make() and make().receive(b"1") == b"2"
+    make = part_in("ping_pong", {}).serve
+    assert make is not None and make() is not make() and make().receive(b"1") == b"2"
     with pytest.raises(UnknownWorkload, match="unknown workload 'pong'"):
-        serve("pong")
+        part_in("pong", {})
     assert MAX_BYTES == 1 << 20
+
+
+def test_a_server_may_speak_first_and_close() -> None:
+    server = SimulatedServer(lambda: Ask(1), turnaround_us=200.0)
+    assert server.accept(1, "peer", 50.0) == (QUESTION, False, False, None)
+    assert server.receive(1, ANSWER, 300.0) == (b"", True, False, None)
+    server.closed(1, False, 500.0)
+    (session,) = server.sessions()
+    assert session.ok and (session.established_us, session.asked_us, session.ended_us) == (50, 250, 500)
+
+
+def test_a_reset_is_no_end(server: SimulatedServer) -> None:
+    server.accept(1, "peer", 0.0)
+    server.receive(1, b"1", 10.0)
+    server.closed(1, True, 20.0)
+    assert [session.error for session in server.sessions()] == ["connection lost after 1 exchanges (reset)"]

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.server.connection import Connection, Limits
-from portbench.server.records import Session
+from portbench.server.recording import Recording
 from portbench.server.tcp import ServerError, WorkloadServer
-from portbench.workloads import workload
+from portbench.workloads import Session, workload
 
 PING_PONG = workload("ping_pong")
 
@@ -111,7 +111,8 @@ def transport() -> Mock:
 
 
 def connection(refusal: str | None, ended: Callable[[Connection], None]) -> Connection:
-    return Connection(0, Limits(1000, 30.0), refusal, PING_PONG.conversation(1000), lambda: 0.0, ended)
+    recording = Recording(0, "unknown", 0.0, PING_PONG.conversation(1000))
+    return Connection(recording, Limits(1000, 30.0), refusal, lambda: 0.0, ended)
 
 
 @pytest.mark.parametrize(("last", "error"), [(b"1{}\n", None), (b"1", "connection lost after 1 exchanges (reset)")])

@@ -18,8 +18,9 @@ from portbench.boards.emulated.replay import Figures, Replay
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.trace.record import prepared_flash, trace_row
-from portbench.server.records import Session
-from portbench.server.simulated import SimulatedServer, serve
+from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_pc import part_in
+from portbench.workloads import Session
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
@@ -44,14 +45,14 @@ def native() -> tuple[EmulatedConfig, bytes]:
 
 @pytest.fixture(scope="module")
 def figures(native: tuple[EmulatedConfig, bytes]) -> Figures:
-    return Replay(EVB, *native, "ping_pong").run(limit())
+    return Replay(EVB, *native, "ping_pong", {}).run(limit())
 
 
 def test_two_replays_are_equal(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
-    again = Replay(EVB, *native, "ping_pong").run(limit())
+    again = Replay(EVB, *native, "ping_pong", {}).run(limit())
     assert again == figures
     assert figures.result is not None and figures.result["messages"] == MESSAGES
-    slower = Replay(EVB, replace(native[0], turnaround_us=201), native[1], "ping_pong").run(limit())
+    slower = Replay(EVB, replace(native[0], turnaround_us=201), native[1], "ping_pong", {}).run(limit())
     assert slower != figures
 
 
@@ -59,7 +60,7 @@ def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], fi
     flash = tmp_path / "flash.bin"
     flash.write_bytes(native[1])
     with EmulatedBoard(EVB, config=native[0], flash=flash) as board:
-        board.serve("ping_pong", limit())
+        board.serve("ping_pong", {}, limit())
         board.cycle(limit(), measured=True)
         limit().poll(lambda: board.control("status", limit())["finished"], 0.02, "the report")
         measured = board.control("figures", limit())
@@ -71,7 +72,7 @@ def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], fi
 @pytest.mark.parametrize("pc_sample_cycles", [0, 1, 977])
 def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures, pc_sample_cycles: int) -> None:
     # Replay.trace itself raises BoardError where its own run differs from `figures`.
-    replay = Replay(EVB, *native, "ping_pong")
+    replay = Replay(EVB, *native, "ping_pong", {})
     trace = replay.trace(figures, 7, limit(), pc_sample_cycles=pc_sample_cycles)
     received_us = figures.sessions[0].received_us
     assert (trace.start_us, trace.end_us) == (received_us[5], received_us[6])
@@ -86,7 +87,7 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))
-    server = SimulatedServer(serve("ping_pong"))
+    server = SimulatedServer(part_in("ping_pong", {}).serve)
     machine.listen(config.server_port, server)
     machine.spi_log(True)
     machine.trace_start(["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset"], 5000, 10_007)
@@ -103,11 +104,11 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
 
 def test_a_disturbed_run_is_refused(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     with pytest.raises(BoardError, match="tracing it changed the run"):
-        Replay(EVB, *native, "ping_pong").trace(replace(figures, result={"messages": 1}), 3, limit())
+        Replay(EVB, *native, "ping_pong", {}).trace(replace(figures, result={"messages": 1}), 3, limit())
 
 
 def test_one_message_of_the_native_client(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
-    trace = Replay(EVB, *native, "ping_pong").trace(figures, 8, limit())
+    trace = Replay(EVB, *native, "ping_pong", {}).trace(figures, 8, limit())
     assert 205 < trace.duration_us < 230  # the PC's 200 us, the cable twice, and the client
     commands = [frame.meaning for frame in trace.frames if frame.name == "S0_CR" and frame.write]
     assert sorted(commands) == ["RECV", "SEND"]
@@ -126,7 +127,7 @@ def test_one_message_of_the_native_client(native: tuple[EmulatedConfig, bytes], 
 
 def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfig, bytes]) -> None:
     with pytest.raises(DeadlineExceeded, match="still waiting for the result; the board printed"):
-        Replay(EVB, native[0], b"", "ping_pong").run(limit(0.3))
+        Replay(EVB, native[0], b"", "ping_pong", {}).run(limit(0.3))
 
 
 def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from portbench.boards import BoardError
 from portbench.boards.emulated.trace import exception_name, exchange_trace, exchange_window
-from portbench.server.records import Session
+from portbench.workloads import Session
 
 RawFrame = tuple[float, float, str, str, int, bool, int, bytes, str, int]
 

@@ -59,7 +59,7 @@ def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -
     board.wait_console(within())
     assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
     board.deploy(client(board, family, version), within())
-    board.serve("ping_pong", within())
+    board.serve("ping_pong", {}, within())
     return board.run(within())
 
 
@@ -112,7 +112,7 @@ def test_a_fresh_boards_figures_do_not_depend_on_what_it_did_before(image: Image
 def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
     board.flash(image("portbench-native"), within())
     board.deploy(Deployment({}, "native"), within())
-    board.serve("ping_pong", within())
+    board.serve("ping_pong", {}, within())
     output = board.run(within())
     assert output.result is None
     (session,) = output.sessions
@@ -155,7 +155,7 @@ def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image)
     board.flash(image("wiznet-hardwired"), within())
     board.wait_console(within())
     script = client(board, "wiznet")
-    board.serve("ping_pong", within())
+    board.serve("ping_pong", {}, within())
     board.link.power = None
     board._drop_repl()
     assert board._lock is not None

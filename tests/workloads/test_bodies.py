@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings
+from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
 
 
 class InFolder(Workload):
@@ -27,7 +27,9 @@ class InFolder(Workload):
     def folder(self) -> Path:
         return self._folder
 
-    def check(self, result: Mapping[str, Any], settings: WorkloadSettings) -> Measurement:
+    def check(
+        self, result: Mapping[str, Any], settings: WorkloadSettings, sessions: Sequence[Session] = ()
+    ) -> Measurement:
         return Measurement({"per_s": 1.0})
 
 

@@ -59,7 +59,9 @@ def test_settings_are_exactly_what_they_are_called(values: dict[str, Any]) -> No
 def test_a_workload_without_a_part_for_the_pc() -> None:
     spin = workload("spin")
     assert spin.exchanges(spin.quick()) == 0 and list(spin.ideal_client(5)) == []
-    with pytest.raises(NotImplementedError, match="spin: the PC has no part in it"):
+    with pytest.raises(NotImplementedError, match="spin: the PC serves nobody in it"):
         spin.conversation(100)
+    with pytest.raises(NotImplementedError, match="spin: the PC calls nobody in it"):
+        spin.caller(spin.quick(), 100)
     with pytest.raises(NotImplementedError, match="spin: has no native client"):
         spin.native_count(spin.quick())

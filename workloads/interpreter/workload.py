@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +14,7 @@ from portbench.workloads import (
     Measurement,
     Metric,
     Readiness,
+    Session,
     Workload,
     WorkloadSettings,
     read_result,
@@ -76,7 +77,7 @@ class InterpreterWorkload(Workload):
     def quick(self) -> Settings:
         return Settings(repeats=1)
 
-    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = read_result(Result, result)
         loops = _loops_that_are_due(said.loops)
         for loop in loops:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +13,7 @@ from portbench.workloads import (
     Measurement,
     Metric,
     Readiness,
+    Session,
     Workload,
     WorkloadSettings,
     read_result,
@@ -60,7 +61,7 @@ class PingPongWorkload(Workload):
     def quick(self) -> Settings:
         return Settings(messages=20)
 
-    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = read_result(Result, result)
         if said.messages != settings.messages:
             raise BadResult(f"the client measured {said.messages} messages, not {settings.messages}")

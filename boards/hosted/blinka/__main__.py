@@ -1,8 +1,9 @@
 """`python -P -m portbench.boards.hosted.blinka SCRIPT SETTINGS RECORD`: a script beside a simulated Ethernet chip.
 
 SETTINGS is JSON: `ethernet` (the chip and its wires, as in a board's file), `port` (of the simulated PC's server),
-`workload` (what it serves, or null) and `network` (the engine's network settings). RECORD gets JSON once the script has
-ended: the server's `sessions`, the chip's `counters`.
+`workload` (what the PC takes part in, or null), `settings` (the workload's) and `network` (the engine's network
+settings). RECORD gets JSON once the script has ended: the PC's `sessions`, the chip's `counters`, and `fault` where the
+PC ended the script, as its part could give no figures.
 """
 
 from __future__ import annotations
@@ -16,24 +17,30 @@ from pathlib import Path
 from portbench._engine import ChipLan
 from portbench.boards.definition import Ethernet
 from portbench.boards.hosted.blinka.modules import circuitpython_modules
+from portbench.boards.hosted.blinka.output import Overheard
+from portbench.boards.hosted.blinka.watch import Watch
 from portbench.boards.hosted.blinka.wires import HostClock, Wires
-from portbench.server.simulated import SimulatedServer, serve
+from portbench.server.simulated_pc import Part, SimulatedPc, part_in
 
 
 def main(script: str, settings_json: str, record: str) -> None:
     settings = json.loads(settings_json)
-    ethernet = Ethernet(**settings["ethernet"])
-    lan = ChipLan(ethernet.chip, settings["network"])
-    server = SimulatedServer(serve(settings["workload"]) if settings["workload"] else None)
-    lan.listen(settings["port"], server)
+    ethernet, network = Ethernet(**settings["ethernet"]), settings["network"]
+    lan = ChipLan(ethernet.chip, network)
+    part = part_in(settings["workload"], settings["settings"]) if settings["workload"] else Part()
+    pc = SimulatedPc(lan, settings["port"], network["turnaround_us"], part)
     wires = Wires(lan, ethernet, HostClock())
     sys.modules.update(circuitpython_modules(wires))
+    sys.stdout = Overheard(sys.stdout, lambda line: pc.heard(line, lan.time_us))
+    watch = Watch(lambda: pc.given_up(wires.now_us()))
     try:
-        runpy.run_path(script, run_name="__main__")
+        with watch:
+            runpy.run_path(script, run_name="__main__")
     finally:
-        sessions = [asdict(session) for session in server.sessions()]
+        sessions = [asdict(session) for session in pc.sessions()]
+        kept = {"sessions": sessions, "counters": lan.stats(), "fault": watch.fault}
         unfinished = Path(record).with_suffix(".tmp")
-        unfinished.write_text(json.dumps({"sessions": sessions, "counters": lan.stats()}), encoding="utf-8")
+        unfinished.write_text(json.dumps(kept), encoding="utf-8")
         unfinished.replace(record)
 
 

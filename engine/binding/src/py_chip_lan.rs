@@ -167,12 +167,16 @@ impl PyChipLan {
         self.lock().lan.listen(port, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
-    /// Connect from the simulated PC to `address:port` on the board; returns the connection's number.
-    fn connect(&self, peer: &str, app: Py<PyAny>) -> PyResult<u64> {
+    /// Connect from the simulated PC to `address:port` on the board, at `at_us` or now; returns the connection's number.
+    #[pyo3(signature = (peer, app, at_us = 0.0))]
+    fn connect(&self, peer: &str, app: Py<PyAny>, at_us: f64) -> PyResult<u64> {
         let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
         let mut inner = self.lock();
         let now = inner.now;
-        inner.lan.connect(now, peer, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
+        inner
+            .lan
+            .connect(now, ps(at_us), peer, Box::new(PyApp::new(app)))
+            .map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
     /// Send on a connection of the simulated PC; false if it is gone.

@@ -101,13 +101,14 @@ impl PyMachine {
         self.lock().listen(port, Box::new(PyApp::new(app))).map_err(value_error)
     }
 
-    /// Connect from the simulated PC to `address:port` on the board; returns the connection's number.
-    fn connect(&self, peer: &str, app: Py<PyAny>) -> PyResult<u64> {
+    /// Connect from the simulated PC to `address:port` on the board, at `at_us` or now; returns the connection's number.
+    #[pyo3(signature = (peer, app, at_us = 0.0))]
+    fn connect(&self, peer: &str, app: Py<PyAny>, at_us: f64) -> PyResult<u64> {
         let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
         let mut machine = self.lock();
         let now = machine.now();
-        let conn =
-            machine.lan().map_err(value_error)?.connect(now, peer, Box::new(PyApp::new(app))).map_err(value_error)?;
+        let app = Box::new(PyApp::new(app));
+        let conn = machine.lan().map_err(value_error)?.connect(now, ps(at_us), peer, app).map_err(value_error)?;
         machine.reschedule();
         Ok(conn)
     }
@@ -145,6 +146,12 @@ impl PyMachine {
     /// Bytes that the board printed.
     fn console_read<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.lock().usb().console_read())
+    }
+
+    /// When the last byte came that the board printed; 0 before the first.
+    #[getter]
+    fn console_time_us(&self) -> f64 {
+        us(self.lock().usb().console_received_at())
     }
 
     /// Type into the console; returns how many bytes were taken.

@@ -15,13 +15,17 @@ pub trait UdpApp: Send {
 pub struct TcpEcho;
 
 impl TcpApp for TcpEcho {
-    fn accept(&mut self, _conn: u64, _peer: SocketAddrV4, _now: Ps) {}
+    fn accept(&mut self, _conn: u64, _peer: SocketAddrV4, _now: Ps) -> AppReply {
+        AppReply::default()
+    }
 
     fn receive(&mut self, _conn: u64, data: &[u8], _now: Ps) -> AppReply {
         AppReply::send(data)
     }
 
-    fn closed(&mut self, _conn: u64, _now: Ps) {}
+    fn closed(&mut self, _conn: u64, _reset: bool, _now: Ps) -> AppReply {
+        AppReply::default()
+    }
 }
 
 /// RFC 862 over UDP.

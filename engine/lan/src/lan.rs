@@ -143,13 +143,14 @@ impl Lan {
         Ok(())
     }
 
-    /// Opens a connection from the PC to a server on the board; `app` hears of it through `accept` or, if it fails,
-    /// `closed`. Returns its number.
-    pub fn connect(&mut self, now: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, LanError> {
+    /// Opens a connection from the PC to a server on the board at `at`, which may be `now`; `app` hears of it through
+    /// `accept` or, if it fails or too many are open, `closed`. Returns its number.
+    pub fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, LanError> {
+        check(peer.port() != 0 && !peer.ip().is_unspecified(), || format!("{peer} is nobody's: use ADDRESS:PORT"))?;
         let now = self.prepare(now);
-        let conn = self.pc.connect(now, peer, app);
+        let conn = self.pc.connect(now, at, peer, app);
         self.send_from_pc(now);
-        conn.ok_or_else(|| LanError(format!("cannot connect to {peer}: bad address, or too many connections are open")))
+        Ok(conn)
     }
 
     /// Sends at once, without turnaround. False if the connection is gone or closing.

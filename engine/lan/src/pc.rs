@@ -190,7 +190,8 @@ impl Pc {
     fn settle(&mut self, now: Ps, mut poll_host: bool) {
         let time = instant(now);
         for _ in 0..MAX_ROUNDS {
-            let mut changed = self.tcp.service(&mut self.sockets, now, poll_host);
+            let mut changed = self.tcp.open_due(&mut self.sockets, self.interface.context(), self.ip, now);
+            changed |= self.tcp.service(&mut self.sockets, now, poll_host);
             poll_host = false;
             changed |= self.udp.service(&mut self.sockets, now, self.turnaround);
             changed |= self.pinger.service(&mut self.sockets, now);
@@ -234,8 +235,8 @@ impl Pc {
         self.udp.listen(&mut self.sockets, port, app);
     }
 
-    pub(crate) fn connect(&mut self, now: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Option<u64> {
-        let conn = self.tcp.connect(&mut self.sockets, self.interface.context(), self.ip, peer, app, now);
+    pub(crate) fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> u64 {
+        let conn = self.tcp.dial(at, peer, app);
         self.settle(now, false);
         conn
     }

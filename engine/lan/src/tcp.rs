@@ -43,8 +43,8 @@ pub struct ConnectionInfo {
 pub(crate) enum Owner {
     /// The application listening on this port.
     Port(u16),
-    /// A connection that the PC opened.
-    Client(Box<dyn TcpApp>),
+    /// A connection that the PC opened; None once its application has gone on to another one.
+    Client(Option<Box<dyn TcpApp>>),
     Host(HostStream),
 }
 
@@ -54,6 +54,12 @@ struct Connection {
     peer: SocketAddrV4,
     owner: Owner,
     flow: Flow,
+}
+
+/// A connection that the PC is to open.
+struct Dial {
+    peer: SocketAddrV4,
+    app: Box<dyn TcpApp>,
 }
 
 /// What stands between a connection's owner and its socket.
@@ -73,6 +79,8 @@ pub(crate) struct Flow {
     close_sent: bool,
     /// When the connection is forgotten unless it moves on.
     expires: Option<Ps>,
+    /// When the application opens another connection.
+    again: Option<Ps>,
 }
 
 impl Flow {
@@ -85,6 +93,7 @@ impl Flow {
         if reply == AppReply::default() {
             return;
         }
+        self.again = self.again.or(reply.again.map(|after| due + after));
         self.deaf |= reply.close || reply.reset;
         self.pending_bytes += reply.data.len();
         let at = self.pending.partition_point(|&(other, _)| other <= due);
@@ -156,7 +165,8 @@ impl Flow {
     ) -> bool {
         let mut changed = self.establish(socket);
         if changed {
-            app.accept(conn, peer, now);
+            let reply = app.accept(conn, peer, now);
+            self.queue(now + turnaround, reply);
         }
         while self.accepted && socket.can_recv() && (self.deaf || self.backlog() < BACKLOG_BYTES) {
             changed = true;
@@ -170,8 +180,8 @@ impl Flow {
         if ended && self.accepted && !self.told_closed {
             changed = true;
             self.told_closed = true;
-            app.closed(conn, now);
-            self.queue(now + turnaround, AppReply { close: true, ..AppReply::default() });
+            let reply = app.closed(conn, socket.state() == tcp::State::Closed, now);
+            self.queue(now + turnaround, AppReply { close: true, ..reply });
         }
         changed
     }
@@ -205,6 +215,8 @@ pub(crate) struct TcpConnections {
     config: TcpConfig,
     apps: BTreeMap<u16, Box<dyn TcpApp>>,
     connections: BTreeMap<u64, Connection>,
+    /// What is to be opened, by time and number.
+    dials: BTreeMap<(Ps, u64), Dial>,
     next_conn: u64,
     next_port: u16,
 }
@@ -215,6 +227,7 @@ impl TcpConnections {
             config,
             apps: BTreeMap::new(),
             connections: BTreeMap::new(),
+            dials: BTreeMap::new(),
             next_conn: 1,
             next_port: FIRST_EPHEMERAL_PORT,
         }
@@ -253,10 +266,12 @@ impl TcpConnections {
         });
     }
 
-    /// True if one more connection may begin; connections in TIME-WAIT make room.
+    /// True if one more connection may begin. Those make room that a PC holds as a note instead of a socket: in TIME-WAIT,
+    /// or in FIN-WAIT-2 for a peer that never closes, as the W5500's CLOSE command leaves it.
     pub(crate) fn make_room(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
         if self.connections.len() >= self.config.max_connections {
-            self.remove_where(sockets, now, |_, state| matches!(state, tcp::State::TimeWait | tcp::State::Closed));
+            use tcp::State::{Closed, FinWait2, TimeWait};
+            self.remove_where(sockets, now, |_, state| matches!(state, TimeWait | FinWait2 | Closed));
         }
         self.connections.len() < self.config.max_connections
     }
@@ -273,19 +288,56 @@ impl TcpConnections {
         let mut socket = self.socket();
         let endpoint = IpListenEndpoint { addr: Some(IpAddress::Ipv4(*local.ip())), port: local.port() };
         if socket.listen(endpoint).is_ok() {
-            self.add(sockets, socket, local, peer, owner, now);
+            let conn = self.number();
+            self.add(sockets, socket, conn, (local, peer), owner, now);
         }
     }
 
-    pub(crate) fn connect(
+    /// Opens a connection at `at`; returns its number.
+    pub(crate) fn dial(&mut self, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> u64 {
+        let conn = self.number();
+        self.dials.insert((at, conn), Dial { peer, app });
+        conn
+    }
+
+    /// Opens what is due. True if anything was.
+    pub(crate) fn open_due(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        context: &mut Context,
+        local_ip: Ipv4Addr,
+        now: Ps,
+    ) -> bool {
+        let mut changed = false;
+        while let Some(due) = self.dials.first_entry().filter(|due| due.key().0 <= now) {
+            let ((_, conn), Dial { peer, mut app }) = due.remove_entry();
+            changed = true;
+            if let Some((socket, local)) = self.open(sockets, context, local_ip, peer, now) {
+                self.add(sockets, socket, conn, (local, peer), Owner::Client(Some(app)), now);
+            } else {
+                let reply = app.closed(conn, true, now);
+                self.dial_again(&reply, peer, app, now);
+            }
+        }
+        changed
+    }
+
+    /// What an application answered that has no connection any more.
+    fn dial_again(&mut self, reply: &AppReply, peer: SocketAddrV4, app: Box<dyn TcpApp>, now: Ps) {
+        if let Some(after) = reply.again {
+            // Later than now even where neither takes any time, or an endless number would be opened at one instant.
+            self.dial(now + (self.config.turnaround_ps + after).max(PS_PER_US), peer, app);
+        }
+    }
+
+    fn open(
         &mut self,
         sockets: &mut SocketSet<'static>,
         context: &mut Context,
         local_ip: Ipv4Addr,
         peer: SocketAddrV4,
-        app: Box<dyn TcpApp>,
         now: Ps,
-    ) -> Option<u64> {
+    ) -> Option<(tcp::Socket<'static>, SocketAddrV4)> {
         if !self.make_room(sockets, now) {
             return None;
         }
@@ -297,24 +349,26 @@ impl TcpConnections {
         let mut socket = self.socket();
         let remote = IpEndpoint::new(IpAddress::Ipv4(*peer.ip()), peer.port());
         socket.connect(context, remote, (IpAddress::Ipv4(local_ip), local.port())).ok()?;
-        Some(self.add(sockets, socket, local, peer, Owner::Client(app), now))
+        Some((socket, local))
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next_conn += 1;
+        self.next_conn - 1
     }
 
     fn add(
         &mut self,
         sockets: &mut SocketSet<'static>,
         socket: tcp::Socket<'static>,
-        local: SocketAddrV4,
-        peer: SocketAddrV4,
+        conn: u64,
+        (local, peer): (SocketAddrV4, SocketAddrV4),
         owner: Owner,
         now: Ps,
-    ) -> u64 {
-        let conn = self.next_conn;
-        self.next_conn += 1;
+    ) {
         let handle = sockets.add(socket);
         let flow = Flow { expires: Some(now + HANDSHAKE_PS), ..Flow::default() };
         self.connections.insert(conn, Connection { handle, local, peer, owner, flow });
-        conn
     }
 
     /// An answer that no data asked for; it is due at `now`. False if the connection is gone or closing.
@@ -344,23 +398,30 @@ impl TcpConnections {
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps, poll_host: bool) -> bool {
         let mut changed = false;
         let turnaround = self.config.turnaround_ps;
-        let mut over = Vec::new();
+        let (mut over, mut next) = (Vec::new(), Vec::new());
         for (&conn, Connection { handle, peer, owner, flow, .. }) in &mut self.connections {
             let socket = sockets.get_mut::<tcp::Socket>(*handle);
             let mut closing_limit = CLOSING_PS;
             changed |= match owner {
                 Owner::Port(port) => (self.apps.get_mut(port))
                     .is_some_and(|app| flow.serve_app(conn, *peer, app.as_mut(), socket, now, turnaround)),
-                Owner::Client(app) => flow.serve_app(conn, *peer, app.as_mut(), socket, now, turnaround),
+                Owner::Client(Some(app)) => flow.serve_app(conn, *peer, app.as_mut(), socket, now, turnaround),
+                Owner::Client(None) => false,
                 Owner::Host(host) => {
                     closing_limit = HOST_CLOSING_PS;
                     host.serve(flow, socket, now, poll_host)
                 }
             };
+            if let (Some(at), Owner::Client(app)) = (flow.again.take(), owner) {
+                next.extend(app.take().map(|app| (at, *peer, app)));
+            }
             changed |= flow.flush(socket, now, closing_limit);
             if flow.is_over(socket, now) {
                 over.push(conn);
             }
+        }
+        for (at, peer, app) in next {
+            self.dial(at, peer, app);
         }
         for conn in over {
             changed = true;
@@ -370,17 +431,20 @@ impl TcpConnections {
     }
 
     fn remove(&mut self, sockets: &mut SocketSet<'static>, conn: u64, now: Ps) {
-        let Some(Connection { handle, mut owner, flow, .. }) = self.connections.remove(&conn) else { return };
+        let Some(Connection { handle, peer, owner, flow, .. }) = self.connections.remove(&conn) else { return };
         sockets.remove(handle);
-        match &mut owner {
+        match owner {
             Owner::Port(port) => {
-                if let Some(app) = self.apps.get_mut(port).filter(|_| flow.accepted && !flow.told_closed) {
-                    app.closed(conn, now);
+                if let Some(app) = self.apps.get_mut(&port).filter(|_| flow.accepted && !flow.told_closed) {
+                    app.closed(conn, true, now);
                 }
             }
-            Owner::Client(app) if !flow.told_closed => app.closed(conn, now),
+            Owner::Client(Some(mut app)) if !flow.told_closed => {
+                let reply = app.closed(conn, true, now);
+                self.dial_again(&reply, peer, app, now);
+            }
             Owner::Client(_) => {}
-            Owner::Host(host) => host.end(),
+            Owner::Host(mut host) => host.end(),
         }
     }
 
@@ -412,7 +476,8 @@ impl TcpConnections {
             let due = known.flow.pending.front().map(|&(due, _)| due);
             [due, known.flow.expires.filter(|_| !waits)].into_iter().flatten().min()
         };
-        self.connections.values().filter_map(times).min()
+        let dial = self.dials.keys().next().map(|&(at, _)| at);
+        self.connections.values().filter_map(times).chain(dial).min()
     }
 }
 

@@ -244,6 +244,7 @@ fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
         data: data.repeat(1 + data.len() % 50),
         close: data.first().is_some_and(|byte| byte % 16 == 1),
         reset: data.first().is_some_and(|byte| byte % 64 == 2),
+        again: data.first().and_then(|&byte| (byte % 8 == 3).then_some(u64::from(byte) * sim::PS_PER_US)),
     };
     lan.listen(5000, app(reply, reached)).unwrap();
     lan
@@ -252,15 +253,17 @@ fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
 fn app(answer: fn(&[u8]) -> AppReply, reached: &Arc<Reached>) -> Box<dyn sim::TcpApp> {
     struct App(fn(&[u8]) -> AppReply, Arc<Reached>);
     impl sim::TcpApp for App {
-        fn accept(&mut self, _: u64, _: SocketAddrV4, _: Ps) {
+        fn accept(&mut self, _: u64, _: SocketAddrV4, _: Ps) -> AppReply {
             self.1.accepted.fetch_add(1, Relaxed);
+            AppReply::default()
         }
         fn receive(&mut self, _: u64, data: &[u8], _: Ps) -> AppReply {
             self.1.bytes.fetch_add(data.len() as u64, Relaxed);
             (self.0)(data)
         }
-        fn closed(&mut self, _: u64, _: Ps) {
+        fn closed(&mut self, _: u64, _: bool, _: Ps) -> AppReply {
             self.1.closed.fetch_add(1, Relaxed);
+            AppReply::default()
         }
     }
     Box::new(App(answer, reached.clone()))
@@ -292,7 +295,8 @@ fn run(seed: u64, frames: u64) -> u64 {
         }
         if guest.random.one_in(300) {
             let peer = SocketAddrV4::new(BOARD, 40_000 + guest.random.below(6) as u16);
-            let _ = lan.connect(now, peer, app(|data| AppReply::send(data), &reached));
+            let _ =
+                lan.connect(now, now, peer, app(|data| AppReply { again: Some(0), ..AppReply::send(data) }, &reached));
         }
         if guest.random.one_in(200) {
             lan.ping(now, BOARD, index as u16, b"x");

@@ -60,7 +60,7 @@ fn a_thousand_messages_take_exactly_their_time() {
     let told = record.lock().unwrap();
     assert_eq!(told.len(), 1002);
     assert_eq!(told[0], Told::Accept(1, SocketAddrV4::new(BOARD, 40_000), 3 * SHORT + 2 * SYN_FRAME));
-    assert!(matches!(told[1001], Told::Closed(1, at) if at == PS_PER_MS + 1000 * ROUND_TRIP + SHORT));
+    assert!(matches!(told[1001], Told::Closed(1, _, at) if at == PS_PER_MS + 1000 * ROUND_TRIP + SHORT));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_closed_port_refuses_and_an_app_may_reset() {
 #[test]
 fn the_app_closes_after_its_answer() {
     let mut board = board();
-    let (record, app) = recorder(|_| AppReply { data: b"bye".to_vec(), close: true, reset: false });
+    let (record, app) = recorder(|_| AppReply { data: b"bye".to_vec(), close: true, ..AppReply::default() });
     board.lan.listen(5000, app).unwrap();
     let handle = board.connect(40_000, 5000);
     board.run_to(PS_PER_MS);
@@ -144,14 +144,14 @@ fn the_app_closes_after_its_answer() {
     assert_eq!(board.lan.connections().len(), 1);
     let told = record.lock().unwrap().clone();
     let kinds: Vec<u64> =
-        told.iter().filter_map(|told| if let Told::Closed(conn, _) = told { Some(*conn) } else { None }).collect();
+        told.iter().filter_map(|told| if let Told::Closed(conn, ..) = told { Some(*conn) } else { None }).collect();
     assert_eq!(kinds, [1]);
 }
 
 #[test]
 fn a_client_that_resets_or_vanishes_is_forgotten() {
     let mut board = board();
-    let (record, app) = recorder(|_| AppReply { data: b"bye".to_vec(), close: true, reset: false });
+    let (record, app) = recorder(|_| AppReply { data: b"bye".to_vec(), close: true, ..AppReply::default() });
     board.lan.listen(5000, app).unwrap();
     let resets = board.connect(40_000, 5000);
     let vanishes = board.connect(40_001, 5000);
@@ -159,13 +159,13 @@ fn a_client_that_resets_or_vanishes_is_forgotten() {
     board.tcp(resets).abort();
     board.tcp(vanishes).send_slice(b"x").unwrap();
     board.run_to(PS_PER_MS + 100 * PS_PER_US);
-    assert!(record.lock().unwrap().contains(&Told::Closed(1, PS_PER_MS + SHORT)));
+    assert!(record.lock().unwrap().contains(&Told::Closed(1, true, PS_PER_MS + SHORT)));
     // The second board is gone: FIN and "bye" are never acknowledged, and after 60 s the PC forgets.
     frames_until(&mut board.lan, 50 * PS_PER_S);
     assert_eq!(board.lan.connections().len(), 1);
     frames_until(&mut board.lan, 62 * PS_PER_S);
     assert_eq!(board.lan.connections(), []);
-    assert!(matches!(record.lock().unwrap()[..], [.., Told::Closed(2, at)] if at > 60 * PS_PER_S));
+    assert!(matches!(record.lock().unwrap()[..], [.., Told::Closed(2, true, at)] if at > 60 * PS_PER_S));
     assert_eq!(board.lan.next_event(), None);
 }
 
@@ -292,15 +292,15 @@ fn the_pc_connects_to_a_server_on_the_board() {
     board.tcp(handle).listen(8080).unwrap();
     let (record, app) = recorder(|_| AppReply::default());
     let peer = SocketAddrV4::new(BOARD, 8080);
-    let conn = board.lan.connect(0, peer, app).unwrap();
+    let conn = board.lan.connect(0, 0, peer, app).unwrap();
     let (refused, refused_app) = recorder(|_| AppReply::default());
-    board.lan.connect(0, SocketAddrV4::new(BOARD, 8081), refused_app).unwrap();
+    board.lan.connect(0, 0, SocketAddrV4::new(BOARD, 8081), refused_app).unwrap();
     // The first connect asks for the board's address, the second one's ARP request is limited to one a second.
     board.run_to(2 * PS_PER_S);
     assert!(
         matches!(record.lock().unwrap()[..], [Told::Accept(1, told, at)] if told == peer && at == 2 * SHORT + 2 * SYN_FRAME)
     );
-    assert!(matches!(refused.lock().unwrap()[..], [Told::Closed(2, _)]));
+    assert!(matches!(refused.lock().unwrap()[..], [Told::Closed(2, true, _)]));
     assert!(board.lan.send(board.now, conn, b"GET"));
     let at = board.run_until(3 * PS_PER_S, "the request", |board| board.tcp(handle).can_recv());
     assert_eq!((at, board.received(handle)), (2 * PS_PER_S + SHORT, b"GET".to_vec()));
@@ -316,6 +316,113 @@ fn the_pc_connects_to_a_server_on_the_board() {
     assert_eq!(board.tcp(handle).state(), tcp::State::Closed);
     assert!(!board.lan.reset(board.now, conn));
     assert_eq!(board.lan.connections(), []);
+}
+
+/// A program on the PC that says `hello`, closes at the first answer and opens another connection, `left` times.
+struct Caller {
+    record: Record,
+    left: u32,
+    accepted: bool,
+}
+
+const HELLO: &[u8] = b"hello";
+const AGAIN: Ps = 300 * PS_PER_US;
+
+impl Caller {
+    fn again(&mut self) -> Option<Ps> {
+        self.left = self.left.checked_sub(1)?;
+        self.accepted = false;
+        Some(AGAIN)
+    }
+}
+
+impl sim::TcpApp for Caller {
+    fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps) -> AppReply {
+        self.accepted = true;
+        self.record.lock().unwrap().push(Told::Accept(conn, peer, now));
+        AppReply::send(HELLO)
+    }
+
+    fn receive(&mut self, conn: u64, data: &[u8], now: Ps) -> AppReply {
+        self.record.lock().unwrap().push(Told::Receive(conn, data.to_vec(), now));
+        AppReply { close: true, again: self.again(), ..AppReply::default() }
+    }
+
+    fn closed(&mut self, conn: u64, reset: bool, now: Ps) -> AppReply {
+        self.record.lock().unwrap().push(Told::Closed(conn, reset, now));
+        let again = if self.accepted { None } else { self.again() };
+        AppReply { again, ..AppReply::default() }
+    }
+}
+
+#[test]
+fn a_caller_speaks_first_and_opens_the_next_connection_when_it_said() {
+    let mut board = board();
+    let (record, start, turnaround) = (Record::default(), PS_PER_S, 200 * PS_PER_US);
+    let peer = SocketAddrV4::new(BOARD, 8080);
+    let caller = Box::new(Caller { record: record.clone(), left: 2, accepted: false });
+    assert_eq!(board.lan.connect(0, start, peer, caller).unwrap(), 1);
+    assert_eq!(board.lan.next_event(), Some(start));
+    let mut opened = start;
+    for conn in 1..=3 {
+        let handle = board.tcp_socket();
+        board.tcp(handle).listen(8080).unwrap();
+        let asked = board.run_until(opened + PS_PER_S, "the question", |board| board.tcp(handle).can_recv());
+        assert_eq!(board.received(handle), HELLO);
+        let arp = if conn == 1 { 2 * SHORT } else { 0 };
+        let accepted = opened + arp + 2 * SYN_FRAME;
+        // Its handshake's ACK travels before what it says.
+        assert_eq!(asked, accepted + turnaround + SHORT);
+        board.tcp(handle).send_slice(b"x").unwrap();
+        let closed = board.run_until(opened + PS_PER_S, "FIN", |board| !board.tcp(handle).may_recv());
+        let answered = asked + SHORT;
+        assert_eq!(closed, answered + turnaround + SHORT);
+        let told = record.lock().unwrap().clone();
+        assert_eq!(
+            told[told.len() - 2..],
+            [Told::Accept(conn, peer, accepted), Told::Receive(conn, b"x".to_vec(), answered),]
+        );
+        opened = answered + turnaround + AGAIN;
+        board.tcp(handle).close();
+    }
+    board.run_to(opened + PS_PER_S);
+    // Only the last connection's end is told: of the others the application had gone on to the next.
+    assert!(matches!(record.lock().unwrap()[6..], [Told::Closed(3, false, _)]));
+}
+
+#[test]
+fn a_refused_caller_may_try_again() {
+    let mut board = board();
+    let record = Record::default();
+    let peer = SocketAddrV4::new(BOARD, 8080);
+    let caller = Box::new(Caller { record: record.clone(), left: 3, accepted: false });
+    board.lan.connect(0, 0, peer, caller).unwrap();
+    board.run_to(PS_PER_MS);
+    let handle = board.tcp_socket();
+    board.tcp(handle).listen(8080).unwrap();
+    board.run_to(20 * PS_PER_MS);
+    assert_eq!(board.received(handle), HELLO);
+    let told = record.lock().unwrap().clone();
+    let refused: Vec<Ps> =
+        told.iter().filter_map(|told| if let Told::Closed(_, true, at) = told { Some(*at) } else { None }).collect();
+    assert_eq!(refused.len(), 2);
+    assert_eq!(refused[1] - refused[0], 200 * PS_PER_US + AGAIN + SYN_FRAME + SHORT);
+    assert!(matches!(told[2..], [Told::Accept(3, ..)]));
+}
+
+#[test]
+fn a_caller_without_room_is_told_and_nobodys_address_is_refused() {
+    let config = LanConfig { max_connections: 1, ..LanConfig::default() };
+    let mut board = Board::with_address(Lan::new(config));
+    let peer = SocketAddrV4::new(BOARD, 8080);
+    board.lan.connect(0, 0, peer, recorder(|_| AppReply::default()).1).unwrap();
+    let (record, app) = recorder(|_| AppReply::default());
+    board.lan.connect(0, PS_PER_MS, peer, app).unwrap();
+    frames_until(&mut board.lan, 2 * PS_PER_MS);
+    assert_eq!(*record.lock().unwrap(), [Told::Closed(2, true, PS_PER_MS)]);
+    let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80);
+    let error = board.lan.connect(0, 0, nobody, recorder(|_| AppReply::default()).1).unwrap_err();
+    assert_eq!(error.to_string(), "0.0.0.0:80 is nobody's: use ADDRESS:PORT");
 }
 
 #[test]

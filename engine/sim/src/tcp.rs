@@ -13,6 +13,9 @@ pub struct AppReply {
     pub close: bool,
     /// Abort with RST; `data` and everything unsent is dropped.
     pub reset: bool,
+    /// On a connection that the PC opened: so long after this answer has been handed over, open another one to the same
+    /// peer. The application goes on to that one and hears no more of this one.
+    pub again: Option<Ps>,
 }
 
 impl AppReply {
@@ -23,11 +26,11 @@ impl AppReply {
 
 /// A TCP application. One object serves every connection of its port; `conn` tells them apart and is never reused.
 pub trait TcpApp: Send {
-    /// The three-way handshake is complete.
-    fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps);
+    /// The three-way handshake is complete; the answer is what the PC says first.
+    fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps) -> AppReply;
     /// In-order bytes; a peer's send may arrive in several calls, several sends in one.
     fn receive(&mut self, conn: u64, data: &[u8], now: Ps) -> AppReply;
-    /// Called once: the peer sent FIN or RST, the connection timed out, or a `connect` failed (then without `accept`).
-    /// The PC closes its own half `turnaround_ps` later, after every answer still owed.
-    fn closed(&mut self, conn: u64, now: Ps);
+    /// Called once: the peer sent FIN (`reset` false) or RST, the connection timed out, or a `connect` failed (then
+    /// without `accept`). The PC closes its own half with the answer, after every one still owed.
+    fn closed(&mut self, conn: u64, reset: bool, now: Ps) -> AppReply;
 }

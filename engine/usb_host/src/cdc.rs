@@ -88,12 +88,13 @@ pub struct Console {
     function: Option<Function>,
     tx: VecDeque<u8>,
     rx: VecDeque<u8>,
+    received_at: Ps,
     dropped: u64,
 }
 
 impl Console {
     pub fn new(config: ConsoleConfig) -> Console {
-        Console { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), dropped: 0 }
+        Console { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), received_at: 0, dropped: 0 }
     }
 
     /// The device was configured at `now` and has this function.
@@ -161,6 +162,11 @@ impl Console {
 
     pub fn read(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.rx).into()
+    }
+
+    /// When the last byte came; 0 before the first.
+    pub fn received_at(&self) -> Ps {
+        self.received_at
     }
 
     pub fn open(&mut self) -> bool {
@@ -299,7 +305,8 @@ impl Console {
                 None
             }
             Progress::Received(bytes) => {
-                if channel == Channel::In {
+                if channel == Channel::In && !bytes.is_empty() {
+                    self.received_at = end;
                     self.store(&bytes);
                 }
                 None

@@ -244,6 +244,11 @@ impl UsbHost {
         self.console.read()
     }
 
+    /// When the last byte came from the device; 0 before the first.
+    pub fn console_received_at(&self) -> Ps {
+        self.console.received_at()
+    }
+
     /// Sets DTR and RTS and starts reading; false without a console or with 64 requests waiting.
     pub fn console_open(&mut self) -> bool {
         self.console.open()

@@ -31,6 +31,20 @@ fn dtr_rises_at_its_time_and_nothing_is_read_before() {
 }
 
 #[test]
+fn the_last_byte_has_its_time_whenever_it_is_read() {
+    let (mut host, mut device) = open(HostConfig::default());
+    assert_eq!(host.console_received_at(), 0);
+    let start = device.now;
+    device.to_console.extend(packets(&pattern(100, 5)));
+    run_until(&mut host, &mut device, start + 10 * MS, "both packets", |h, _| h.state().console_unread == 100);
+    let came = device.now;
+    run_to(&mut host, &mut device, start + 50 * MS);
+    assert_eq!(host.console_read().len(), 100);
+    // The transaction that brought it was begun at `came`, and a packet takes less than 100 us.
+    assert!((came..came + MS / 10).contains(&host.console_received_at()), "{}", host.console_received_at());
+}
+
+#[test]
 fn an_idle_console_costs_a_few_polls_per_frame() {
     let (mut host, mut device) = open(HostConfig::default());
     run_to(&mut host, &mut device, 500 * MS);

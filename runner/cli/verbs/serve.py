@@ -17,9 +17,8 @@ from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.served import served_workload
-from portbench.server.records import Session
 from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
-from portbench.workloads import UnknownWorkload
+from portbench.workloads import Session, UnknownWorkload
 
 _CTRL_C_S = 0.25
 

@@ -177,7 +177,8 @@ impl Board {
 pub enum Told {
     Accept(u64, SocketAddrV4, Ps),
     Receive(u64, Vec<u8>, Ps),
-    Closed(u64, Ps),
+    /// Connection, whether it was reset, when.
+    Closed(u64, bool, Ps),
 }
 
 pub type Record = Arc<Mutex<Vec<Told>>>;
@@ -194,8 +195,9 @@ pub fn recorder<F: FnMut(&[u8]) -> AppReply>(answer: F) -> (Record, Box<Recorder
 }
 
 impl<F: FnMut(&[u8]) -> AppReply + Send> TcpApp for Recorder<F> {
-    fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps) {
+    fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps) -> AppReply {
         self.record.lock().unwrap().push(Told::Accept(conn, peer, now));
+        AppReply::default()
     }
 
     fn receive(&mut self, conn: u64, data: &[u8], now: Ps) -> AppReply {
@@ -203,8 +205,9 @@ impl<F: FnMut(&[u8]) -> AppReply + Send> TcpApp for Recorder<F> {
         (self.answer)(data)
     }
 
-    fn closed(&mut self, conn: u64, now: Ps) {
-        self.record.lock().unwrap().push(Told::Closed(conn, now));
+    fn closed(&mut self, conn: u64, reset: bool, now: Ps) -> AppReply {
+        self.record.lock().unwrap().push(Told::Closed(conn, reset, now));
+        AppReply::default()
     }
 }
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from portbench.workloads.echo.conversation import EchoConversation
 from pydantic import BaseModel, ConfigDict, Field
 
-from portbench.workloads import Measurement, Metric, Readiness, Workload, WorkloadSettings, read_result
+from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings, read_result
 
 
 class Settings(WorkloadSettings):
@@ -29,7 +29,7 @@ class EchoWorkload(Workload):
     headline = Metric("bytes_per_s", "bytes/s")
     settings_type = Settings
 
-    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         block_us = read_result(Result, result).block_us
         total_us = max(1, sum(block_us))
         rate = settings.blocks * settings.block_bytes * 1e6 / total_us

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +13,7 @@ from portbench.workloads import (
     Measurement,
     Metric,
     Readiness,
+    Session,
     Workload,
     WorkloadSettings,
     read_result,
@@ -42,7 +43,7 @@ class SpinWorkload(Workload):
     def quick(self) -> Settings:
         return Settings(passes=3)
 
-    def check(self, result: Mapping[str, Any], settings: Settings) -> Measurement:
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = read_result(Result, result)
         last = 0 if settings.backwards else settings.passes - 1
         if said.last != last:

@@ -1,4 +1,4 @@
-"""What the PC keeps of each client, whether its sockets are real or simulated."""
+"""What the PC keeps of each connection of a workload, whether its sockets are real or simulated."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ class Turnaround:
 
 @dataclass(frozen=True)
 class Session:
-    """One client, from its connection to its end.
+    """One connection between the PC and a board, from its beginning to its end.
 
-    Times are microseconds: since the server's start for a real one, since the power cycle for a simulated one.
+    Times are microseconds: on the real PC since its part began, on the simulated one since the power cycle.
     """
 
     number: int
-    """Counts connections from 0 in the order in which they came."""
+    """Counts connections from 0 in the order in which they began."""
     peer: str
-    """`address:port` of the client."""
+    """`address:port` of the board."""
     started_us: float
+    """When the PC accepted it, or began to connect."""
     ended_us: float | None
     """None while it lasts."""
     exchanges: int
@@ -52,10 +53,18 @@ class Session:
     """When each answer was handed over; empty where that takes a time that was set."""
     arrivals: int = 0
     """Arrivals that completed at least one exchange."""
+    attempts: int = 1
+    """How often it was tried: each but the last was refused."""
+    established_us: float | None = None
+    """When the handshake was over; the time of `started_us` where the board connected."""
+    asked_us: float | None = None
+    """When what the PC says first was handed over; None where it does not speak first."""
+    first_byte_us: float | None = None
+    last_byte_us: float | None = None
 
     @property
     def ok(self) -> bool:
-        """At least one exchange, everything right, ended by the client."""
+        """Everything right, up to its end."""
         return self.error is None
 
     @property
@@ -87,6 +96,8 @@ class Session:
             words.append(f"turnaround_us={turnaround.median_us:.1f} (p99 {turnaround.p99_us:.1f})")
         if self.pipelined:
             words.append(f"pipelined={self.pipelined}")
+        if self.attempts > 1:
+            words.append(f"attempts={self.attempts}")
         if self.report is not None:
             words.append("report=yes")
         if self.error is not None:

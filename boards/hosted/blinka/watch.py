@@ -1,0 +1,39 @@
+"""Ends a script that waits for something that will not come."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self
+
+_LOOK_S: Final = 0.1
+
+
+class Watch:
+    """Asks `given_up` while the `with` block runs in the main thread, and interrupts that once there is an answer."""
+
+    def __init__(self, given_up: Callable[[], str | None]) -> None:
+        self.fault: str | None = None
+        self._given_up = given_up
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._over.set()
+        self._thread.join()
+        return isinstance(error, KeyboardInterrupt) and self.fault is not None
+
+    def _look(self) -> None:
+        while not self._over.wait(_LOOK_S):
+            self.fault = self._given_up()
+            if self.fault is not None:
+                _thread.interrupt_main()
+                return

@@ -1,0 +1,102 @@
+"""The simulated PC's connections to a board that listens, driven by the LAN."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from portbench.server.calls import RETRY_US, Calls
+from portbench.server.listening import Listening
+from portbench.server.recording import Recording
+from portbench.server.simulated import NOTHING, RESET, Reply
+from portbench.workloads import Caller, Session
+
+
+class Line(Protocol):
+    """What the LAN calls of one of the connections that are open at once."""
+
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply: ...
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply: ...
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply: ...
+
+
+class CallsBoards(Protocol):
+    """A simulated LAN, as far as a caller needs it."""
+
+    def connect(self, peer: str, app: Line, at_us: float) -> int: ...
+
+
+class SimulatedCaller:
+    """Times are simulated microseconds. `turnaround_us`: from what comes to the handover of what the PC says to it."""
+
+    def __init__(self, caller: Caller, turnaround_us: float) -> None:
+        self.calls = Calls(caller)
+        self.turnaround_us = turnaround_us
+        self.killed = False
+        self._listening: Listening | None = None
+
+    def call(self, lan: CallsBoards, board: Listening, at_us: float) -> None:
+        """Opens as many connections as may be open at once; each is followed by the next of them. Once."""
+        if self._listening is not None:
+            return
+        self._listening = board
+        while (recording := self.calls.begin(str(board), at_us)) is not None:
+            lan.connect(str(board), _Line(self, recording), at_us)
+
+    def next(self, peer: str, now_us: float) -> Recording | None:
+        """What follows a connection whose last answer is on its way at `now_us`."""
+        pause_us = self.calls.caller.pause_us
+        return None if self.killed else self.calls.begin(peer, now_us + self.turnaround_us + pause_us)
+
+    def kill(self) -> None:
+        """The caller's process is gone: its connections are reset as soon as anything comes."""
+        self.killed = True
+
+    def sessions(self) -> list[Session]:
+        return self.calls.sessions()
+
+
+class _Line:
+    """One connection after the other."""
+
+    def __init__(self, owner: SimulatedCaller, recording: Recording) -> None:
+        self._owner = owner
+        self._calls = owner.calls
+        self._recording = recording
+
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
+        if not self._calls.is_open(self._recording):  # given up meanwhile
+            return RESET
+        said = self._recording.established(now_us, handover_us=self._owner.turnaround_us)
+        return said, False, False, None
+
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
+        recording = self._recording
+        if not self._calls.is_open(recording) or self._owner.killed:
+            return RESET
+        answer = recording.receive(data, now_us)
+        if recording.error is None and not recording.finished:
+            return answer, False, False, None
+        return answer, True, False, self._go_on(now_us, now_us + self._owner.turnaround_us)
+
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
+        recording = self._recording
+        if not self._calls.is_open(recording):
+            return NOTHING
+        if recording.established_us is None:
+            again = self._calls.refused(recording, now_us)
+            return (b"", False, False, RETRY_US) if again else NOTHING
+        if reset:
+            recording.lost("reset")
+        else:
+            recording.eof()
+        return b"", True, False, self._go_on(now_us, now_us)
+
+    def _go_on(self, now_us: float, ended_us: float) -> float | None:
+        """The connection is over; how long after the answer the next one is opened."""
+        peer = self._recording.peer
+        self._calls.ended(self._recording, ended_us)
+        recording = self._owner.next(peer, now_us)
+        if recording is None:
+            return None
+        self._recording = recording
+        return float(self._calls.caller.pause_us)

@@ -1,0 +1,100 @@
+"""The simulated PC's part in a workload: it serves one port, and calls a board that listens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from portbench.server.listening import parse_listening
+from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_caller import Line, SimulatedCaller
+from portbench.workloads import Caller, Conversation, Readiness, Session, workload
+
+MAX_BYTES: Final = 1 << 20
+"""Kept of one connection."""
+CALL_DELAY_US: Final = 10_000.0
+"""From the arrival of a client's line to the connection: longer than a machine runs before it is looked at, so that
+only simulated time decides when the board is called."""
+_GRACE_US: Final = 2_000_000.0
+"""After a connection that failed, for the client to say what it knows."""
+
+
+class Lan(Protocol):
+    """A simulated LAN, as a PC on it needs it."""
+
+    def listen(self, port: int, app: SimulatedServer) -> None: ...
+    def connect(self, peer: str, app: Line, at_us: float) -> int: ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a PC does in a run: `serve` makes its side of a connection that comes, `call` what it opens itself."""
+
+    serve: Callable[[], Conversation] | None = None
+    call: Callable[[], Caller] | None = None
+
+
+def part_in(name: str, settings: Mapping[str, Any]) -> Part:
+    """The PC's part in the workload `name`; `settings` as JSON has them. Raises UnknownWorkload or ValidationError."""
+    found = workload(name)
+    if found.readiness is not Readiness.LISTENING:
+        return Part(serve=lambda: found.conversation(MAX_BYTES))
+    chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
+    return Part(call=lambda: found.caller(chosen, MAX_BYTES))
+
+
+class SimulatedPc:
+    """From a power cycle to the next. Times are simulated microseconds.
+
+    `server_port` None: it serves nobody.
+    """
+
+    def __init__(self, lan: Lan, server_port: int | None, turnaround_us: float, part: Part) -> None:
+        self._lan = lan
+        self._turnaround_us = turnaround_us
+        self._server = SimulatedServer(turnaround_us=turnaround_us)
+        self._caller: SimulatedCaller | None = None
+        self.take(part)
+        if server_port is not None:
+            lan.listen(server_port, self._server)
+
+    def take(self, part: Part) -> None:
+        """Its part from the next connection on."""
+        self._server.conversation = part.serve
+        self._caller = None if part.call is None else SimulatedCaller(part.call(), self._turnaround_us)
+
+    def heard(self, line: str, at_us: float) -> None:
+        """The board printed `line`, whose end came at `at_us`."""
+        if self._caller is not None and (board := parse_listening(line)) is not None:
+            self._caller.call(self._lan, board, at_us + CALL_DELAY_US)
+
+    def given_up(self, now_us: float) -> str | None:
+        """Why the run can have no figures, in one line, once the client has had the time to say so itself."""
+        if self._caller is None:
+            return None
+        calls = self._caller.calls
+        calls.look(now_us)
+        return calls.fault if calls.fault_us is not None and now_us >= calls.fault_us + _GRACE_US else None
+
+    def kill(self) -> None:
+        """Its process is gone: whoever sends to it is reset from now on."""
+        self._server.kill()
+        if self._caller is not None:
+            self._caller.kill()
+
+    def sessions(self) -> list[Session]:
+        """One per connection so far: those that the board opened, and those that the PC did."""
+        called = [] if self._caller is None else self._caller.sessions()
+        return self._server.sessions() + called
+
+    @property
+    def answered(self) -> int:
+        """Exchanges of all connections together."""
+        return self._server.answered + (0 if self._caller is None else self._caller.calls.exchanges)
+
+    @property
+    def reported(self) -> bool:
+        """A client has sent its report."""
+        return self._server.reported

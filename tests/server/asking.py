@@ -1,0 +1,37 @@
+"""What the PC says in these tests, where it speaks first."""
+
+from __future__ import annotations
+
+from portbench.workloads import Caller, Conversation, ConversationError
+
+QUESTION = b"what?"
+ANSWER = b"that"
+
+
+class Ask(Conversation):
+    """`questions` of them, one after the other's answer; then it closes."""
+
+    def __init__(self, questions: int) -> None:
+        self._questions = questions
+        self._came = b""
+
+    def opened(self) -> bytes:
+        return QUESTION
+
+    def receive(self, data: bytes) -> bytes:
+        self._came += data
+        if not ANSWER.startswith(self._came):
+            raise ConversationError(f"answer {self.exchanges + 1} is {self._came!r}")
+        if self._came != ANSWER:
+            return b""
+        self._came = b""
+        self.exchanges += 1
+        self.finished = self.exchanges == self._questions
+        return b"" if self.finished else QUESTION
+
+    def eof(self) -> None:
+        raise ConversationError(f"the board closed before answer {self.exchanges + 1}")
+
+
+def asking(connections: int, *, questions: int = 1, at_once: int = 1, pause_us: int = 0) -> Caller:
+    return Caller(lambda: Ask(questions), connections, at_once=at_once, pause_us=pause_us)

@@ -1,0 +1,176 @@
+"""The PC's calls over real sockets, to boards of the test's own."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ipaddress import IPv4Address
+from itertools import pairwise
+
+import pytest
+
+from portbench.boards import Deadline
+from portbench.server.caller import WorkloadCaller
+from portbench.server.listening import Listening
+from tests.server.asking import ANSWER, QUESTION, asking
+
+LOOPBACK = IPv4Address("127.0.0.1")
+LIMIT_S = 20.0
+
+
+@contextmanager
+def board_that(does: Callable[[socket.socket], None], connections: int = 1) -> Iterator[Listening]:
+    """Listens and, for each of so many connections, `does` that, all at once."""
+    threads: list[threading.Thread] = []
+
+    def handle(client: socket.socket) -> None:
+        with client:
+            client.settimeout(LIMIT_S)
+            does(client)
+
+    def accept(listener: socket.socket) -> None:
+        for _ in range(connections):
+            client, _ = listener.accept()
+            threads.append(threading.Thread(target=handle, args=(client,)))
+            threads[-1].start()
+
+    with socket.create_server((str(LOOPBACK), 0)) as listener:
+        listener.settimeout(LIMIT_S)
+        accepting = threading.Thread(target=accept, args=(listener,))
+        accepting.start()
+        yield Listening(LOOPBACK, listener.getsockname()[1])
+        for thread in (accepting, *threads):
+            thread.join(LIMIT_S)
+            assert not thread.is_alive()
+
+
+def answers(client: socket.socket) -> None:
+    while client.recv(len(QUESTION), socket.MSG_WAITALL):
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in ANSWER:
+            client.sendall(bytes([byte]))
+
+
+def faults_of(board: Listening, caller: WorkloadCaller) -> list[str]:
+    faults: list[str] = []
+    told = threading.Event()
+
+    def on_fault(fault: str) -> None:
+        faults.append(fault)
+        told.set()
+
+    caller.on_fault = on_fault
+    with caller:
+        caller.call(board)
+        assert told.wait(LIMIT_S)
+        caller.finish(LIMIT_S)
+    return faults
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_all_connections_are_made_and_timed(at_once: int) -> None:
+    with board_that(answers, 6) as board, WorkloadCaller(asking(6, questions=3, at_once=at_once)) as caller:
+        caller.call(board)
+        caller.call(board)
+        sessions = caller.finish(LIMIT_S)
+    assert [session.number for session in sessions] == list(range(6))
+    for session in sessions:
+        assert session.ok and session.exchanges == 3 and session.received_bytes == 3 * len(ANSWER)
+        times = [session.started_us, session.established_us, session.asked_us, session.first_byte_us]
+        times += [*session.received_us, session.last_byte_us, session.ended_us]
+        assert None not in times and times == sorted(times)  # type: ignore[type-var]
+    if at_once == 1:
+        assert all(one.ended_us <= two.started_us for one, two in pairwise(sessions))  # type: ignore[operator]
+
+
+def test_a_pause_is_kept() -> None:
+    with board_that(answers, 2) as board, WorkloadCaller(asking(2, pause_us=50_000)) as caller:
+        caller.call(board)
+        first, second = caller.finish(LIMIT_S)
+    assert second.started_us - (first.ended_us or 0.0) >= 50_000
+
+
+def test_a_board_that_refuses_and_then_does_not() -> None:
+    with socket.create_server((str(LOOPBACK), 0)) as taken:
+        port = taken.getsockname()[1]
+    with WorkloadCaller(asking(1)) as caller:
+        caller.call(Listening(LOOPBACK, port))
+        tried = Deadline(LIMIT_S, "the caller")
+        tried.poll(lambda: any(each.attempts > 2 for each in caller.finish(0.001)), 0.001, "three attempts")
+        with socket.create_server((str(LOOPBACK), port)) as listener:
+            listener.settimeout(LIMIT_S)
+            client, _ = listener.accept()
+            with client:
+                client.sendall(ANSWER)
+                (session,) = caller.finish(LIMIT_S)
+    assert session.ok and session.attempts >= 3
+
+
+def test_a_board_that_refuses_for_good() -> None:
+    with socket.create_server((str(LOOPBACK), 0)) as taken:
+        board = Listening(LOOPBACK, taken.getsockname()[1])
+    (fault,) = faults_of(board, WorkloadCaller(asking(2), connect_limit_s=0.05))
+    assert fault.startswith(f"connection 1 of 2 to {board}: refused ") and fault.endswith(" times in 0.05 s")
+
+
+def reset(client: socket.socket) -> None:
+    client.recv(100)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def short(client: socket.socket) -> None:
+    client.recv(100)
+    client.sendall(ANSWER[:2])
+
+
+def wrong(client: socket.socket) -> None:
+    client.sendall(b"nonsense")
+    client.recv(100)
+
+
+def silent(client: socket.socket) -> None:
+    while client.recv(100):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        (reset, "connection lost after 0 exchanges (Connection reset by peer)"),
+        (short, "the board closed before answer 1"),
+        (wrong, "answer 1 is b'nonsense'"),
+    ],
+)
+def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: str) -> None:
+    with board_that(does) as board:
+        assert faults_of(board, WorkloadCaller(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
+
+
+def test_a_silent_board_is_one_line() -> None:
+    with board_that(silent) as board:
+        fault = faults_of(board, WorkloadCaller(asking(1), idle_timeout_s=0.1))
+    assert fault == [f"connection 1 of 1 to {board}: no whole exchange for 0.1 s after 0 exchanges"]
+
+
+def test_leaving_ends_what_is_open_without_a_fault() -> None:
+    faults: list[str] = []
+    come = threading.Event()
+
+    def comes(client: socket.socket) -> None:
+        come.set()
+        silent(client)
+
+    with board_that(comes) as board:
+        with WorkloadCaller(asking(1), on_fault=faults.append) as caller:
+            caller.call(board)
+            assert come.wait(LIMIT_S)
+        (session,) = caller.finish(LIMIT_S)
+    assert session.error == "the caller was stopped" and faults == []
+
+
+def test_a_caller_that_was_never_told_where_ends_at_once() -> None:
+    with WorkloadCaller(asking(1)) as caller:
+        assert caller.finish(0.01) == []

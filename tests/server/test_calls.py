@@ -1,0 +1,95 @@
+"""What is kept of the PC's connections to a board, and when one is given up, on times of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls
+from portbench.server.recording import Recording
+from portbench.workloads import Caller
+from tests.server.asking import ANSWER, QUESTION, asking
+
+PEER = "10.0.0.2:80"
+
+
+def begun(calls: Calls, at_us: float = 0.0) -> Recording:
+    recording = calls.begin(PEER, at_us)
+    assert recording is not None
+    return recording
+
+
+def test_every_stage_has_its_time() -> None:
+    calls = Calls(asking(1, questions=2))
+    recording = begun(calls, 100.0)
+    assert recording.established(130.0, handover_us=5.0) == QUESTION
+    assert recording.receive(ANSWER[:1], 150.0) == b""
+    assert recording.receive(ANSWER[1:], 160.0) == QUESTION
+    recording.receive(ANSWER, 190.0)
+    assert recording.finished
+    calls.ended(recording, 200.0)
+    calls.ended(recording, 999.0)
+    (session,) = calls.sessions()
+    assert (session.started_us, session.established_us, session.asked_us) == (100, 130, 135)
+    assert (session.first_byte_us, session.last_byte_us, session.ended_us) == (150, 190, 200)
+    assert session.received_us == [160, 190] and session.attempts == 1 and session.ok and session.peer == PEER
+    assert calls.caller.over and calls.fault is None and calls.exchanges == 2
+
+
+def test_a_refused_one_is_tried_until_its_time_is_up() -> None:
+    calls = Calls(asking(2))
+    recording = begun(calls)
+    now_us, attempts = 0.0, 1
+    while calls.refused(recording, now_us):
+        now_us += RETRY_US
+        attempts += 1
+    assert attempts == CONNECT_LIMIT_US / RETRY_US + 1 == recording.attempts
+    assert calls.fault == f"connection 1 of 2 to {PEER}: refused {attempts} times in 10 s"
+    assert calls.begin(PEER, now_us) is None and calls.caller.over
+
+
+def test_nobody_tries_on_after_another_one_failed() -> None:
+    calls = Calls(asking(3, at_once=2))
+    bad, refused = begun(calls), begun(calls)
+    bad.established(1.0)
+    bad.receive(b"x", 2.0)
+    calls.ended(bad, 2.0)
+    assert not calls.refused(refused, 3.0)
+    assert calls.fault == f"connection 1 of 3 to {PEER}: answer 1 is b'x'" and calls.fault_us == 2.0
+    assert [session.error for session in calls.sessions()] == ["answer 1 is b'x'", "given up, as another one failed"]
+
+
+@pytest.mark.parametrize(
+    ("established_us", "byte_us", "ends_us", "says"),
+    [
+        (None, None, CONNECT_LIMIT_US, "no answer to connecting within 10 s"),
+        (7.0, None, IDLE_LIMIT_US + 7.0, "no byte for 30 s after 0 exchanges"),
+        (7.0, 9.0, IDLE_LIMIT_US + 9.0, "no byte for 30 s after 1 exchanges"),
+    ],
+)
+def test_a_silent_board_is_given_up(
+    established_us: float | None, byte_us: float | None, ends_us: float, says: str
+) -> None:
+    calls = Calls(asking(1, questions=2))
+    recording = begun(calls)
+    if established_us is not None:
+        recording.established(established_us)
+    if byte_us is not None:
+        recording.receive(ANSWER, byte_us)
+    calls.look(ends_us - 1.0)
+    assert calls.fault is None and calls.is_open(recording)
+    calls.look(ends_us)
+    assert calls.fault == f"connection 1 of 1 to {PEER}: {says}" and not calls.is_open(recording)
+
+
+def test_a_lost_connection_is_an_error_whatever_the_conversation_says() -> None:
+    recording = begun(Calls(asking(1)))
+    recording.established(1.0)
+    recording.lost("reset")
+    assert recording.error == "connection lost after 0 exchanges (reset)"
+
+
+def test_the_limit_of_connecting_may_be_another() -> None:
+    calls = Calls(Caller(lambda: asking(1).begin() or pytest.fail(), 1), connect_limit_us=RETRY_US)
+    recording = begun(calls)
+    assert calls.refused(recording, 0.0) and not calls.refused(recording, 1.0)
+    assert recording.error == "refused 2 times in 0.005 s"

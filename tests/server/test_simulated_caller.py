@@ -1,0 +1,148 @@
+"""The simulated PC's calls, as its LAN drives them: exact times, and any cut of the stream."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US
+from portbench.server.listening import Listening
+from portbench.server.simulated import NOTHING, RESET
+from portbench.server.simulated_caller import Line, SimulatedCaller
+from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, part_in
+from portbench.workloads import UnknownWorkload
+from tests.server.asking import ANSWER, QUESTION, asking
+
+BOARD = Listening(IPv4Address("10.0.0.2"), 80)
+PEER = "10.0.0.2:80"
+LINE = 'PORTBENCH-LISTENING {"address": "10.0.0.2", "port": 80}'
+TURNAROUND_US = 200.0
+
+
+class Lan:
+    """Keeps what it is asked to do."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[Line, float]] = []
+        self.ports: list[int] = []
+
+    def connect(self, peer: str, app: Line, at_us: float) -> int:
+        assert peer == PEER
+        self.lines.append((app, at_us))
+        return len(self.lines)
+
+    def listen(self, port: int, app: object) -> None:
+        self.ports.append(port)
+
+
+def calling(connections: int, *, at_once: int = 1, pause_us: int = 0) -> tuple[SimulatedCaller, list[Line]]:
+    caller, lan = SimulatedCaller(asking(connections, at_once=at_once, pause_us=pause_us), TURNAROUND_US), Lan()
+    caller.call(lan, BOARD, 1000.0)
+    caller.call(lan, BOARD, 5000.0)
+    assert [at_us for _, at_us in lan.lines] == [1000.0] * at_once
+    return caller, [line for line, _ in lan.lines]
+
+
+def test_one_line_opens_one_connection_after_the_other() -> None:
+    caller, (line,) = calling(2, pause_us=30)
+    assert line.accept(1, PEER, 1020.0) == (QUESTION, False, False, None)
+    assert line.receive(1, ANSWER, 2000.0) == (b"", True, False, 30.0)
+    assert line.accept(2, PEER, 2250.0) == (QUESTION, False, False, None)
+    assert line.receive(2, ANSWER, 3000.0) == (b"", True, False, None)
+    assert line.closed(2, False, 3300.0) == NOTHING
+    first, second = caller.sessions()
+    assert (first.started_us, first.established_us, first.asked_us, first.ended_us) == (1000, 1020, 1220, 2200)
+    assert (second.started_us, second.established_us, second.first_byte_us, second.ended_us) == (2230, 2250, 3000, 3200)
+    assert caller.calls.caller.over and first.ok and second.ok
+
+
+def test_two_lines_share_what_is_left() -> None:
+    caller, (one, two) = calling(3, at_once=2)
+    for conn, line in enumerate((one, two)):
+        line.accept(conn, PEER, 1020.0)
+    assert two.receive(1, ANSWER, 1100.0)[3] == 0.0
+    assert one.receive(0, ANSWER, 1200.0)[3] is None
+    two.accept(2, PEER, 1400.0)
+    two.receive(2, ANSWER, 1500.0)
+    assert [session.ended_us for session in caller.sessions()] == [1400, 1300, 1700] and caller.calls.caller.over
+
+
+def test_a_refused_line_tries_again() -> None:
+    caller, (line,) = calling(1)
+    assert line.closed(1, True, 1020.0) == (b"", False, False, RETRY_US)
+    assert line.closed(2, True, 1000.0 + CONNECT_LIMIT_US) == NOTHING
+    assert caller.calls.fault == f"connection 1 of 1 to {PEER}: refused 2 times in 10 s"
+
+
+@pytest.mark.parametrize(
+    ("reset", "says"),
+    [(True, "connection lost after 0 exchanges (reset)"), (False, "the board closed before answer 1")],
+)
+def test_a_board_that_ends_too_early(reset: bool, says: str) -> None:
+    caller, (line,) = calling(2)
+    line.accept(1, PEER, 1020.0)
+    line.receive(1, ANSWER[:2], 1030.0)
+    assert line.closed(1, reset, 1040.0) == (b"", True, False, None)
+    assert caller.calls.fault == f"connection 1 of 2 to {PEER}: {says}" and caller.calls.caller.over
+
+
+def test_one_that_was_given_up_or_killed_is_reset() -> None:
+    caller, (line,) = calling(1)
+    caller.calls.look(1000.0 + CONNECT_LIMIT_US)
+    assert line.accept(1, PEER, 2e7) == RESET and line.closed(1, True, 2e7) == NOTHING
+    caller, (line,) = calling(2)
+    line.accept(1, PEER, 1020.0)
+    caller.kill()
+    assert line.receive(1, ANSWER, 1030.0) == RESET
+
+
+@given(st.integers(1, 4), st.data())
+def test_any_cut_of_the_stream_gives_the_same(connections: int, data: st.DataObject) -> None:
+    caller, (line,) = calling(connections)
+    now_us = 1000.0
+    for conn in range(connections):
+        line.accept(conn, PEER, now_us)
+        cut = data.draw(st.lists(st.integers(1, len(ANSWER) - 1), unique=True).map(sorted))
+        pieces = [ANSWER[start:end] for start, end in zip([0, *cut], [*cut, len(ANSWER)], strict=True)]
+        replies = [line.receive(conn, piece, now_us + index) for index, piece in enumerate(pieces)]
+        assert replies[:-1] == [NOTHING] * len(cut)
+        assert replies[-1] == (b"", True, False, None if conn == connections - 1 else 0.0)
+        now_us += 1000.0
+    assert all(session.ok and session.received_bytes == len(ANSWER) for session in caller.sessions())
+
+
+def test_the_pc_calls_once_the_line_has_come() -> None:
+    lan = Lan()
+    pc = SimulatedPc(lan, 5000, TURNAROUND_US, Part(call=lambda: asking(1)))
+    pc.heard("hello", 500.0)
+    assert lan.lines == [] and lan.ports == [5000]
+    pc.heard(LINE, 700.25)
+    ((line, at_us),) = lan.lines
+    assert at_us == 700.25 + CALL_DELAY_US
+    line.accept(1, PEER, at_us + 20.0)
+    assert pc.given_up(at_us + 25.0) is None
+    line.receive(1, b"nonsense", at_us + 30.0)
+    assert pc.given_up(at_us + 1e6) is None  # its client may still say why
+    assert pc.given_up(at_us + 3e6) == f"connection 1 of 1 to {PEER}: answer 1 is b'nonsense'"
+    assert [session.ok for session in pc.sessions()] == [False] and pc.answered == 0 and not pc.reported
+
+
+def test_a_pc_without_a_part_hears_nothing() -> None:
+    lan = Lan()
+    pc = SimulatedPc(lan, None, TURNAROUND_US, Part())
+    pc.heard(LINE, 1.0)
+    pc.kill()
+    assert lan.lines == [] and lan.ports == [] and pc.sessions() == [] and pc.given_up(1e9) is None
+
+
+@pytest.mark.usefixtures("own_workloads")
+def test_the_part_is_the_workloads_with_its_settings() -> None:
+    part = part_in("echo_server", {"connections": 7, "at_once": 2})
+    assert part.serve is None and part.call is not None
+    assert (part.call().connections, part.call().at_once) == (7, 2)
+    assert part_in("ping_pong", {}).call is None
+    with pytest.raises(UnknownWorkload):
+        part_in("pong", {})
