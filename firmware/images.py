@@ -8,7 +8,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -77,13 +77,14 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Image:
-    """An image that is here and has been checked. `path` and `sha256` are None for a hosted port."""
+    """An image that is here and has been checked. `path`, `sha256` and `content` are None for a hosted port."""
 
     entry: FirmwareEntry
     version: str
     source: Source
     path: Path | None = None
     sha256: str | None = None
+    content: uf2.Uf2Image | None = field(default=None, repr=False)
 
 
 class ImageStore:
@@ -167,8 +168,8 @@ class ImageStore:
     def _unlocked(self, entry: FirmwareEntry, path: Path, source: Source) -> Image:
         """Images given by path: they change with every build, so no hash is remembered."""
         data = uf2.read_bytes(path)
-        uf2.parse(data, str(path))
-        return Image(entry, _version(entry), source, path, hashlib.sha256(data).hexdigest())
+        content = uf2.parse(data, str(path))
+        return Image(entry, _version(entry), source, path, hashlib.sha256(data).hexdigest(), content)
 
     def _checked(self, entry: FirmwareEntry, path: Path, source: Source, shown: str | None = None) -> Image:
         """`shown` is the name that faults are told with."""
@@ -177,15 +178,17 @@ class ImageStore:
         actual = hashlib.sha256(data).hexdigest()
         if entry.sha256 is not None:
             self._compare(actual, entry.sha256, data, shown, f"the catalogue's for {entry.id}", "get the file again")
-            self._check_identity(entry, uf2.parse(data, shown), shown)
+            content = uf2.parse(data, shown)
+            self._check_identity(entry, content, shown)
         else:
             # Checked before it is locked: neither an error page nor another release must become the hash to insist on.
-            self._check_identity(entry, uf2.parse(data, shown), shown)
+            content = uf2.parse(data, shown)
+            self._check_identity(entry, content, shown)
             seen = self._lock.see(_file(entry), actual, source)
             known_from = f"first seen {seen.first_seen_utc} in {seen.source}"
             fix = f"get the file again, or remove its entry from {self._lock.path} if the new one is right"
             self._compare(actual, seen.sha256, data, shown, known_from, fix)
-        return Image(entry, _version(entry), source, path, actual)
+        return Image(entry, _version(entry), source, path, actual, content)
 
     def _check_identity(self, entry: FirmwareEntry, image: uf2.Uf2Image, shown: str) -> None:
         """Raises WrongImage for an image that says it is something else than its entry does."""
@@ -246,7 +249,7 @@ class ImageStore:
             raise ImageUnavailable(entry.id, self._failed[url], command) from error
         except OSError as error:
             raise ImageError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
-        return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256)
+        return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256, image.content)
 
 
 def _for_shell(path: Path) -> str:

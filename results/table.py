@@ -35,7 +35,7 @@ _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "ready ms", "notes")
 """These leave a narrow terminal first, then the workload's own from the last on, then those of `_MORE_WANTED`."""
-_MORE_WANTED: Final = ("INTn", "silicon", "where", "SPI MHz asked -> real", "runs", "spread")
+_MORE_WANTED: Final = ("spread", "runs", "where", "silicon", "SPI MHz asked -> real", "INTn")
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ def build_program(
         network,
         options.timeouts_s[Stage.DEPLOY],
     )
-    if image.path is None:
+    if image.content is None:
         return Program(None, None, None, deployment, has_console=True)
-    return Program(image.path, image.sha256, identify(uf2.read(image.path)), deployment, has_console=True)
+    return Program(image.path, image.sha256, identify(image.content), deployment, has_console=True)
 
 
 def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options: BenchOptions) -> ClientNetwork:
@@ -81,7 +81,7 @@ def _native(
     row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: BenchOptions, scratch: Path
 ) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
-    if image.path is None:
+    if image.path is None or image.content is None:
         raise RunFailed(f"{row.entry.id}: has no image file")
     spi_hz, intn = native_sets(row.profile)
     block = native_config.pack(
@@ -95,7 +95,7 @@ def _native(
             ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),
         )
     )
-    merged = uf2.with_data(uf2.read(image.path), native_config.CONFIG_ADDRESS, block.ljust(4096, b"\xff"))
+    merged = uf2.with_data(image.content, native_config.CONFIG_ADDRESS, block.ljust(4096, b"\xff"))
     path = scratch / image.path.name
     path.write_bytes(merged)
     return Program(path, hashlib.sha256(merged).hexdigest(), None, Deployment({}, "native"), has_console=False)

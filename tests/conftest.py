@@ -22,7 +22,7 @@ from portbench.clients import DeploymentError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
-from tests.ping_pong import NATIVE_IMAGE
+from portbench.workloads import workload
 
 Image = Callable[[str], Path]
 
@@ -44,7 +44,7 @@ def image() -> Image:
     def path(runtime: str) -> Path:
         entry = known.get(runtime)
         if entry.family is Family.NATIVE:
-            return NATIVE_IMAGE
+            return workload("ping_pong").folder / "native.uf2"
         if runtime not in reasons:
             try:
                 found = store.obtain(entry).path

@@ -53,7 +53,9 @@ def image(tmp_path: Path) -> Path:
 
 
 def config_of(row: PlannedRow, image: Path, options: BenchOptions, on: Board, scratch: Path) -> dict[str, Any]:
-    program = build_program(row, Image(row.entry, "1.26.0", Source.FILE, image, "aa"), on, PEER, options, scratch)
+    program = build_program(
+        row, Image(row.entry, "1.26.0", Source.FILE, image, "aa", uf2.read(image)), on, PEER, options, scratch
+    )
     assert program.identity is not None and program.identity.version == "1.26.0" and program.has_console
     config: dict[str, Any] = json.loads(program.deployment.files["portbench_config.json"])
     return config
@@ -82,7 +84,12 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
     options = replace(OPTIONS, address_mode=address_mode)
     (tmp_path / "scratch").mkdir()
     program = build_program(
-        row, Image(row.entry, "1", Source.FILE, image, "aa"), board(own=LAN), PEER, options, tmp_path / "scratch"
+        row,
+        Image(row.entry, "1", Source.FILE, image, "aa", uf2.read(image)),
+        board(own=LAN),
+        PEER,
+        options,
+        tmp_path / "scratch",
     )
     assert program.uf2 is not None and program.uf2_sha256 != "aa" and not program.has_console
     block = native_config.pack(
@@ -161,7 +168,7 @@ def test_the_catalogues_profiles_are_deployed_as_they_were_published(
 ) -> None:
     monkeypatch.setattr("portbench.clients.deployment.library_files", lambda major, timeout_s: {})
     row = planned(runtime, profile, LONG)
-    found = Image(row.entry, row.entry.version or "", Source.FILE, image, "aa")
+    found = Image(row.entry, row.entry.version or "", Source.FILE, image, "aa", uf2.read(image))
     files = build_program(row, found, board(own=LAN), Peer(PEER.address, 5000), LONG, tmp_path).deployment.files
     assert hashlib.sha256(files["portbench_config.json"]).hexdigest() == CONFIGS[runtime, profile]
     script = "code.py" if runtime.startswith("circuitpython") else "main.py"
@@ -182,7 +189,7 @@ def test_a_workload_that_needs_no_network_gets_no_server(
     row = planned("micropython-1.26.0", "tuned", options)
     servers = Servers(options)
     assert servers.peer_for(board(Where.HOSTED), row.workload) == (None, None)
-    found = Image(row.entry, "1.26.0", Source.FILE, image, "aa")
+    found = Image(row.entry, "1.26.0", Source.FILE, image, "aa", uf2.read(image))
     files = build_program(row, found, board(own=LAN), None, options, tmp_path).deployment.files
     assert json.loads(files["portbench_config.json"]) == {"passes": 5, "backwards": False}
 
