@@ -7,7 +7,9 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,3 +112,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterat
             f"point {FOLDER_VARIABLE} ({os.environ.get(FOLDER_VARIABLE) or 'not set'}) at a folder that has them",
             yellow=True,
         )
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Commands that a test runs in this process take signals for themselves. Ctrl-C works even where whoever started
+    the tests ignores it, as a shell does for what it runs in the background."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = [signal.getsignal(number) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address
@@ -17,7 +19,7 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, LanFaults
 from portbench.boards.emulated.faults import Fault, FaultKind
 from portbench.boards.emulated.machine import engine_settings
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
 from tests.emulated.conftest import DEFINITION, within
 
 PICO = board_definition("RPI_PICO")
@@ -133,13 +135,12 @@ def test_a_configuration_reaches_the_boards_process_whole(config: EmulatedConfig
     assert CONFIG.validate_json(CONFIG.dump_json(config)) == config
 
 
-def test_a_name_that_is_taken_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from portbench.boards.emulated.__main__ import main
-
+def test_a_name_that_is_taken_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
-    monkeypatch.setattr("sys.argv", ["emulated", "--name=test"])
-    (tmp_path / "test").mkdir()
-    assert main() == 1
-    assert capsys.readouterr().err == f"{tmp_path}/test: an emulated board of that name runs already; use --name\n"
+    command = [sys.executable, "-m", "portbench.boards.emulated", "--name=test"]
+    with claimed_folder("test"):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "emulated board test: a board of that name runs already; use --name\n",
+    )
