@@ -15,6 +15,7 @@ from typing import Final
 
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import CATALOGUE_VARIABLE, DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
+from portbench.shown import shown
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
@@ -101,7 +102,7 @@ def entry_for_file(
         board=board,
         profiles=DEFAULT_PROFILES[chosen],
         version=version or identity.version or "unknown",
-        file=path.name,
+        file=shown(path.name),
         path=path,
     )
 

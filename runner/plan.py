@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition, board_of_machine
+from portbench.boards import (
+    BadDefinition,
+    BoardDefinition,
+    UnknownBoard,
+    board_definition,
+    board_of_machine,
+    known_boards,
+)
 from portbench.clients import FAMILIES
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
@@ -78,6 +85,10 @@ def client_family(entry: FirmwareEntry) -> str:
 
 def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntry]:
     """The entries that `--runtime`, `--board` and `--where` leave. Raises OptionError."""
+    for entry in known:
+        if entry.family is not Family.HOSTED and _board_of(entry) is None:
+            boards = ", ".join(known_boards())
+            raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
     if options.runtimes:
         entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
     else:
