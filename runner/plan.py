@@ -158,7 +158,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
         if entry.family is Family.NATIVE and entry.path is None:
             image = replace(entry, path=workload.body("native"))
         for profile, settings in _profiles(entry, workload, options):
-            _check_native(entry, workload, settings)
+            _check_room(entry, workload, settings)
             published(profile, workload)  # so that what cannot be used is told before anything starts
             for number in range(1, options.runs + 1):
                 yield PlannedRow(
@@ -182,12 +182,11 @@ def _profiles(
         yield profile, settings
 
 
-def _check_native(entry: FirmwareEntry, workload: Workload, settings: WorkloadSettings) -> None:
-    if entry.family is Family.NATIVE:
-        try:
-            workload.native_count(settings)
-        except ValueError as error:
-            raise OptionError(f"{entry.id}: {error}") from None
+def _check_room(entry: FirmwareEntry, workload: Workload, settings: WorkloadSettings) -> None:
+    try:
+        workload.check_room(client_family(entry), settings)
+    except ValueError as error:
+        raise OptionError(f"{entry.id}: {error}") from None
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
