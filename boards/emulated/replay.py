@@ -93,8 +93,10 @@ class Replay:
 class _Run:
     def __init__(self, machine: Machine, config: EmulatedConfig, part: Part) -> None:
         self.machine = machine
-        self._console = Console(lambda line: self._pc.heard(line, machine.console_time_us))
-        self._pc = SimulatedPc(machine, config.server_port, config.turnaround_us, part)
+        pc = SimulatedPc(machine, config.server_port, config.turnaround_us, part)
+        # Not by `self`: the machine is to go, and its capture to be whole, as soon as nobody has this run any more.
+        self._console = Console(lambda line: pc.heard(line, machine.console_time_us))
+        self._pc = pc
 
     def to_end(self, deadline: Deadline) -> Figures:
         while self._result is None:

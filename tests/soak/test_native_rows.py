@@ -61,12 +61,8 @@ def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, stri
     record = two_cycles(make_lane(NATIVE, run_s=10), strike)
     assert record.status == "failed"
     # Simulated time outruns a host that has time for it: then the client gives up before the harness does.
-    assert record.reason.startswith(
-        (
-            "run: still waiting for the native client's report after 10 s",
-            "run: the native client came back as boot loader without a report",
-        )
-    )
+    said = ("still waiting for the native client's report after 10 s", "came back as boot loader without a report")
+    assert record.reason.startswith("run: ") and any(words in record.reason for words in said), record.reason
 
 
 @pytest.mark.parametrize(

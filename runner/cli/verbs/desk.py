@@ -22,7 +22,7 @@ from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.served import served_workload
 from portbench.runner.cli.until_stopped import until_stopped
 from portbench.runner.options import DEFAULT_BOARD
-from portbench.workloads import UnknownWorkload
+from portbench.workloads import UnknownWorkload, Workload
 
 _START_S = 30.0
 _STOP_S = 5.0
@@ -51,7 +51,7 @@ def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: st
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         try:
             with until_stopped() as wait:
-                return _watch(name, folder, process, served.name, wait)
+                return _watch(name, folder, process, served, wait)
         finally:
             process.terminate()
             try:
@@ -61,16 +61,18 @@ def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: st
                 process.wait()
 
 
-def _watch(name: str, folder: Path, process: subprocess.Popen[bytes], workload: str, wait: Callable[[], bool]) -> int:
+def _watch(
+    name: str, folder: Path, process: subprocess.Popen[bytes], workload: Workload, wait: Callable[[], bool]
+) -> int:
     """Tells of the board's port and drives as they come and go."""
     deadline = Deadline(_START_S, name)
     deadline.poll(lambda: read_state(folder) or process.poll() is not None, _LOOK_S, "its process to start")
     if process.poll() is not None:
         return 1  # it has said why
     client = ControlClient(folder, name)
-    client.call("serve", deadline, workload=workload)
+    client.call("serve", deadline, workload=workload.name, settings=workload.settings_type().model_dump(mode="json"))
     client.close()
-    click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload}; Ctrl-C ends it")
+    click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload.name}; Ctrl-C ends it")
     told: list[str] = []
     while wait():
         if process.poll() is not None:
