@@ -185,7 +185,9 @@ class Bench:
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         prepared = self._prepared
-        draft.where = prepared.board.where  # only an open board can tell, where somebody named one
+        # Of a board elsewhere that does not say that it is emulated, only whoever asks can tell.
+        if prepared.board.where is not Where.SILICON or not is_remote(planned.device):
+            draft.where = prepared.board.where
         if draft.where is not Where.HOSTED:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
