@@ -9,7 +9,7 @@ import click
 _MOST_S: Final = 86_400
 
 
-class Seconds(click.ParamType[float]):
+class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic from 8.5 on
     """More than 0 and at most a day: nobody waits for `nan`, or for `inf`."""
 
     name = "seconds"
