@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 RESULT_PREFIX = "PORTBENCH "
+
+MOST_LINE_BYTES: Final = 64 << 20
+"""A result line of a million round trips is a tenth of that."""
+MOST_CHARACTERS: Final = 16 << 20
 
 ASK_FOR_RESULT = "import json; print('PORTBENCH', json.dumps(RESULT))"
 """MicroPython statement that prints the result line again after main.py has ended (`mpremote resume exec`)."""
@@ -30,25 +34,31 @@ def parse_result(line: str) -> dict[str, Any] | None:
 class Console:
     """Collects console bytes of one board, split into lines however they arrive, and finds the result line.
 
-    `on_line` is called with every complete line.
+    `on_line` is called with every complete line. Of a board that floods, the last lines are kept, and a line without an
+    end is cut.
     """
 
     def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
         self.lines: list[str] = []
         self.result: dict[str, Any] | None = None
         self._on_line = on_line
-        self._pending = b""
+        self._pending = bytearray()
+        self._kept_characters = 0
 
     def feed(self, data: bytes) -> None:
         """Take bytes as they came; a line ends at `\\n`, and `\\r` before it does not count."""
-        *whole, self._pending = (self._pending + data).split(b"\n")
-        for raw in whole:
-            self._line(raw)
+        first, *others = data.split(b"\n")
+        self._pending += first
+        for part in others:
+            self._line(bytes(self._pending))
+            self._pending = bytearray(part)
+        if len(self._pending) > MOST_LINE_BYTES:
+            self.end()
 
     def end(self) -> None:
         """Nothing more will come: take an unfinished line as it is."""
         if self._pending:
-            raw, self._pending = self._pending, b""
+            raw, self._pending = bytes(self._pending), bytearray()
             self._line(raw)
 
     def forget_result(self) -> None:
@@ -63,8 +73,21 @@ class Console:
     def _line(self, raw: bytes) -> None:
         line = raw.rstrip(b"\r").decode("utf-8", "replace")
         self.lines.append(line)
+        self._kept_characters += len(line) + 1
+        if self._kept_characters > 2 * MOST_CHARACTERS:
+            self._forget_the_first()
         result = parse_result(line)
         if result is not None:
             self.result = result
         if self._on_line:
             self._on_line(line)
+
+    def _forget_the_first(self) -> None:
+        """Down to half of what it was, so that each line is looked at a few times only."""
+        kept = 0
+        for number, line in enumerate(reversed(self.lines)):
+            kept += len(line) + 1
+            if kept > MOST_CHARACTERS and number:
+                del self.lines[:-number]
+                self._kept_characters = kept - len(line) - 1
+                return

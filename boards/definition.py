@@ -162,11 +162,9 @@ def board_definition(name: str) -> BoardDefinition:
 
 
 def board_of_machine(machine: str) -> BoardDefinition | None:
-    """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where none does, or several do."""
-    boards = known_boards().values()
-    exact = [each for each in boards if each.machine == machine.partition(" with ")[0]]
-    found = exact or [each for each in boards if each.machine in machine]
-    return found[0] if len(found) == 1 else None
+    """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where no definition says so."""
+    name = machine.partition(" with ")[0]
+    return next((each for each in known_boards().values() if each.machine == name), None)
 
 
 @lru_cache

@@ -30,8 +30,8 @@ CONTROL_SOCKET = "control"
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_SOCKET_NAME_BYTES = 103
-"""The longest name of a socket that every system takes (sys/un.h; Linux has room for 4 more)."""
+SOCKET_NAME_BYTES = 107 if sys.platform == "linux" else 103
+"""The longest name that a socket can have (sys/un.h)."""
 
 
 def runtime_dir() -> Path:
@@ -88,7 +88,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
         raise BoardUnavailable(f"{name!r} is no name for a board; use letters, digits, '-', '_' and '.'")
     root = runtime_dir()
     folder = root / name
-    if len(os.fsencode(folder / CONTROL_SOCKET)) > _SOCKET_NAME_BYTES:
+    if len(os.fsencode(folder / CONTROL_SOCKET)) > SOCKET_NAME_BYTES:
         raise BrokenSetup(
             f"{folder}: is too long a name for a socket; name a shorter folder: {RUNTIME_DIR_VARIABLE}=FOLDER"
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from portbench.boards import BoardDefinition, Deployment
 from portbench.clients.assembly import assemble
 from portbench.clients.config import CONFIG_NAME, ClientNetwork, config_json
 from portbench.clients.errors import DeploymentError
 from portbench.clients.families import FAMILIES
 from portbench.clients.folding import fold
+from portbench.clients.frozen import hidden, ours_first
 from portbench.clients.libraries import library_files
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
@@ -20,10 +23,12 @@ def build_deployment(
     settings: WorkloadSettings,
     network: ClientNetwork | None,
     timeout_s: float = 60.0,
+    frozen: Collection[str] = (),
 ) -> Deployment:
     """The client of `family` for `board` with the workload's body, its configuration and its libraries.
 
-    `timeout_s` bounds the download of a library that is not in the cache yet. Raises DeploymentError.
+    `timeout_s` bounds the download of a library that is not in the cache yet. `frozen`: modules that the image itself
+    has. Raises DeploymentError.
     """
     if family not in FAMILIES:
         raise DeploymentError(f"no client for family {family!r}: there are {', '.join(FAMILIES)}")
@@ -38,4 +43,6 @@ def build_deployment(
         if not major.isdigit():
             raise DeploymentError(f"CircuitPython version {version!r} does not begin with its major number")
         files |= library_files(int(major), timeout_s)
+        if hidden(files, frozen):
+            files[kind.script] = ours_first(script).encode()
     return Deployment(files, family)

@@ -12,6 +12,7 @@ from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -40,7 +41,7 @@ class Family(StrEnum):
 
 
 _STRICT = ConfigDict(extra="forbid")
-_Figure = Annotated[StrictInt | StrictFloat, Field(gt=0, allow_inf_nan=False)]
+_Figure = Annotated[StrictInt | StrictFloat, Field(gt=0, le=10**24, allow_inf_nan=False)]
 _Text = Annotated[StrictStr, Field(min_length=1)]
 _Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.\-]*$")]
 
@@ -62,7 +63,7 @@ class Profile:
     """One way of running an image."""
 
     name: _Id
-    spi_hz: Annotated[StrictInt, Field(gt=0)] | None = None
+    spi_hz: Annotated[StrictInt, Field(gt=0, le=133_000_000)] | None = None
     """SPI clock that the client asks for; None: the driver's own default."""
     intn: StrictBool | None = None
     """Whether the client passes the INTn pin; None: the driver's own default, or not settable."""
@@ -201,6 +202,7 @@ def _entry(raw: dict[str, Any], where: str) -> FirmwareEntry:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise CatalogueError(f"{where}: profile {twice!r} is there twice; give each profile its own name")
     _check_file_name(entry.file, where)
+    _check_url(entry.url, where)
     if entry.family is not Family.MICROPYTHON and any(profile.intn is not None for profile in entry.profiles):
         raise CatalogueError(f"{where}: intn is set, but only family 'micropython' takes that pin; remove intn")
     return entry
@@ -221,3 +223,16 @@ def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
 def _check_file_name(name: str | None, where: str) -> None:
     if name is not None and re.fullmatch(r"[\w.\-]+\.uf2", name) is None:
         raise CatalogueError(f"{where}: file is {name!r}; give a plain .uf2 file name")
+
+
+def _check_url(url: str | None, where: str) -> None:
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        good = parts.port != 0 and re.search(r"[\s\x00-\x1f]", url) is None and bool(parts.hostname)
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        good = False
+    if not good:
+        raise CatalogueError(f"{where}: url is {url!r}; give an address that can be: https://HOST/FILE.uf2")

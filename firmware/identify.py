@@ -15,6 +15,7 @@ from typing import Final
 
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import CATALOGUE_VARIABLE, DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
+from portbench.shown import shown
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
@@ -22,6 +23,7 @@ NATIVE_PROGRAM: Final = b"portbench-native"
 _CIRCUITPYTHON = re.compile(rb"CircuitPython (\d[\w.+\-]*) on \d{4}-\d\d-\d\d(?:; ([ -~]+))?")
 _MICROPYTHON = re.compile(rb"MicroPython v?(\d[\w.+\-]*) on \d{4}-\d\d-\d\d")
 _MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
+_FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
 # Only ports that use the chip's own TCP/IP (ioLibrary sockets) print this; lwIP builds do not have it.
 _HARDWIRED = b"WIZNET5K_PROVIDED_STACK"
 
@@ -49,6 +51,8 @@ class Identity:
     machine: str | None
     program: dict[str, str]
     """Strings of `binary_info`: program_name, program_version, build_date, program_url, pico_board, sdk_version."""
+    frozen: frozenset[str] = frozenset()
+    """Python modules and packages in the image itself (`py/frozenmod.c`, mp_frozen_names)."""
 
 
 def identify(image: uf2.Uf2Image) -> Identity:
@@ -61,7 +65,8 @@ def identify(image: uf2.Uf2Image) -> Identity:
     content = b"\0\0".join(ranges.values())
     if found := _CIRCUITPYTHON.search(content):
         with_machine = next((match for match in _CIRCUITPYTHON.finditer(content) if match[2]), found)
-        return Identity(Family.CIRCUITPYTHON, found[1].decode(), _text(with_machine[2]), program)
+        frozen = frozenset(name.decode() for name in _FROZEN.findall(content))
+        return Identity(Family.CIRCUITPYTHON, found[1].decode(), _text(with_machine[2]), program, frozen)
     if found := _MICROPYTHON.search(content):
         family = Family.WIZNET if _HARDWIRED in content else Family.MICROPYTHON
         machine = _MACHINE.search(content)
@@ -101,7 +106,7 @@ def entry_for_file(
         board=board,
         profiles=DEFAULT_PROFILES[chosen],
         version=version or identity.version or "unknown",
-        file=path.name,
+        file=shown(path.name),
         path=path,
     )
 

@@ -78,6 +78,8 @@ class Reachability:
             fault = "no answer in time"
         except OSError:  # the base of every error of requests
             fault = "no connection"
+        except ValueError:
+            fault = "is no host's name"
         with self._changed:
             self._answers.setdefault(each, fault)
             self._changed.notify_all()

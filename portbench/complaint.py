@@ -11,6 +11,7 @@ _FIXES: Final = {
     "extra_forbidden": "the key is unknown, remove it",
     "missing": "add it",
 }
+_SHOWN_CHARACTERS: Final = 60
 
 
 def first_complaint(error: ValidationError) -> str:
@@ -29,4 +30,5 @@ def first_complaint(error: ValidationError) -> str:
         return f"{place}: {detail['ctx']['error']}{also}".removeprefix(": ")
     fix = _FIXES.get(detail["type"], detail["msg"][0].lower() + detail["msg"][1:])
     value = "absent" if detail["type"] == "missing" else repr(detail["input"])
+    value = value if len(value) <= _SHOWN_CHARACTERS else f"{value[: _SHOWN_CHARACTERS - 3]}..."
     return f"{place or 'it'} is {value}; {fix}{also}"

@@ -42,5 +42,5 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     """The document `text`; `path` is its file's name for messages. Raises BadFile."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
         raise BadFile(f"{path}: is not TOML ({error}); correct that line") from error

@@ -12,10 +12,12 @@ from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
 
-_Count = Annotated[int, Field(ge=0)]
-_Microseconds = Annotated[int | float, Field(ge=0, allow_inf_nan=False)]
-_Figure = Annotated[int | float, Field(allow_inf_nan=False)]
-_Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_MOST: Final = 10**24
+"""No figure is larger, in whatever unit; arithmetic with those that are would overflow."""
+_Count = Annotated[int, Field(ge=0, le=_MOST)]
+_Microseconds = Annotated[int | float, Field(ge=0, le=_MOST)]
+_Figure = Annotated[int | float, Field(ge=-_MOST, le=_MOST)]
+_Positive = Annotated[float, Field(gt=0, le=_MOST)]
 _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, Field(min_length=1)]
 
@@ -65,11 +67,11 @@ class Published(_Model):
 class Sim(_Model):
     """Of an emulated row: what the emulation took and did."""
 
-    host_s: Annotated[float, Field(ge=0)] | None = None
+    host_s: Annotated[float, Field(ge=0, le=_MOST)] | None = None
     """Seconds that this PC took; differs from run to run."""
     flash_sha256: _Hash | None = None
     """Of the flash content when the run had ended."""
-    counters: dict[str, int | float] = {}
+    counters: dict[str, _Figure] = {}
     """Simulated counts and times, such as SPI bytes or chip selects."""
 
 
@@ -94,7 +96,7 @@ class Row(_Model):
     run_index: _Count = 0
     image_file: str | None = None
     image_sha256: _Hash | None = None
-    settings: dict[str, bool | int | float | str] = {}
+    settings: dict[str, bool | _Figure | str] = {}
     """Of the workload."""
     conditions: Conditions = Conditions()
     headline: Headline | None = None

@@ -11,6 +11,7 @@ from portbench.results.model import RunFile
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown
+from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, workload
 
 PAGE: Final = Path("docs/results.md")
@@ -38,7 +39,7 @@ def page(run: RunFile) -> str:
         facts.append(f"- Revision: {run.git.revision}{' with local changes' if run.git.dirty else ''}")
     if run.tools:
         facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
-    listed = "\n".join(facts)
+    listed = "\n".join(map(shown, facts))
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench publish`."
     return f"{head}\n\n{listed}\n\n{markdown(run)}\n{_READING}{_readings(run)}"
 

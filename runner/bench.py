@@ -59,10 +59,9 @@ _FAULTS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a row ended, and the lines that a person needs to understand a failure."""
+    """How a row ended, and the log of it."""
 
     row: Row
-    console_tail: list[str]
     log: Path
 
 
@@ -119,7 +118,6 @@ class Bench:
         self._listener = Listener(log=log.note, ask_bootsel=ask_bootsel)
         draft = RowDraft(planned, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
         clock = StageClock(planned.label, self.options.timeouts_s, entered)
-        tail: list[str] = []
 
         with log, view.row(planned.label):
             try:
@@ -153,7 +151,7 @@ class Bench:
             log.note(f"{row.status}: {row.reason or row.value}")
         self.writer.append(row)
         view.done(row.status, describe(row))
-        return Outcome(row, tail, log.path)
+        return Outcome(row, log.path)
 
     def finish(self) -> None:
         """All rows have been measured; the user's files go back where that was asked for.

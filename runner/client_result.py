@@ -37,6 +37,8 @@ class ClientResult:
     said: ClientSaid
     intn: bool | None
     version: str | None
+    library: str | None
+    """CircuitPython's driver, where it could have been another one than was deployed."""
 
 
 def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -77,6 +79,7 @@ def check_result(
         said=said,
         intn=intn if isinstance(intn, bool) else None,
         version=_text(result, "version"),
+        library=_text(result, "library"),
     )
 
 

@@ -49,7 +49,7 @@ class RowDraft:
             figures=result.measurement.figures | said,
             samples=result.measurement.samples,
             sim=None if output.sim is None else Sim.model_validate(output.sim),
-            note=self._note(),
+            note=self._note(result.library),
         )
 
     def skipped(self, reason: str) -> Row:
@@ -82,9 +82,11 @@ class RowDraft:
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
 
-    def _note(self) -> str | None:
-        """What sets this row apart from one that was measured alone."""
+    def _note(self, library: str | None) -> str | None:
+        """What sets this row apart from one that was measured alone, or with the deployed library for sure."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
+        if library is not None:
+            notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
         if self.options.parallel > 1:
             notes.append("in parallel: shares this PC")
         return "; ".join(notes) or None

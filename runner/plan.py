@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition, board_of_machine
+from portbench.boards import (
+    BadDefinition,
+    BoardDefinition,
+    UnknownBoard,
+    board_definition,
+    board_of_machine,
+    known_boards,
+)
 from portbench.clients import FAMILIES
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
@@ -78,6 +85,10 @@ def client_family(entry: FirmwareEntry) -> str:
 
 def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntry]:
     """The entries that `--runtime`, `--board` and `--where` leave. Raises OptionError."""
+    for entry in known:
+        if entry.family is not Family.HOSTED and _board_of(entry) is None:
+            boards = ", ".join(known_boards())
+            raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
     if options.runtimes:
         entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
     else:
@@ -147,7 +158,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
         if entry.family is Family.NATIVE and entry.path is None:
             image = replace(entry, path=workload.body("native"))
         for profile, settings in _profiles(entry, workload, options):
-            _check_native(entry, workload, settings)
+            _check_room(entry, workload, settings)
             published(profile, workload)  # so that what cannot be used is told before anything starts
             for number in range(1, options.runs + 1):
                 yield PlannedRow(
@@ -171,12 +182,11 @@ def _profiles(
         yield profile, settings
 
 
-def _check_native(entry: FirmwareEntry, workload: Workload, settings: WorkloadSettings) -> None:
-    if entry.family is Family.NATIVE:
-        try:
-            workload.native_count(settings)
-        except ValueError as error:
-            raise OptionError(f"{entry.id}: {error}") from None
+def _check_room(entry: FirmwareEntry, workload: Workload, settings: WorkloadSettings) -> None:
+    try:
+        workload.check_room(client_family(entry), settings)
+    except ValueError as error:
+        raise OptionError(f"{entry.id}: {error}") from None
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:

@@ -34,6 +34,8 @@ from portbench.runner.parallel.collector import (
 )
 from portbench.runner.plan import PlannedRow, chosen_entries, plan
 from portbench.runner.progress import ProgressView
+from portbench.runner.streams import prepare_streams
+from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, workloads
 
 # Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
@@ -71,7 +73,7 @@ def _options(config: pytest.Config) -> BenchOptions:
     try:
         return read_options({name: config.getoption(_PREFIX + name) for name in known})
     except OptionError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(shown(str(error))) from None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,6 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     if not _is_asked_for(config):
         return
+    prepare_streams()
     sys.dont_write_bytecode = True  # pytest would keep its form of the rows' file where portbench is installed
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(ROWS)]  # nothing but rows, whatever lies in the folder
@@ -115,7 +118,7 @@ class BenchPlugin:
         try:
             return plan(_options(self._config))
         except OptionError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(shown(str(error))) from None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
@@ -200,8 +203,8 @@ class BenchPlugin:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """The view has shown the row already."""
-        shown = self._bench is not None or self._collector is not None
-        if not shown or report.when != "call" or report.outcome == "failed":
+        told = self._bench is not None or self._collector is not None
+        if not told or report.when != "call" or report.outcome == "failed":
             return None
         return report.outcome, "", ""
 
@@ -330,8 +333,8 @@ class MeasureRow:
             pytest.skip(row.reason or "")
         if row.status is Status.FAILED:
             lines = [f"{run.label}: {row.reason}"]
-            if outcome.console_tail:
-                lines += ["the console's last lines:", *(f"  {line}" for line in outcome.console_tail)]
+            if row.console_tail:
+                lines += ["the console's last lines:", *(f"  {line}" for line in row.console_tail)]
             pytest.fail("\n".join([*lines, f"log: {_shown(outcome.log)}"]), pytrace=False)
 
     def _measure(self, run: PlannedRow) -> Outcome | str:
@@ -360,5 +363,5 @@ def _is_rows(argument: str, config: pytest.Config) -> bool:
 
 def _shown(path: Path) -> str:
     with contextlib.suppress(ValueError):
-        return str(path.relative_to(Path.cwd()))
-    return str(path)
+        path = path.relative_to(Path.cwd())
+    return shown(str(path))

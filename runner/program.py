@@ -46,6 +46,7 @@ def build_program(
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
     network = None if peer is None else _network(row, peer, _static(board, options), options)
+    identity = identify(image.content) if image.content else None
     deployment = build_deployment(
         row.client_family,
         image.version,
@@ -54,10 +55,9 @@ def build_program(
         row.settings,
         network,
         options.timeouts_s[Stage.DEPLOY],
+        identity.frozen if identity else (),
     )
-    if image.content is None:
-        return Program(None, None, None, deployment, has_console=True)
-    return Program(image.path, image.sha256, identify(image.content), deployment, has_console=True)
+    return Program(image.path, image.sha256, identity, deployment, has_console=True)
 
 
 def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options: BenchOptions) -> ClientNetwork:

@@ -47,6 +47,16 @@ class Connection(asyncio.Protocol):
         self._progress_s = time.monotonic()
         self._closing = False
 
+    @property
+    def closing(self) -> bool:
+        """Nothing more is taken of it."""
+        return self._closing
+
+    @property
+    def silent_since_s(self) -> float | None:
+        """When it began to say nothing, on the monotonic clock; None for one that has said something whole."""
+        return None if self._recording.exchanges or self._recording.reported else self._progress_s
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if peer := transport.get_extra_info("peername"):

@@ -34,8 +34,9 @@ class WorkloadServer:
     """Serves a workload to many clients at once while the `with` block runs.
 
     `host` is the address to listen on (loopback unless asked otherwise), `port` 0 takes a free one. At most
-    `max_clients` are served at a time, others are turned away; a client is cut off after `max_bytes` or after
-    `idle_timeout_s` without a whole exchange. `on_session` is called in the server's thread with each finished session.
+    `max_clients` are served at a time: the one that has been silent for longest makes room, and where none is silent
+    others are turned away. A client is cut off after `max_bytes` or after `idle_timeout_s` without a whole exchange.
+    `on_session` is called in the server's thread with each finished session.
     """
 
     def __init__(
@@ -182,13 +183,25 @@ class WorkloadServer:
         refusal = None
         if self._stopping:  # accepted in the loop's last turns
             refusal = "the server was stopped"
-        elif len(self._active) >= self._max_clients:
+        elif not self._has_room():
             refusal = f"turned away: {self._max_clients} clients are connected already"
         conversation = self.workload.conversation(self._limits.max_bytes)
         recording = Recording(number, "unknown", self._clock_us(), conversation)
         connection = Connection(recording, self._limits, refusal, self._clock_us, self._ended)
         self._active[number] = connection
         return connection
+
+    def _has_room(self) -> bool:
+        """Whoever is connected and says nothing does not keep out those who may: the one that has for longest goes."""
+        served = [connection for connection in self._active.values() if not connection.closing]
+        if len(served) < self._max_clients:
+            return True
+        silent = [connection for connection in served if connection.silent_since_s is not None]
+        if not silent:
+            return False
+        first = min(silent, key=lambda connection: connection.silent_since_s or 0.0)
+        first.abort("turned away: silent, and another client came")
+        return True
 
     def _clock_us(self) -> float:
         return (time.perf_counter_ns() - self._started_ns) / 1000

@@ -150,8 +150,12 @@ class Workload(ABC):
         """What a client without a fault sends, and what it gets for it: shows what this PC alone takes."""
         return ()
 
+    def check_room(self, family: str, settings: Any) -> None:
+        """Raises ValueError, one line, for settings that a device has no memory for. `family`: of its client."""
+        return
+
     def native_count(self, settings: Any) -> int:
-        """What the native client's configuration block has as count. Raises ValueError, one line."""
+        """What the native client's configuration block has as count."""
         raise NotImplementedError(f"{self.name}: has no native client")
 
 

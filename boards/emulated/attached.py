@@ -14,6 +14,8 @@ from portbench.boards.emulated.control import ControlClient
 from portbench.boards.errors import BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.bootloader import enter_bootloader
+from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.where import Where
 from portbench.workloads import Session
@@ -50,6 +52,8 @@ class AttachedEmulatedBoard(UsbBoard):
         except BaseException:
             super().close()
             raise
+        self._before = 0
+        """Sessions of runs before this one."""
         if not network["bridged"]:
             pc = IPv4Address(network["pc_ip"])
             self.own_network = OwnNetwork(
@@ -63,25 +67,29 @@ class AttachedEmulatedBoard(UsbBoard):
         self._control.call("serve", deadline, workload=workload, settings=dict(settings))
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        before = len(self._sessions(deadline))
+        self._before = len(self._sessions(deadline))
         output = super().run(deadline, progress)
-        return RunOutput(output.result, output.console, self._sessions(deadline)[before:])
+        return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
 
     def close(self) -> None:
         super().close()
         self._control.close()
 
     def _run_native(self, deadline: Deadline) -> None:
-        reports = self._reports(deadline)
+        enter_bootloader(self.link, deadline)  # flashing started the client: that run is to be over, and not this one
+        self._before = len(self._sessions(deadline))
         super()._run_native(deadline)
         if self.own_network is not None:
-            deadline.poll(lambda: self._reports(deadline) > reports, _LOOK_S, "the native client's report")
+            deadline.poll(lambda: self._is_over(deadline), _LOOK_S, "the native client's report")
 
     def _settle_volume(self, deadline: Deadline) -> None:
         self._control.call("sync", deadline)
 
-    def _reports(self, deadline: Deadline) -> int:
-        return sum(session.report is not None for session in self._sessions(deadline))
+    def _is_over(self, deadline: Deadline) -> bool:
+        """It has reported, or has given up, which ends in the boot loader too."""
+        device = self.link.device()
+        ended = device is not None and is_bootloader(device, self.definition)
+        return ended or any(session.report is not None for session in self._sessions(deadline)[self._before :])
 
     def _sessions(self, deadline: Deadline) -> list[Session]:
         return [Session(**each) for each in self._control.call("sessions", deadline)["sessions"]]

@@ -36,6 +36,8 @@ _START_S = 30.0
 _STOP_S = 5.0
 _WATCH_S = 0.5
 _POLL_S = 0.02
+_OFF_BUS_US = 10e6
+"""CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
 
@@ -76,6 +78,7 @@ class EmulatedBoard(UsbBoard):
         self._next_watch_s = 0.0
         self._fresh = fresh
         self._kept = False
+        self._served = False
         with deferred_interrupts():
             self._log_path = Path(tempfile.mkdtemp(prefix="portbench-emulated-")) / "log.txt"
             self._process = self._start(definition, name, flash)
@@ -113,7 +116,7 @@ class EmulatedBoard(UsbBoard):
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
-        self.control("power_cycle", deadline, bootsel=bootsel, measured=measured)
+        self.control("power_cycle", deadline, bootsel=bootsel, measured=measured, networked=measured and self._served)
 
     def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
         """Ask the board's process; see `boards.emulated.process`."""
@@ -144,9 +147,13 @@ class EmulatedBoard(UsbBoard):
 
     def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
         self.control("serve", deadline, workload=workload, settings=dict(settings))
+        self._served = True
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        output = super().run(deadline, progress)
+        try:
+            output = super().run(deadline, progress)
+        finally:
+            self._served = False  # the next run may be of a client without a network
         figures = self.control("figures", deadline)
         return RunOutput(
             output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
@@ -203,16 +210,25 @@ class EmulatedBoard(UsbBoard):
         raise BoardUnavailable(f"emulated board: its process ended with status {status}: {lines[-1] if lines else ''}")
 
     def _watch(self) -> None:
-        """A board whose firmware does what is not modelled stands still: say so instead of waiting for it."""
+        """Says of a board that nothing will come of why that is, instead of waiting for it."""
         now = time.monotonic()
         if now < self._next_watch_s:
             return
         self._next_watch_s = now + _WATCH_S
         self._alive()
-        if self._control is not None:
-            fault = self._control.call("status", Deadline(_START_S, "emulated board"))["fault"]
-            if fault:
-                raise BoardError(f"emulated {self.definition.title}: stopped: {fault}")
+        if self._control is None:
+            return
+        status = self._control.call("status", Deadline(_START_S, "emulated board"))
+        if status["fault"]:
+            raise BoardError(f"emulated {self.definition.title}: stopped: {status['fault']}")
+        if self._waits_for_usb() and (off_bus_us := status["off_bus_us"]) > _OFF_BUS_US:
+            raise BoardError(
+                f"emulated {self.definition.title}: the image has run for {off_bus_us / 1e6:.0f} s of simulated time"
+                " without attaching to USB; it is not for this board, or it stops at its start"
+            )
+
+    def _waits_for_usb(self) -> bool:
+        return hasattr(self, "link") and self.link.image_has_usb
 
     def _stop(self) -> None:
         process = self._process

@@ -21,10 +21,12 @@ class CpuFaultLog:
     def powered_up(self) -> None:
         self._lines = 0
 
-    def look(self, machine: Machine) -> None:
+    def look(self, machine: Machine) -> str | None:
+        """Where core 0 has locked up since the last look, and why."""
         reports, dropped = machine.cpu_faults()
         for report in reports[: max(0, MOST_LINES - self._lines)]:
             self._log(f"{report['t_us'] / 1e6:.6f} s {report['text']}")
         before, self._lines = self._lines, self._lines + len(reports) + dropped
         if before <= MOST_LINES < self._lines:
             self._log("further faults of the cores are not logged until power is cycled")
+        return next((report["text"] for report in reports if report["locked_up"] and report["core"] == 0), None)

@@ -25,6 +25,7 @@ from portbench.boards.emulated.control import ControlServer, Request
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import Fault, FaultInjector
 from portbench.boards.emulated.holder import Holder
+from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.pacing import Pacer
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
@@ -34,7 +35,7 @@ from portbench.server.simulated_pc import Part, SimulatedPc, part_in
 from portbench.workloads import UnknownWorkload
 
 _FLUSH_US = 1_500_000.0
-_BOOT_US = 5_000_000.0
+_BOOT_US = 12_000_000.0
 _COPY_US = 1_000_000.0
 _SLICE_US = 2000.0
 """Simulated time between two looks at the host's side."""
@@ -93,6 +94,8 @@ class BoardProcess:
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
         self._cpu_faults = CpuFaultLog(log)
+        self._liveness = Liveness()
+        self._networked = False
         self._faults = FaultInjector(self, log, time.monotonic)
         for fault in config.board_faults:
             self._faults.arm(fault)
@@ -139,6 +142,7 @@ class BoardProcess:
         self._copied_us = -_COPY_US
         self._start_lan()
         self._cpu_faults.powered_up()
+        self._liveness.powered_up()
         self._notes.restart()
         self._faults.powered_up()
 
@@ -166,9 +170,11 @@ class BoardProcess:
             self._fault = str(error)
             self._log(self._fault)
             return
-        self._cpu_faults.look(self._machine)
+        if locked_up := self._cpu_faults.look(self._machine):
+            self._liveness.locked_up(self._machine.time_us, locked_up)
         if stop.startswith("reset"):
             self._log(stop)
+            self._liveness.was_reset(self._machine.time_us, stop.removeprefix("reset: "))
             if self._bootsel:
                 # Whoever held the button to get into the boot loader lets go, or the image would never start.
                 self._power_up(bootsel=False)
@@ -211,6 +217,7 @@ class BoardProcess:
         data = self._machine.console_read()
         if data:
             self._watch.feed(data)
+            self._liveness.printed()
         self._faults.printing(data, self._show)
         if self._port is not None:
             self._port.flush()
@@ -255,6 +262,7 @@ class BoardProcess:
         for time_us, what, detail in events:
             self._log(f"{time_us / 1e6:.6f} s usb {what} {detail}".rstrip())
         usb = self._machine.usb()
+        self._liveness.enumerated(self._machine.time_us, usb["configured"])
         if usb["generation"] != self._generation or not usb["configured"]:
             fresh = usb["configured"] and usb["generation"] != self._generation
             self._generation = usb["generation"]
@@ -375,14 +383,26 @@ class BoardProcess:
         """`finished`: the run has its result, and `figures` are those of that moment."""
         request.answer(
             time_us=self._machine.time_us,
-            fault=self._fault or self._pc.given_up(self._machine.time_us),
+            fault=self._fault or self._stuck() or self._pc.given_up(self._machine.time_us),
             finished=self._finished is not None,
+            off_bus_us=self._liveness.off_bus_us(self._machine.time_us),
             usb=self._machine.usb(),
             struck=self._faults.struck,
         )
 
+    def _stuck(self) -> str | None:
+        """What the run that is on will never get over."""
+        now_us = self._machine.time_us
+        if (stuck := self._liveness.stuck(now_us)) is not None or self._finished is not None:
+            return stuck
+        network = self._definition.network
+        if not self._networked or network is None:
+            return None
+        return no_frame(now_us, network.chip, self._machine.stats()["chip_selects"])
+
     def _op_power_cycle(self, request: Request) -> None:
         """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself.
+        `networked`: for a client that will be of no use before it has spoken to its Ethernet chip.
 
         `flash`: `blank` as from the factory, or as it was `kept`; else as it is.
         """
@@ -392,6 +412,7 @@ class BoardProcess:
         contents = {None: None, "blank": b"", "kept": self._kept_flash}
         self._power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
         self._automount = not measured
+        self._networked = measured and bool(request.arguments.get("networked"))
         self._pacer.flat_out = measured and not self._config.bridge
         if request.arguments.get("trace"):
             self._machine.trace_start(**request.arguments["trace"])

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from portbench.boards.definition import UsbId
 from portbench.boards.errors import DeadlineExceeded, FlashFailed
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bootloader import enter_bootloader
@@ -31,7 +32,9 @@ def flash(link: Link, path: Path, deadline: Deadline) -> Identity:
         content = uf2.read_bytes(path)
     except uf2.Uf2Error as error:
         raise FlashFailed(f"{link.name}: {error}") from error
+    link.image_has_usb = False
     device = enter_bootloader(link, deadline)
+    link.image_has_usb = _usb_id(link, identity) is not None
     if not _by_picotool(link, device, path, deadline):
         _by_volume(link, device, path.name, content, deadline)
     _wait_started(link, device, identity, path.name, deadline)
@@ -59,10 +62,7 @@ def _by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadlin
 
 def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, deadline: Deadline) -> None:
     """Returns once the runtime has enumerated; an image without USB of its own has nothing to wait for."""
-    ids = link.definition.usb
-    expected = {"micropython": ids.micropython, "wiznet": ids.micropython, "circuitpython": ids.circuitpython}.get(
-        str(identity.family)
-    )
+    expected = _usb_id(link, identity)
     if expected is None:
         return
     device = link.wait_device(
@@ -77,6 +77,13 @@ def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, 
         raise FlashFailed(
             f"{link.name}: {name} is {identity.family} and should be USB {expected}, but {device.usb_id} came back"
         )
+
+
+def _usb_id(link: Link, identity: Identity) -> UsbId | None:
+    """What the image shows itself as; None where it has no USB of its own."""
+    ids = link.definition.usb
+    known = {"micropython": ids.micropython, "wiznet": ids.micropython, "circuitpython": ids.circuitpython}
+    return known.get(str(identity.family))
 
 
 def _by_picotool(link: Link, device: UsbDevice, path: Path, deadline: Deadline) -> bool:

@@ -40,6 +40,8 @@ class Link:
     ask_bootsel: Callable[[float], None] | None = None
     poll_s: float = 0.1
     log: Callable[[str], None] = field(default=LOG.info)
+    image_has_usb: bool = False
+    """Whether the image that was flashed last shows itself on USB."""
 
     def device(self) -> UsbDevice | None:
         if self.watch is not None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import click
 
 from portbench.runner.options import OptionError
+from portbench.shown import shown
 
 
 @contextmanager
@@ -16,10 +17,11 @@ def one_line(*faults: type[Exception]) -> Iterator[None]:
     try:
         yield
     except OptionError as error:
-        raise click.UsageError(str(error), click.get_current_context(silent=True)) from None
+        raise click.UsageError(shown(str(error)), click.get_current_context(silent=True)) from None
     except faults as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(shown(str(error))) from None
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise click.ClickException(shown(said)) from None

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
-from portbench.runner.cli.streams import close_quietly, prepare_streams
+from portbench.runner.streams import close_quietly, prepare_streams
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130

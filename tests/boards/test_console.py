@@ -6,10 +6,12 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import ASK_FOR_RESULT, Console, parse_result
+from portbench.boards import console as console_module
 
 
 def test_lines_and_result() -> None:
@@ -70,3 +72,24 @@ def test_every_result_survives_the_line(result: dict[str, Any]) -> None:
     console = Console()
     console.feed(b"PORTBENCH " + json.dumps(result).encode() + b"\r\n")
     assert console.result == result
+
+
+def test_of_a_flood_the_last_lines_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console_module, "MOST_CHARACTERS", 100)
+    heard: list[str] = []
+    console = Console(heard.append)
+    for number in range(1000):
+        console.feed(b"%09d\n" % number)
+        assert sum(len(line) + 1 for line in console.lines) <= 200
+    assert console.lines[-10:] == [f"{number:09d}" for number in range(990, 1000)] and len(heard) == 1000
+    console.feed(b"x" * 500 + b"\n")
+    assert console.lines == ["x" * 500]
+
+
+def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console_module, "MOST_LINE_BYTES", 100)
+    console = Console()
+    for _ in range(25):
+        console.feed(b"ten bytes ")
+    console.end()
+    assert [len(line) for line in console.lines] == [110, 110, 30]

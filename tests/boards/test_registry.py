@@ -17,6 +17,7 @@ from portbench.boards import registry as module
 from portbench.boards.registry import (
     CONTROL_SOCKET,
     RUNTIME_DIR_VARIABLE,
+    SOCKET_NAME_BYTES,
     XDG_VARIABLE,
     EmulatedState,
     claimed_folder,
@@ -119,7 +120,7 @@ def test_a_folder_that_others_can_fill_is_refused(prepare: str, root: Path, monk
 def test_a_name_too_long_for_a_socket_is_refused(root: Path) -> None:
     with pytest.raises(BrokenSetup, match="too long a name for a socket"), claimed_folder("x" * 120):
         pass
-    with claimed_folder("x" * (103 - len(f"{root}//{CONTROL_SOCKET}"))) as folder:
+    with claimed_folder("x" * (SOCKET_NAME_BYTES - len(f"{root}//{CONTROL_SOCKET}"))) as folder:
         socket.socket(socket.AF_UNIX).bind(str(folder / CONTROL_SOCKET))
 
 

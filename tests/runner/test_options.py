@@ -71,6 +71,8 @@ def test_everything_can_be_chosen() -> None:
         ),
         ("--timeout-s=60", "--timeout-s: '60' is not STAGE=SECONDS with a stage of open, flash, console"),
         ("--timeout-s=flash=0", "--timeout-s flash: 0 is not a number from 0.001 to 86 400"),
+        ("--timeout-s=run=nan", "--timeout-s run: nan is not a number from 0.001 to 86 400"),
+        ("--timeout-s=run=inf", "--timeout-s run: inf is not a number from 0.001 to 86 400"),
         ("--deploy=ftp", "--deploy: 'ftp' is none of mpremote, rshell"),
         ("--address-mode=ppp", "--address-mode: 'ppp' is none of dhcp, static"),
         ("--static-address=1.2.3", "--static-address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),

@@ -146,11 +146,18 @@ def test_a_setting_of_a_workload_that_is_not_measured() -> None:
     )
 
 
-def test_what_the_native_client_cannot_keep_is_told_before_anything_starts() -> None:
-    options = read_options({"runtime": ["portbench-native"], "messages": "50001"})
-    assert refusal(lambda: plan(options)) == (
-        "portbench-native: messages is 50001: the native client keeps at most 50000 round trips"
-    )
+@pytest.mark.parametrize(
+    ("runtime", "messages", "says"),
+    [
+        ("portbench-native", 50_001, "a board with native has room for 50000 round trips"),
+        ("micropython-1.28.0", 100_000, "a board with micropython has room for 8000 round trips"),
+        ("wiznet-hardwired", 100_000, "a board with wiznet has room for 12000 round trips"),
+        ("circuitpython-9.1.4", 100_000, "a board with circuitpython has room for 2000 round trips"),
+    ],
+)
+def test_what_a_device_cannot_keep_is_told_before_anything_starts(runtime: str, messages: int, says: str) -> None:
+    options = read_options({"runtime": [runtime], "messages": str(messages)})
+    assert refusal(lambda: plan(options)) == f"{runtime}: messages is {messages}: {says}"
 
 
 @given(st.sampled_from(["messages", "passes", "backwards", "blocks"]), st.text(max_size=12) | st.integers().map(str))

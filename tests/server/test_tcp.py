@@ -298,6 +298,24 @@ def test_clients_above_the_limit_are_turned_away() -> None:
     ]
 
 
+def test_silent_clients_do_not_keep_a_board_out() -> None:
+    with WorkloadServer(PING_PONG, port=0) as server, contextlib.ExitStack() as silent:
+        first = silent.enter_context(connect(server))
+        for _ in range(63):
+            silent.enter_context(connect(server))
+        with connect(server) as board, connect(server) as other:
+            play(board, 3)
+            play(other, 1)
+            assert read_to_end(first) == b""  # the one that was there for longest
+        records = server.wait_sessions(4, LIMIT_S)
+    assert sorted((record.number, record.exchanges, record.error) for record in records) == [
+        (0, 0, "turned away: silent, and another client came"),
+        (1, 0, "turned away: silent, and another client came"),
+        (64, 3, None),
+        (65, 1, None),
+    ]
+
+
 def test_stop_ends_clients_threads_and_port() -> None:
     before = set(threading.enumerate())
     server = WorkloadServer(PING_PONG, port=0)

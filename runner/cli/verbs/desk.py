@@ -22,6 +22,7 @@ from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.served import served_workload
 from portbench.runner.cli.until_stopped import until_stopped
 from portbench.runner.options import DEFAULT_BOARD
+from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, Workload
 
 _START_S = 30.0
@@ -90,4 +91,4 @@ def _lines(state: EmulatedState) -> list[str]:
         lines.append(f"port {state.port}: mpremote connect {state.port}")
     if state.volume is not None:
         lines.append(f"drive {state.volume_label} at {state.volume}")
-    return lines
+    return [shown(line) for line in lines]

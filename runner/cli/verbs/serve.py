@@ -16,6 +16,7 @@ import click
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import bench_option
+from portbench.runner.cli.seconds import Seconds
 from portbench.runner.cli.served import served_workload
 from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
 from portbench.workloads import Session, UnknownWorkload
@@ -28,10 +29,10 @@ _CTRL_C_S = 0.25
 @click.option("--host", default="127.0.0.1", show_default="127.0.0.1, this PC only", help="address to listen on")
 @click.option("--port", type=int, default=DEFAULT_PORT, show_default=True, help="TCP port, 0 for a free one")
 @click.option("--once", is_flag=True, help="end after the first good session")
-@click.option("--timeout", type=float, metavar="S", help="with --once: give up after this many seconds")
+@click.option("--timeout", type=Seconds(), metavar="S", help="with --once: give up after this many seconds")
 @click.option("--max-clients", type=int, default=64, show_default=True, help="clients at a time")
 @click.option(
-    "--idle-timeout", type=float, default=30.0, metavar="S", show_default=True, help="cut a silent client off"
+    "--idle-timeout", type=Seconds(), default=30.0, metavar="S", show_default=True, help="cut a silent client off"
 )
 def COMMAND(
     workload: str | None,

@@ -19,6 +19,7 @@ from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
+from portbench.runner.cli.seconds import Seconds
 from portbench.runner.options import OptionError
 from portbench.workloads import UnknownWorkload, workloads
 
@@ -34,7 +35,7 @@ _FILE_COLUMNS = 110
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="processes at once")
 @click.option("--reasons", is_flag=True, help="list why rows failed")
 @click.option("--records", type=click.Path(path_type=Path), help="write each cycle's record there, a line of JSON each")
-@click.option("--limit-s", type=float, default=7200.0, show_default=True, help="give up after this")
+@click.option("--limit-s", type=Seconds(), default=7200.0, show_default=True, help="give up after this")
 def COMMAND(
     cycles: int,
     seed: int,

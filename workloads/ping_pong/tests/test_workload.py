@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from portbench.workloads import BadResult, Measurement, workload
-from portbench.workloads.ping_pong.workload import MAX_NATIVE_MESSAGES, Settings
+from portbench.workloads.ping_pong.workload import MAX_MESSAGES, Settings
 
 PING_PONG = workload("ping_pong")
 GOOD: dict[str, Any] = {"messages": 4, "total_us": 2000, "round_trip_us": [500, 499, 501, 500], "ready_us": 7}
@@ -93,7 +93,15 @@ def test_the_ideal_client_has_the_conversation() -> None:
     assert conversation.exchanges == 1000
 
 
-def test_the_native_client_keeps_only_so_many_round_trips() -> None:
-    assert PING_PONG.native_count(Settings(messages=MAX_NATIVE_MESSAGES)) == 50_000
-    with pytest.raises(ValueError, match=r"^messages is 50001: the native client keeps at most 50000 round trips$"):
-        PING_PONG.native_count(Settings(messages=50_001))
+@pytest.mark.parametrize(("family", "most"), MAX_MESSAGES.items())
+def test_a_device_has_room_for_so_many_round_trips(family: str, most: int) -> None:
+    PING_PONG.check_room(family, Settings(messages=most))
+    says = rf"^messages is {most + 1}: a board with {family} has room for {most} round trips$"
+    with pytest.raises(ValueError, match=says):
+        PING_PONG.check_room(family, Settings(messages=most + 1))
+
+
+def test_a_pc_has_room_for_all() -> None:
+    for family in ("hosted", "blinka"):
+        PING_PONG.check_room(family, Settings(messages=1_000_000))
+    assert PING_PONG.native_count(Settings(messages=7)) == 7

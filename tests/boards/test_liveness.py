@@ -1,0 +1,62 @@
+"""When a guest is given up, in simulated time."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.boards.emulated.liveness import MOST_RESETS, Liveness, no_frame
+
+
+def reset_often(liveness: Liveness, times: int, each_us: float, start_us: float = 0.0) -> float:
+    for number in range(times):
+        liveness.was_reset(start_us + number * each_us, "watchdog")
+    return start_us + (times - 1) * each_us
+
+
+def test_a_loop_of_resets_is_told() -> None:
+    liveness = Liveness()
+    now_us = reset_often(liveness, MOST_RESETS, 400_000)
+    assert liveness.stuck(now_us) is None
+    now_us = reset_often(liveness, 1, 0, now_us + 400_000)
+    assert liveness.stuck(now_us) == (
+        "21 resets in 8.0 s of simulated time and nothing on the console; the last: watchdog"
+    )
+    liveness.powered_up()
+    assert liveness.stuck(0.0) is None
+
+
+def test_slow_resets_and_resets_with_words_between_are_the_guests_own() -> None:
+    liveness = Liveness()
+    assert liveness.stuck(reset_often(liveness, 100, 501_000)) is None
+    liveness = Liveness()
+    for part in range(10):
+        reset_often(liveness, MOST_RESETS, 1000, part * 100_000)
+        liveness.printed()
+    assert liveness.stuck(reset_often(liveness, MOST_RESETS, 1000, 2_000_000)) is None
+
+
+def test_a_lock_up_is_the_watchdogs_first() -> None:
+    liveness = Liveness()
+    liveness.locked_up(1e6, "core 0 locked up at pc 0x10000280")
+    liveness.locked_up(2e6, "core 0 locked up elsewhere")
+    assert liveness.stuck(10e6) is None
+    assert liveness.stuck(10.1e6) == "core 0 locked up at pc 0x10000280"
+    liveness.was_reset(10.2e6, "watchdog")
+    assert liveness.stuck(30e6) is None
+
+
+def test_time_off_the_bus_begins_where_it_left() -> None:
+    liveness = Liveness()
+    assert liveness.off_bus_us(3e6) == 3e6
+    liveness.enumerated(4e6, True)
+    assert liveness.off_bus_us(9e6) == 0
+    for now_us in (10e6, 11e6):
+        liveness.enumerated(now_us, False)
+    assert liveness.off_bus_us(12e6) == 2e6
+    liveness.powered_up()
+    assert liveness.off_bus_us(1e6) == 1e6
+
+
+@pytest.mark.parametrize(("now_us", "chip_selects", "told"), [(4.9e6, 0, False), (60e6, 1, False), (5e6, 0, True)])
+def test_a_silent_chip_is_told_once_its_client_had_the_time(now_us: float, chip_selects: int, told: bool) -> None:
+    assert bool(no_frame(now_us, "W5500", chip_selects)) is told

@@ -1,0 +1,83 @@
+"""CircuitPython images that have libraries of their own: ours come first, and the row says which one ran."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portbench.clients import ClientNetwork, DeploymentError, build_deployment
+from portbench.clients import deployment as module
+from portbench.clients.families import FAMILIES
+from portbench.clients.frozen import hidden, ours_first
+from portbench.firmware import uf2
+from portbench.firmware.identify import identify
+from portbench.workloads import Readiness
+from tests.ping_pong import EVB, PING_PONG, settings
+
+LIBRARIES = {"lib/adafruit_wiznet5k/__init__.py": b"", "lib/adafruit_ticks.py": b""}
+FROZEN = (
+    b"adafruit_wiznet5k/__init__.py\0adafruit_wiznet5k/adafruit_wiznet5k.py\0neopixel.py\0\0"
+    b"\0CircuitPython 9.1.4 on 2024-09-17; W5500-EVB-Pico with rp2040\0"
+)
+
+
+@pytest.fixture(autouse=True)
+def own_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "library_files", lambda major, timeout_s: dict(LIBRARIES))
+
+
+def code(network: ClientNetwork, frozen: tuple[str, ...]) -> str:
+    made = build_deployment("circuitpython", "9.1.4", EVB, PING_PONG, settings(5), network, frozen=frozen)
+    return made.files["code.py"].decode()
+
+
+def test_an_image_says_what_is_frozen_in_it() -> None:
+    image = uf2.build(FROZEN.ljust(512, b"\0"))
+    assert identify(uf2.parse(image, "it")).frozen == {"adafruit_wiznet5k", "neopixel"}
+
+
+def test_only_the_client_for_such_an_image_differs(network: ClientNetwork) -> None:
+    usual = code(network, ())
+    assert code(network, ("neopixel", "json")) == usual
+    assert code(network, ("adafruit_wiznet5k",)) == ours_first(usual) != usual
+    assert hidden(LIBRARIES, {"adafruit_ticks", "neopixel", "adafruit_wiznet5k"}) == [
+        "adafruit_ticks",
+        "adafruit_wiznet5k",
+    ]
+    assert hidden([*LIBRARIES, "code.py"], ()) == []
+
+
+@pytest.mark.parametrize("readiness", [Readiness.CONNECTED, Readiness.LISTENING])
+def test_every_networked_client_has_the_place(readiness: Readiness) -> None:
+    script = ours_first(FAMILIES["circuitpython"].client(readiness).read_text())
+    compile(script, readiness, "exec")
+    assert script.index("sys.path.insert") < script.index("import WIZNET5K") < script.index("LIBRARY =")
+
+
+def test_a_client_that_has_no_such_place_is_refused() -> None:
+    with pytest.raises(DeploymentError, match="2 times, not once"):
+        ours_first("RESULT = {}\nRESULT = {}\n")
+
+
+@pytest.mark.parametrize("first", ["lib", "frozen"])
+def test_the_library_that_runs_is_named(first: str, network: ClientNetwork, tmp_path: Path) -> None:
+    """With the search path of CircuitPython, whatever stands first in it."""
+    for folder, version in ((".frozen", "5.0.0"), ("lib", "7.4.5")):
+        package = tmp_path / folder / "adafruit_wiznet5k"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "adafruit_wiznet5k.py").write_text(f"__version__ = {version!r}\nWIZNET5K = None\n")
+    script = ours_first(code(network, ())).replace('"/lib"', repr(str(tmp_path / first)))
+    head, _, _ = script.partition("BOOTED_NS")
+    needed = [line for line in head.splitlines() if not line.startswith(("import board", "import busio", "import dig"))]
+    run = "\n".join(line for line in needed if not line.startswith("import supervisor"))
+    run += "\nimport json\nprint(json.dumps(RESULT))\n"
+    path = f"import sys\nsys.path[:0] = [{str(tmp_path / '.frozen')!r}, {str(tmp_path / 'lib')!r}]\n"
+    done = subprocess.run([sys.executable, "-c", path + run], capture_output=True, text=True, check=True)
+    folder, version = ("lib", "7.4.5") if first == "lib" else (".frozen", "5.0.0")
+    where = tmp_path / folder / "adafruit_wiznet5k" / "adafruit_wiznet5k.py"
+    assert json.loads(done.stdout) == {"library": f"{version} from {where}"}

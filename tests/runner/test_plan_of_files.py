@@ -1,0 +1,64 @@
+"""Which board the rows of a file are for, and entries whose board nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import board_definition, board_of_machine
+from portbench.firmware import catalogue, uf2
+from portbench.runner.options import BenchOptions, OptionError
+from portbench.runner.plan import plan
+
+W5500, W5100S, PICO = (board_definition(name) for name in ("W5500_EVB_PICO", "W5100S_EVB_PICO", "RPI_PICO"))
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    path = tmp_path / "own.uf2"
+    path.write_bytes(
+        uf2.build(b"\0MicroPython v1.26.0 on 2025-08-09\0; W5100S-EVB-Pico with RP2040\0".ljust(256, b"\0"))
+    )
+    return path
+
+
+def test_a_file_is_for_the_board_that_it_names(image: Path) -> None:
+    for options in (BenchOptions(), BenchOptions(board=W5100S)):
+        rows = plan(replace(options, runtimes=(str(image),)))
+        assert {row.board.id for row in rows} == {"W5100S_EVB_PICO"}
+
+
+def test_a_board_that_the_file_contradicts_is_refused(image: Path) -> None:
+    with pytest.raises(OptionError) as error:
+        plan(BenchOptions(runtimes=(str(image),), board=W5500))
+    assert str(error.value) == f"--runtime {image}: says W5100S_EVB_PICO, not W5500_EVB_PICO; leave out --board"
+
+
+def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "own.uf2"
+    path.write_bytes(uf2.build(b"\0MicroPython v1.26.0 on 2025-08-09\0; Nobody's with RP2040\0".ljust(256, b"\0")))
+    assert {row.board for row in plan(BenchOptions(runtimes=(str(path),)))} == {W5500}
+    assert {row.board for row in plan(BenchOptions(runtimes=(str(path),), board=W5100S))} == {W5100S}
+
+
+def test_a_file_that_says_nothing_is_told_how_to_be_measured(tmp_path: Path) -> None:
+    path = tmp_path / "own.uf2"
+    path.write_bytes(uf2.build(b"silence".ljust(256)))
+    with pytest.raises(OptionError, match=r"says neither MicroPython nor CircuitPython, .* PORTBENCH_CATALOGUE names$"):
+        plan(BenchOptions(runtimes=(str(path),)))
+
+
+def test_boards_are_known_by_what_they_call_themselves() -> None:
+    said = ("W5500-EVB-Pico with RP2040", "Raspberry Pi Pico with rp2040", "Raspberry Pi Pico W with RP2040", "Mine")
+    assert [board_of_machine(text) for text in said] == [W5500, PICO, None, None]
+
+
+def test_a_board_that_nobody_knows_is_told() -> None:
+    known = catalogue.load()
+    slip = replace(known, entries=(replace(known.get("micropython-1.26.0"), board="W5500_EVB_PICA"),))
+    with pytest.raises(
+        OptionError, match=r"image 'micropython-1\.26\.0': board is 'W5500_EVB_PICA'; use one of: RPI_P"
+    ):
+        plan(BenchOptions(), slip)
