@@ -24,11 +24,16 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import Fault, FaultInjector
+from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
+from portbench.boards.emulated.forward import Forwards
+from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.pacing import Pacer
+from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
+from portbench.boards.errors import BoardError
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
@@ -100,6 +105,8 @@ class BoardProcess:
         for fault in config.board_faults:
             self._faults.arm(fault)
         self._start_lan()
+        self._pings = Pings()
+        self._forwards = Forwards(self._machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self._publish()
 
@@ -113,6 +120,7 @@ class BoardProcess:
 
     def close(self) -> None:
         self._control.close()
+        self._forwards.close()
         if self._port is not None:
             self._port.close()
         self._notes.end()
@@ -141,6 +149,8 @@ class BoardProcess:
         self._pacer.restart()
         self._copied_us = -_COPY_US
         self._start_lan()
+        self._forwards.powered_up(self._machine)
+        self._pings.powered_up()
         self._cpu_faults.powered_up()
         self._liveness.powered_up()
         self._notes.restart()
@@ -156,14 +166,18 @@ class BoardProcess:
         time_us = self._machine.time_us
         # Nobody can do anything with a board before the PC has enumerated it, nor while it programs an image.
         hurry = time_us < self._copied_us + _COPY_US or (time_us < _BOOT_US and not self._machine.usb()["configured"])
-        self._wait(self._pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry))
+        serving = self._forwards.serving
+        delay_s = self._pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
+        self._wait(delay_s)
 
     def _advance(self) -> None:
         """One slice of simulated time, and what it brought."""
         self._type()
         self._faults.look()
         self._come_back()
-        slice_us = _CLOSE_SLICE_US if self._faults.watches_closely else _SLICE_US
+        slice_us = SERVING_SLICE_US if self._forwards.serving else _SLICE_US
+        if self._faults.watches_closely:
+            slice_us = _CLOSE_SLICE_US
         try:
             stop = self._machine.run(self._machine.time_us + slice_us)
         except EngineError as error:
@@ -187,7 +201,7 @@ class BoardProcess:
 
     def _wait(self, seconds: float) -> None:
         """Pauses, but wakes at once when somebody types or asks something."""
-        if seconds <= 0.0005:
+        if seconds <= 0.0001:
             return
         if self._port is not None:
             select.select([self._port], [], [], min(seconds, 0.02))
@@ -376,7 +390,7 @@ class BoardProcess:
             handler(request)
         except ValidationError as error:
             request.fail(f"{request.op}: {first_complaint(error)}")
-        except (EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
+        except (BoardError, EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
             request.fail(f"{request.op}: {error}")
 
     def _op_status(self, request: Request) -> None:
@@ -490,6 +504,28 @@ class BoardProcess:
     def _op_faults(self, request: Request) -> None:
         self._machine.set_lan_faults(request.arguments["faults"])
         request.answer()
+
+    def _op_forward(self, request: Request) -> None:
+        """`rule`: from now on; see `boards.emulated.forward_rule`. Answers with the port that was chosen."""
+        request.answer(**self._forwards.add(parse_rule(request.arguments["rule"])))
+
+    def _op_end_forward(self, request: Request) -> None:
+        """`protocol` and `host_port` do not lead to the board any more."""
+        self._forwards.remove(request.arguments["host_port"], request.arguments["protocol"])
+        request.answer()
+
+    def _op_forwards(self, request: Request) -> None:
+        """All rules, and what came of them."""
+        request.answer(forwards=self._forwards.facts())
+
+    def _op_ping(self, request: Request) -> None:
+        """See `boards.emulated.pings.Pings.send`."""
+        given = request.arguments
+        request.answer(**self._pings.send(self._machine, given.get("address"), given["size"], given.get("at_us", 0.0)))
+
+    def _op_pings(self, request: Request) -> None:
+        """The answers to the pings of these `numbers` so far."""
+        request.answer(**self._pings.take(self._machine, request.arguments["numbers"]))
 
     def _op_trace(self, request: Request) -> None:
         records, dropped = self._machine.trace_take()
