@@ -48,16 +48,20 @@ class EmulatedConfig:
     """Simulated surroundings of the board.
 
     `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
-    `phy_link_delay_us`: from the W5500's reset to link up. `server_port`: TCP port of the simulated PC's server.
-    `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine instead
-    (simulated time then follows the host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to
-    `delayed_ack_us`: what the simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or
-    knows no name. `capture`: a pcap file of all frames. `board_faults`: armed from the start, see
-    `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
+    `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a segment's arrival to what the chip's
+    own TCP answers; `retry_unit_ns`: the unit of its register RTR (docs/silicon.md says how far both are known).
+    `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to host address:port, relays
+    connections to real sockets of this machine instead (simulated time then follows the host's clock). `forward`: ports
+    of this machine that lead to the board. `dhcp` to `delayed_ack_us`: what the simulated PC serves and how fast, see
+    docs/network.md; None: it does not serve that, or knows no name. `capture`: a pcap file of all frames.
+    `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost
+    anything; off to see how much.
     """
 
     turnaround_us: _Natural = 200
     phy_link_delay_us: _Natural = 1_500_000
+    tcp_answer_us: _Natural = 130
+    retry_unit_ns: Annotated[StrictInt, Field(ge=1)] = 102_600
     server_port: _Port = 5000
     pc_ip: IPv4Address = IPv4Address("192.168.50.1")
     dhcp: StrictBool = True
@@ -79,6 +83,8 @@ class EmulatedConfig:
         return {
             "turnaround_us": self.turnaround_us,
             "phy_link_delay_us": self.phy_link_delay_us,
+            "tcp_answer_us": self.tcp_answer_us,
+            "retry_unit_ns": self.retry_unit_ns,
             "pc_ip": str(self.pc_ip),
             "dhcp": self.dhcp,
             "dns_answer": None if self.dns_answer is None else str(self.dns_answer),

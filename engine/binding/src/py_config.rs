@@ -7,7 +7,7 @@ use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sim::PS_PER_US;
+use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
 
 pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
@@ -28,6 +28,8 @@ impl NetworkConfig {
     fn take(&mut self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         match key {
             "phy_link_delay_us" => self.phy.phy_link_delay = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "retry_unit_ns" => self.phy.retry_unit = value.extract::<u64>()?.saturating_mul(PS_PER_NS),
+            "tcp_answer_us" => self.phy.tcp_answer = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "turnaround_us" => self.lan.turnaround_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "pc_ip" => {
                 let ip: Ipv4Addr = parse(key, &value.extract::<String>()?)?;
