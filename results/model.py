@@ -22,6 +22,9 @@ _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, Field(min_length=1)]
 
 
+TimedBy = Literal["board", "pc"]
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -87,6 +90,8 @@ class Row(_Model):
     version: str
     """As the firmware reports it; empty when it never got that far."""
     where: Where
+    timed_by: TimedBy = "board"
+    """Whose clock the figures are of: the client's on the board, or, for an image that tells nothing, the PC's."""
     status: Status
     reason: str | None = None
     """One line that says why a row is skipped or failed."""

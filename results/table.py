@@ -1,13 +1,14 @@
 """Tables of a run, for the terminal (rich) and as Markdown (tabulate), from the same cells.
 
-Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves.
+Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves, and apart from them
+those that the PC has timed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 import tabulate
 from rich.cells import cell_len
@@ -16,7 +17,7 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from portbench.results.model import Row, RunFile, Status
+from portbench.results.model import Row, RunFile, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
 from portbench.where import Where
@@ -26,6 +27,11 @@ _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
     Where.EMULATED: "Emulated boards, timed by themselves in simulated time.",
     Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time.",
+}
+_TIMED_BY_PC: Final = {
+    Where.SILICON: "Real boards with images that tell nothing, timed by the PC",
+    Where.EMULATED: "Emulated boards with images that tell nothing, timed by the simulated PC",
+    Where.HOSTED: "Ports that tell nothing, timed by the PC",
 }
 _LEFT: Final = frozenset(
     {"runtime", "build", "version", "profile", "board", "SPI MHz asked -> real", "INTn", "address", "notes"}
@@ -90,9 +96,10 @@ class Table:
 def tables(run: RunFile) -> list[Table]:
     """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
     made = [
-        _measured(name, where, group_rows(run.rows, name, where))
+        _measured(name, where, timed_by, group_rows(run.rows, name, where, timed_by))
         for name in dict.fromkeys(row.workload for row in run.rows)
         for where in Where
+        for timed_by in get_args(TimedBy)
     ]
     made.append(_not_measured(row for row in run.rows if row.status is not Status.MEASURED))
     return [table for table in made if table.rows]
@@ -108,11 +115,14 @@ def terminal(run: RunFile, width: int) -> RenderableType:
     return Renderables(*(table.rich(width) for table in tables(run))) if run.rows else Text("Nothing was run.")
 
 
-def _measured(name: str, where: Where, groups: list[Group]) -> Table:
+def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -> Table:
     known = _workload(name)
     title = f"{known.title if known else name}: {where}"
-    lines = [{"rank": str(rank), **_cells(group, known)} for rank, group in enumerate(groups, start=1)]
     about = _ABOUT[where]
+    if timed_by == "pc":
+        title += ", timed by the PC"
+        about = f"{_TIMED_BY_PC[where]}: from one {known.exchange if known else 'exchange'}'s arrival to the next's."
+    lines = [{"rank": str(rank), **_cells(group, known)} for rank, group in enumerate(groups, start=1)]
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"

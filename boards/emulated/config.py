@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
 
 _STRICT = ConfigDict(extra="forbid")
 _Natural = Annotated[StrictInt, Field(ge=0)]
@@ -50,8 +51,8 @@ class EmulatedConfig:
 
     turnaround_us: _Natural = 200
     phy_link_delay_us: _Natural = 1_500_000
-    server_port: Annotated[StrictInt, Field(ge=1, le=65535)] = 5000
-    pc_ip: IPv4Address = IPv4Address("192.168.50.1")
+    server_port: Annotated[StrictInt, Field(ge=1, le=65535)] = SERVER_PORT
+    pc_ip: IPv4Address = PC_IP
     bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
     board_faults: tuple[Fault, ...] = ()
@@ -74,8 +75,3 @@ class EmulatedConfig:
 
 CONFIG: Final = TypeAdapter(EmulatedConfig)
 """Reads a configuration from JSON and writes it as such."""
-
-
-def board_address(pc: IPv4Address) -> IPv4Address:
-    """A free address on the simulated PC's network: below its DHCP server's pool."""
-    return IPv4Address((int(pc) & 0xFFFFFF00) | 10)

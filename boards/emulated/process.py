@@ -16,9 +16,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from portbench._engine import EngineError, Machine
+from portbench.boards.board import Unattended
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated import foreign
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
@@ -96,6 +98,7 @@ class BoardProcess:
         self._cpu_faults = CpuFaultLog(log)
         self._liveness = Liveness()
         self._networked = False
+        self._alone: Unattended | None = None
         self._faults = FaultInjector(self, log, time.monotonic)
         for fault in config.board_faults:
             self._faults.arm(fault)
@@ -231,7 +234,7 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self._finished is None and (self._watch.result is not None or self._pc.reported):
+        if self._finished is None and (self._watch.result is not None or self._pc.reported or self._pc.whole):
             self._finished = self._figures()
             self._end_measured()
 
@@ -398,7 +401,17 @@ class BoardProcess:
         network = self._definition.network
         if not self._networked or network is None:
             return None
-        return no_frame(now_us, network.chip, self._machine.stats()["chip_selects"])
+        stats = self._machine.stats()
+        if self._alone is None:
+            return no_frame(now_us, network.chip, stats["chip_selects"])
+        return no_frame(now_us, network.chip, stats["chip_selects"], foreign.FIRST_FRAME_US) or foreign.given_up(
+            now_us,
+            self._alone,
+            self._pc.sessions(),
+            link_up=self._machine.link_up,
+            frames_from_board=stats["frames_from_board"],
+            server=f"{self._config.pc_ip}:{self._config.server_port}",
+        )
 
     def _op_power_cycle(self, request: Request) -> None:
         """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself.
@@ -430,8 +443,12 @@ class BoardProcess:
         request.answer(finished=finished, fault=self._fault, **(self._finished or self._figures()))
 
     def _op_serve(self, request: Request) -> None:
-        """`workload`, `settings`: what the simulated PC takes part in from the next connection on."""
-        self._part = part_in(request.arguments["workload"], request.arguments["settings"])
+        """`workload`, `settings`: what the simulated PC takes part in from the next connection on; `alone`: as
+        `Unattended` has it, of an image that will not tell when its run is over."""
+        alone = request.arguments.get("alone")
+        self._alone = None if alone is None else Unattended(**alone)
+        limit = None if self._alone is None else self._alone.exchanges
+        self._part = part_in(request.arguments["workload"], request.arguments["settings"], limit)
         self._pc.take(self._part)
         request.answer()
 
