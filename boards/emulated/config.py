@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
 
 _STRICT = ConfigDict(extra="forbid")
 _Natural = Annotated[StrictInt, Field(ge=0)]
@@ -62,8 +63,8 @@ class EmulatedConfig:
     phy_link_delay_us: _Natural = 1_500_000
     tcp_answer_us: _Natural = 130
     retry_unit_ns: Annotated[StrictInt, Field(ge=1)] = 102_600
-    server_port: _Port = 5000
-    pc_ip: IPv4Address = IPv4Address("192.168.50.1")
+    server_port: _Port = SERVER_PORT
+    pc_ip: IPv4Address = PC_IP
     dhcp: StrictBool = True
     dns_answer: IPv4Address | None = None
     ntp_start_s: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF)] | None = None
@@ -103,8 +104,3 @@ class EmulatedConfig:
 
 CONFIG: Final = TypeAdapter(EmulatedConfig)
 """Reads a configuration from JSON and writes it as such."""
-
-
-def board_address(pc: IPv4Address) -> IPv4Address:
-    """A free address on the simulated PC's network: below its DHCP server's pool."""
-    return IPv4Address((int(pc) & 0xFFFFFF00) | 10)
