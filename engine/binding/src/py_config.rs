@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
 
-fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
+pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value
         .parse()
         .map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
@@ -35,7 +35,8 @@ impl NetworkConfig {
                 let ip: Ipv4Addr = parse(key, &value.extract::<String>()?)?;
                 let base = ip.to_bits() & 0xffff_ff00;
                 self.lan.pc_ip = ip;
-                self.lan.dhcp = Some(DhcpConfig {
+                let served = self.lan.dhcp.is_some();
+                self.lan.dhcp = served.then_some(DhcpConfig {
                     first: Ipv4Addr::from_bits(base + 100),
                     last: Ipv4Addr::from_bits(base + 199),
                     lease_s: 3600,
@@ -52,6 +53,10 @@ impl NetworkConfig {
                 let answer: Option<String> = value.extract()?;
                 self.lan.dns_answer = answer.map(|text| parse(key, &text)).transpose()?;
             }
+            "ntp_start_s" => self.lan.ntp_start_s = value.extract()?,
+            "stack_delay_us" => self.lan.stack_delay_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "delayed_ack_us" => self.lan.delayed_ack_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "max_connections" => self.lan.max_connections = value.extract()?,
             "tcp_echo_port" => self.lan.tcp_echo_port = value.extract()?,
             "udp_echo_port" => self.lan.udp_echo_port = value.extract()?,
             "faults" => self.lan.faults = faults(value)?,
