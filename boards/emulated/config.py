@@ -42,13 +42,18 @@ class EmulatedConfig:
     """Simulated surroundings of the board.
 
     `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
-    `phy_link_delay_us`: from the W5500's reset to link up. `server_port`: TCP port of the simulated PC's server.
+    `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: what the
+    DHCP server takes beyond it. `phy_link_delay_us`: from the W5500's reset to link up.
+    `server_port`: TCP port of the simulated PC's server.
     `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine instead
     (simulated time then follows the host's clock). `capture`: a pcap file of all frames. `board_faults`: armed from the
     start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
     """
 
     turnaround_us: _Natural = 200
+    turnarounds_us: tuple[_Natural, ...] = ()
+    dhcp_delay_us: _Natural = 0
+    seed: _Natural = 1
     phy_link_delay_us: _Natural = 1_500_000
     server_port: Annotated[StrictInt, Field(ge=1, le=65535)] = 5000
     pc_ip: IPv4Address = IPv4Address("192.168.50.1")
@@ -62,6 +67,9 @@ class EmulatedConfig:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
+            "turnarounds_us": list(self.turnarounds_us),
+            "dhcp_delay_us": self.dhcp_delay_us,
+            "seed": self.seed,
             "phy_link_delay_us": self.phy_link_delay_us,
             "pc_ip": str(self.pc_ip),
             "bridge": list(self.bridge),
