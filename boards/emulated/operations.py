@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from portbench._engine import EngineError
+from portbench.boards.board import Unattended
 from portbench.boards.emulated import network_operations as network
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
@@ -86,8 +87,12 @@ def _figures(board: BoardProcess, request: Request) -> None:
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
-    """`workload`, `settings`: what the simulated PC takes part in from the next connection on."""
-    board.part = part_in(request.arguments["workload"], request.arguments["settings"])
+    """`workload`, `settings`: what the simulated PC takes part in from the next connection on; `alone`: as
+    `Unattended` has it, of an image that will not tell when its run is over."""
+    alone = request.arguments.get("alone")
+    board.alone = None if alone is None else Unattended(**alone)
+    limit = None if board.alone is None else board.alone.exchanges
+    board.part = part_in(request.arguments["workload"], request.arguments["settings"], limit)
     board.pc.take(board.part)
     request.answer()
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from portbench._engine import EngineError, Machine
+from portbench.boards.board import Unattended
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated import foreign
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
@@ -76,6 +78,7 @@ class BoardProcess:
         self._cpu_faults = CpuFaultLog(log)
         self.liveness = Liveness()
         self.networked = False
+        self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
         for fault in config.board_faults:
@@ -198,7 +201,7 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self.finished is None and (self._watch.result is not None or self.pc.reported):
+        if self.finished is None and (self._watch.result is not None or self.pc.reported or self.pc.whole):
             self.finished = self.figures()
             self.disturbed()
 
@@ -226,7 +229,17 @@ class BoardProcess:
         network = self.definition.network
         if not self.networked or network is None:
             return None
-        return no_frame(now_us, network.chip, self.machine.stats()["chip_selects"])
+        stats = self.machine.stats()
+        if self.alone is None:
+            return no_frame(now_us, network.chip, stats["chip_selects"])
+        return no_frame(now_us, network.chip, stats["chip_selects"], foreign.FIRST_FRAME_US) or foreign.given_up(
+            now_us,
+            self.alone,
+            self.pc.sessions(),
+            link_up=self.machine.link_up,
+            frames_from_board=stats["frames_from_board"],
+            server=f"{self.config.pc_ip}:{self.config.server_port}",
+        )
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()
