@@ -6,13 +6,14 @@ run: what differs is the firmware's. Others are samples of two rooms, and a diff
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from portbench.results.model import RunFile
+from portbench.results.model import RunFile, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.where import Where
 
@@ -76,8 +77,9 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
     one firmware, of whatever name, that one is meant."""
     found = []
     for name in dict.fromkeys(row.workload for row in before.rows):
-        for where in Where:
-            ours, theirs = group_rows(before.rows, name, where), group_rows(after.rows, name, where)
+        for where, timed_by in itertools.product(Where, get_args(TimedBy)):
+            ours = group_rows(before.rows, name, where, timed_by)
+            theirs = group_rows(after.rows, name, where, timed_by)
             alone = len({_runtime(each) for each in ours}) == 1 == len({_runtime(each) for each in theirs})
             for one in ours:
                 same = [each for each in theirs if _what(each) == _what(one)]

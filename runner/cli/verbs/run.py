@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from portbench.firmware.catalogue import Family
 from portbench.results.compare import LibraryMissing, compare
 from portbench.results.find import find_run
 from portbench.results.storage import StorageError, read, to_json
@@ -25,6 +26,7 @@ from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import as_arguments, bench_options, given
 from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.unattended import meeting_places
 
 
 class _WithPytest(click.Command):
@@ -64,6 +66,9 @@ def COMMAND(
         before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
     if dry_run:
         _show(rows, as_json)
+        if any(row.entry.family is Family.FOREIGN for row in rows):
+            for line in meeting_places(options):
+                click.echo(f"foreign images on {line}", err=True)
         return 0
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         status, run_file = measure([*as_arguments(asked), *context.meta["pytest"]])
@@ -115,6 +120,7 @@ def _show(rows: Sequence[PlannedRow], as_json: bool) -> None:
                 {
                     "id": row.id,
                     "runtime": row.entry.id,
+                    "family": str(row.entry.family),
                     "profile": row.profile.name,
                     "workload": row.workload.name,
                     "board": row.board.id,
