@@ -11,8 +11,10 @@ from pydantic import ValidationError
 
 from portbench._engine import EngineError
 from portbench.boards.board import Unattended
+from portbench.boards.emulated import network_operations as network
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
+from portbench.boards.errors import BoardError
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import UnknownWorkload
@@ -35,7 +37,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
         operation(board, request)
     except ValidationError as error:
         request.fail(f"{request.op}: {first_complaint(error)}")
-    except (EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
+    except (BoardError, EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
         request.fail(f"{request.op}: {error}")
 
 
@@ -177,4 +179,5 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "faults": _faults,
     "trace": _trace,
     "quit": _quit,
+    **network.OPERATIONS,
 }
