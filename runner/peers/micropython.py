@@ -46,7 +46,9 @@ class MicroPythonSuite(Suite):
             board.release_port()
             script, *options = self.command(device.port)
             command = [sys.executable, script, "-r", str(results), *options]
-            place.run(command, tests, environment, board)
+            said = place.run(command, tests, environment, board)
+        if not (results / RESULTS).exists():
+            raise PeersError(f"{script} ended without results; it said: {said or 'nothing'}")
         outcomes = read_results(results / RESULTS)
         pinned = (SOURCE.pinned, f"{image.name} {IMAGE[:12]}")
         return SuiteResult(suite=self.name, title=self.title, sources=pinned, outcomes=outcomes)
@@ -68,7 +70,7 @@ def read_results(path: Path) -> tuple[Outcome, ...]:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         rows = [(str(name), str(result), str(reason)) for name, result, reason in document["results"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PeersError(f"{path.name}: the script left no results ({error!r}); its words are in the log") from None
+        raise PeersError(f"{path.name}: the script left no results ({error!r})") from None
     if unknown := next((result for _, result, _ in rows if result not in {*_VERDICTS, "skip"}), None):
         raise PeersError(f"{path.name}: result {unknown!r} is none of pass, fail, skip")
     return tuple(

@@ -56,10 +56,10 @@ class Place:
             board.wait_console(deadline)
             yield board
 
-    def run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard) -> None:
-        """A program of somebody's beside the board, until it ends; the board's end is its end.
+    def run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard) -> str:
+        """A program of somebody's beside the board, until it ends; its last line. The board's end is its end.
 
-        Raises PeersError after `limit_s`, BoardError where the board has stopped.
+        Raises BoardError where the board has stopped, and after `limit_s`.
         """
         deadline = Deadline(self.limit_s, command[1] if len(command) > 1 else command[0])
         with (self.scratch / "output.txt").open("ab") as output:
@@ -82,3 +82,5 @@ class Place:
                 if process.poll() is None:
                     process.kill()
                 process.wait()
+        lines = (self.scratch / "output.txt").read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
