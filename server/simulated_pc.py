@@ -95,6 +95,6 @@ class SimulatedPc:
         return self._server.answered + (0 if self._caller is None else self._caller.calls.exchanges)
 
     @property
-    def reported(self) -> bool:
-        """A client has sent its report."""
-        return self._server.reported
+    def reports(self) -> int:
+        """How many clients have sent their report."""
+        return self._server.reports

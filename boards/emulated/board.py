@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
@@ -22,6 +21,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, board_address
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.emulated.watch import LOOK_S, Watch
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
@@ -34,10 +34,7 @@ from portbench.workloads import Session
 
 _START_S = 30.0
 _STOP_S = 5.0
-_WATCH_S = 0.5
 _POLL_S = 0.02
-_OFF_BUS_US = 10e6
-"""CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
 
@@ -75,7 +72,7 @@ class EmulatedBoard(UsbBoard):
         name = f"emulated-{os.getpid()}-{next(_numbers)}"
         self.folder = runtime_dir() / name
         self._control: ControlClient | None = None
-        self._next_watch_s = 0.0
+        self._watch: Watch | None = None
         self._fresh = fresh
         self._kept = False
         self._served = False
@@ -91,6 +88,7 @@ class EmulatedBoard(UsbBoard):
             except BoardUnavailable as error:
                 raise BrokenSetup(str(error)) from None
             self._control = ControlClient(self.folder, name)
+            self._watch = Watch(self._control, f"emulated {definition.title}", self._waits_for_usb)
             bus = EmulatedBus(self.folder)
             deadline.poll(lambda: self._alive() and bool(bus.devices()), _POLL_S, "USB to enumerate")
             super().__init__(
@@ -100,7 +98,7 @@ class EmulatedBoard(UsbBoard):
                 bus=bus,
                 choose=lambda devices: devices[0] if devices else None,
                 power=self,
-                watch=self._watch,
+                watch=self._look,
                 save_files_to=save_files_to,
                 log=log,
                 name=f"emulated {definition.title}",
@@ -174,7 +172,7 @@ class EmulatedBoard(UsbBoard):
             device = self.link.device()
             return device is not None and is_bootloader(device, self.definition)
 
-        deadline.poll(over, _WATCH_S / 5, "the native client's report")
+        deadline.poll(over, LOOK_S / 5, "the native client's report")
 
     def _settle_volume(self, deadline: Deadline) -> None:
         self.control("sync", deadline, drive_only=True)
@@ -209,23 +207,11 @@ class EmulatedBoard(UsbBoard):
         lines = self._log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise BoardUnavailable(f"emulated board: its process ended with status {status}: {lines[-1] if lines else ''}")
 
-    def _watch(self) -> None:
+    def _look(self) -> None:
         """Says of a board that nothing will come of why that is, instead of waiting for it."""
-        now = time.monotonic()
-        if now < self._next_watch_s:
-            return
-        self._next_watch_s = now + _WATCH_S
         self._alive()
-        if self._control is None:
-            return
-        status = self._control.call("status", Deadline(_START_S, "emulated board"))
-        if status["fault"]:
-            raise BoardError(f"emulated {self.definition.title}: stopped: {status['fault']}")
-        if self._waits_for_usb() and (off_bus_us := status["off_bus_us"]) > _OFF_BUS_US:
-            raise BoardError(
-                f"emulated {self.definition.title}: the image has run for {off_bus_us / 1e6:.0f} s of simulated time"
-                " without attaching to USB; it is not for this board, or it stops at its start"
-            )
+        if self._watch is not None:
+            self._watch()
 
     def _waits_for_usb(self) -> bool:
         return hasattr(self, "link") and self.link.image_has_usb
@@ -237,7 +223,7 @@ class EmulatedBoard(UsbBoard):
                 self._control.call("quit", Deadline(_STOP_S, "emulated board"))
         if self._control is not None:
             self._control.close()
-            self._control = None
+            self._control = self._watch = None
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_STOP_S)
         self._end()

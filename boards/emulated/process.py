@@ -95,11 +95,14 @@ class BoardProcess:
         self._run_started_s = time.monotonic()
         self._cpu_faults = CpuFaultLog(log)
         self._liveness = Liveness()
-        self._networked = False
+        self._reported_before = 0
+        self._last_start = (0.0, 0)
+        self._client_since: tuple[float, int] | None = None
+        self._expects_client = False
         self._faults = FaultInjector(self, log, time.monotonic)
+        self._start_lan()
         for fault in config.board_faults:
             self._faults.arm(fault)
-        self._start_lan()
         self._control = ControlServer(folder)
         self._publish()
 
@@ -135,6 +138,8 @@ class BoardProcess:
         self._bootsel = bootsel
         self._fault = None
         self._finished = None
+        self._reported_before = 0
+        self._last_start = (0.0, 0)
         self._generation = 0
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
@@ -145,6 +150,7 @@ class BoardProcess:
         self._liveness.powered_up()
         self._notes.restart()
         self._faults.powered_up()
+        self._publish()  # an image that never gets to USB is not to leave the one before on the bus
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -175,6 +181,9 @@ class BoardProcess:
         if stop.startswith("reset"):
             self._log(stop)
             self._liveness.was_reset(self._machine.time_us, stop.removeprefix("reset: "))
+            self._last_start = (self._machine.time_us, self._machine.stats()["chip_selects"])
+            if self._expects_client:
+                self._client_since = self._last_start
             if self._bootsel:
                 # Whoever held the button to get into the boot loader lets go, or the image would never start.
                 self._power_up(bootsel=False)
@@ -231,7 +240,7 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self._finished is None and (self._watch.result is not None or self._pc.reported):
+        if self._finished is None and (self._watch.result is not None or self._pc.reports > self._reported_before):
             self._finished = self._figures()
             self._end_measured()
 
@@ -396,9 +405,14 @@ class BoardProcess:
         if (stuck := self._liveness.stuck(now_us)) is not None or self._finished is not None:
             return stuck
         network = self._definition.network
-        if not self._networked or network is None:
+        if self._client_since is None or network is None or self._is_bootloader():
             return None
-        return no_frame(now_us, network.chip, self._machine.stats()["chip_selects"])
+        since_us, selects = self._client_since
+        return no_frame(now_us - since_us, network.chip, self._machine.stats()["chip_selects"] - selects)
+
+    def _is_bootloader(self) -> bool:
+        usb, ids = self._machine.usb(), self._definition.usb.bootloader
+        return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
 
     def _op_power_cycle(self, request: Request) -> None:
         """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself.
@@ -412,12 +426,26 @@ class BoardProcess:
         contents = {None: None, "blank": b"", "kept": self._kept_flash}
         self._power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
         self._automount = not measured
-        self._networked = measured and bool(request.arguments.get("networked"))
+        self._expect_client(measured and bool(request.arguments.get("networked")), started=True)
         self._pacer.flat_out = measured and not self._config.bridge
         if request.arguments.get("trace"):
             self._machine.trace_start(**request.arguments["trace"])
         self._publish()
         request.answer()
+
+    def _op_expect_run(self, request: Request) -> None:
+        """A run is about to begin, without a power cycle. `networked`: as for `power_cycle`. `started`: the client was
+        started when it was flashed; else it will be by a reset."""
+        self._finished = None
+        self._reported_before = self._pc.reports
+        self._watch = Console(self._hear)
+        self._expect_client(bool(request.arguments.get("networked")), started=bool(request.arguments.get("started")))
+        request.answer()
+
+    def _expect_client(self, networked: bool, *, started: bool) -> None:
+        """`networked`: of no use before it has spoken to its Ethernet chip. It has the time to since it was started."""
+        self._expects_client = networked
+        self._client_since = self._last_start if networked and started else None
 
     def _op_keep_flash(self, request: Request) -> None:
         """Remember what flash holds now, for a power cycle that goes back to it."""
