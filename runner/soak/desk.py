@@ -15,7 +15,7 @@ from portbench.boards.registry import read_state, runtime_dir
 NAME: Final = "desk"
 DEVICE: Final = f"usb:{NAME}"
 _START_S = 60.0
-_STOP_S = 10.0
+_STOP_S = 60.0
 _LOOK_S = 0.02
 
 

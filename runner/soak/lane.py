@@ -121,7 +121,7 @@ class Lane:
     def plan(self, seed: int, number: int) -> Cycle:
         """Cycle `number` of the soak with `seed`, as this lane can run it."""
         planned = self._planned
-        console = planned.entry.family is not Family.NATIVE
+        console = planned.entry.family not in (Family.NATIVE, Family.FOREIGN)
         exchanges = planned.workload.exchanges(planned.settings)
         return plan_cycle(seed, number, console=console, exchanges=exchanges, power=self._desk is None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import json
+import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -63,6 +64,7 @@ def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
 
 def main() -> int:
     faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a soak in the background would ignore its own Ctrl-C
     arguments = parser().parse_args()
     first, end, step = map(int, arguments.numbers.split(":"))
     lanes: list[Lane] = []

@@ -23,9 +23,7 @@ from tests.workloads.own import FOLDER
 
 pytestmark = pytest.mark.slow
 
-_INSTALLED = any(
-    point.value == "portbench.runner.entry" for point in importlib.metadata.entry_points(group="pytest11")
-)
+_INSTALLED = any(point.value == "portbench.runner.entry" for point in importlib.metadata.entry_points(group="pytest11"))
 LIMIT_S = 60
 NODE = "portbench/runner/rows/test_rows.py::test_runtime["
 
