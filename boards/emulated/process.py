@@ -24,6 +24,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer, Request
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import Fault, FaultInjector
+from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.pacing import Pacer
@@ -47,6 +48,7 @@ _TYPED_BYTES = 2048
 """Typed bytes that may wait in the board's USB pipe."""
 _SYNC_INTERVAL_S = 0.05
 _BOOTLOADER_BAUD = 1200
+_GDB_WAIT_S = 0.02
 
 
 class BoardProcess:
@@ -96,6 +98,7 @@ class BoardProcess:
         self._cpu_faults = CpuFaultLog(log)
         self._liveness = Liveness()
         self._networked = False
+        self._gdb: GdbServer | None = None
         self._faults = FaultInjector(self, log, time.monotonic)
         for fault in config.board_faults:
             self._faults.arm(fault)
@@ -113,6 +116,8 @@ class BoardProcess:
 
     def close(self) -> None:
         self._control.close()
+        if self._gdb is not None:
+            self._gdb.close()
         if self._port is not None:
             self._port.close()
         self._notes.end()
@@ -132,6 +137,8 @@ class BoardProcess:
             self._machine.power_cycle(bootsel)
         else:
             self._machine = Machine(bootrom(), flash, self._config.settings(self._definition), bootsel)
+            if self._gdb is not None:
+                self._gdb.hang_up("the board has another flash now")
         self._bootsel = bootsel
         self._fault = None
         self._finished = None
@@ -159,7 +166,11 @@ class BoardProcess:
         self._wait(self._pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry))
 
     def _advance(self) -> None:
-        """One slice of simulated time, and what it brought."""
+        """One slice of simulated time, and what it brought; none while gdb has the board stopped."""
+        if self._gdb is not None:
+            self._gdb.serve(self._machine, 0.0 if self._gdb.running else _GDB_WAIT_S)
+            if not self._gdb.running:
+                return
         self._type()
         self._faults.look()
         self._come_back()
@@ -170,6 +181,8 @@ class BoardProcess:
             self._fault = str(error)
             self._log(self._fault)
             return
+        if self._gdb is not None:
+            self._gdb.ran(self._machine, stop)
         if locked_up := self._cpu_faults.look(self._machine):
             self._liveness.locked_up(self._machine.time_us, locked_up)
         if stop.startswith("reset"):
@@ -494,6 +507,12 @@ class BoardProcess:
     def _op_trace(self, request: Request) -> None:
         records, dropped = self._machine.trace_take()
         request.answer(records=records, dropped=dropped)
+
+    def _op_gdb(self, request: Request) -> None:
+        """Answers with the port at which gdb finds the board: `port`, or a free one for 0."""
+        if self._gdb is None:
+            self._gdb = GdbServer(request.arguments["port"], self._log)
+        request.answer(port=self._gdb.port, hint=self._gdb.hint)
 
     def _op_quit(self, request: Request) -> None:
         self._closing = True

@@ -7,11 +7,16 @@
 //! A line is filled one 32-bit word at a time, each by its own flash read: pico-feedback issue 307 reports lines half
 //! filled on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
 
+use std::collections::BTreeMap;
+
 pub const LINE_BYTES_LOG2: u32 = 3;
 const SETS: usize = 1024;
 /// Valid bit of a line's words 0 and 1, and where the tag begins.
 const TAG_SHIFT: u32 = 2;
 const BOTH_WORDS: u32 = 3;
+
+/// How often a line was missed, with the line that had to go for it: both as flash offsets.
+pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
@@ -33,6 +38,8 @@ pub struct XipCache {
     /// Counted accesses and those of them that went to the flash, since power-on.
     pub(crate) accesses: u64,
     pub(crate) misses: u64,
+    /// What was missed and what went for it, while somebody wants to know.
+    pub evictions: Option<Box<Evictions>>,
 }
 
 impl Default for XipCache {
@@ -49,6 +56,7 @@ impl Default for XipCache {
             missed_offline: None,
             accesses: 0,
             misses: 0,
+            evictions: None,
         }
     }
 }
@@ -88,6 +96,11 @@ impl XipCache {
         let held = ways.iter().position(|&way| way & BOTH_WORDS != 0 && way >> TAG_SHIFT == wanted >> TAG_SHIFT);
         let way = held.unwrap_or(1 - usize::from(self.recent[set]));
         let valid = if held.is_some() { ways[way] & BOTH_WORDS } else { 0 };
+        if let Some(evictions) = &mut self.evictions {
+            let place = |tags: u32| ((tags >> TAG_SHIFT) << 13) | ((set as u32) << LINE_BYTES_LOG2);
+            let evicted = (held.is_none() && ways[way] & BOTH_WORDS != 0).then(|| place(ways[way]));
+            *evictions.entry((place(wanted), evicted)).or_default() += 1;
+        }
         ways[way] = wanted | valid;
         self.recent[set] = way as u8;
         self.cost(self.miss_cycles)

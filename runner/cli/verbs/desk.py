@@ -36,8 +36,11 @@ _LOOK_S = 0.05
 @click.option("--flash", type=click.Path(path_type=Path), help="first contents of flash, a raw image from its start")
 @click.option("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
 @bench_option("workload", single=True, help="what its simulated PC serves (default: what is measured by default)")
+@click.option("--gdb", type=click.IntRange(0, 65535), metavar="PORT", help="let gdb attach there (0: a free port)")
 @click.option("--log", type=click.Path(path_type=Path), help="add the board's events to this file")
-def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: str | None, log: Path | None) -> int:
+def COMMAND(
+    name: str, board: str, flash: Path | None, config: str, workload: str | None, gdb: int | None, log: Path | None
+) -> int:
     with one_line(BoardError, UnknownWorkload):
         needs_engine()
         served = served_workload(workload)
@@ -52,7 +55,7 @@ def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: st
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         try:
             with until_stopped() as wait:
-                return _watch(name, folder, process, served, wait)
+                return _watch(name, folder, process, served, gdb, wait)
         finally:
             process.terminate()
             try:
@@ -63,7 +66,12 @@ def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: st
 
 
 def _watch(
-    name: str, folder: Path, process: subprocess.Popen[bytes], workload: Workload, wait: Callable[[], bool]
+    name: str,
+    folder: Path,
+    process: subprocess.Popen[bytes],
+    workload: Workload,
+    gdb: int | None,
+    wait: Callable[[], bool],
 ) -> int:
     """Tells of the board's port and drives as they come and go."""
     deadline = Deadline(_START_S, name)
@@ -72,6 +80,8 @@ def _watch(
         return 1  # it has said why
     client = ControlClient(folder, name)
     client.call("serve", deadline, workload=workload.name, settings=workload.settings_type().model_dump(mode="json"))
+    if gdb is not None:
+        click.echo(f"{name}: {client.call('gdb', deadline, port=gdb)['hint']}")
     client.close()
     click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload.name}; Ctrl-C ends it")
     told: list[str] = []
