@@ -96,18 +96,10 @@ class Group:
         """What somebody published for silicon."""
         return next((row.published for row in self.rows if row.published is not None), None)
 
-    @property
-    def published(self) -> float | None:
-        """Its median."""
-        return None if self.publication is None else statistics.median(self.publication.values)
-
-    @property
-    def ratio(self) -> float | None:
-        """The same figure as measured here, as a multiple of what was published."""
-        if self.publication is None or self.published is None:
-            return None
-        here = self.value.median if self.publication.figure is None else self.figure(self.publication.figure)
-        return None if here is None else here / self.published
+    def ratio_to(self, published: Published) -> float | None:
+        """The same figure as measured here, as a multiple of what was published; None where these rows have none."""
+        here = self.value.median if published.figure is None else self.figure(published.figure)
+        return None if here is None else here / published.median
 
     @property
     def unstable(self) -> list[str]:

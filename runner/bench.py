@@ -123,7 +123,7 @@ class Bench:
             try:
                 row = self._measure(planned, draft, clock, printed)
             except ImageUnavailable as error:
-                row = draft.skipped(str(error))
+                row = draft.without_image(str(error))
             except BrokenSetup as error:
                 self._drop_board()
                 self.writer.append(draft.failed(f"{clock.current}: {error}", []))
@@ -323,6 +323,8 @@ def new_run_file(options: BenchOptions, root: Path) -> RunWriter:
 
 def describe(row: Row) -> str:
     """One line for a person: the figures, or why there are none."""
+    if row.image_url is not None:
+        return f"{row.runtime}: no image; how to get it is below the table"
     if row.status is not Status.MEASURED or row.value is None or row.headline is None:
         return row.reason or ""
     ready_us = row.figures.get("ready_us")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import OwnNetwork, RunOutput
+from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
-from portbench.results.model import Conditions, Headline, Row, Sim, Status
+from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
+from portbench.results.published import published_of
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.published import published
+from portbench.runner.profile_line import profile_line
 from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Readiness
@@ -55,6 +57,10 @@ class RowDraft:
     def skipped(self, reason: str) -> Row:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
 
+    def without_image(self, reason: str) -> Row:
+        url = self.planned.entry.url
+        return self._row(status=Status.SKIPPED, reason=one_line(reason), image_url=url)
+
     def failed(self, reason: str, console_tail: list[str]) -> Row:
         tail = [shown(line) for line in console_tail]
         return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=tail)
@@ -75,12 +81,22 @@ class RowDraft:
             "image_sha256": self.image.sha256 if self.image else None,
             "settings": self.planned.settings.model_dump(mode="json"),
             "conditions": self._conditions(None),
-            "published": published(self.planned.profile, self.planned.workload),
+            "published": published_of(self.planned.workload, entry.id, self.planned.profile.name),
+            "line": self._line(),
+            "offers": None if entry.offers is None else Offers(**asdict(entry.offers)),
             "log": self.log,
         }
         fields: dict[str, Any] = known | more
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
+
+    def _line(self) -> str | None:
+        if self.planned.workload.readiness is Readiness.BOOTED:
+            return None
+        try:
+            return profile_line(self.planned.entry, self.planned.board, self.planned.profile)
+        except DeploymentError:  # the row itself fails of it
+            return None
 
     def _note(self, library: str | None) -> str | None:
         """What sets this row apart from one that was measured alone, or with the deployed library for sure."""

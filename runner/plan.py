@@ -21,8 +21,8 @@ from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import entry_for_file, identify
 from portbench.firmware.uf2 import Uf2Error
+from portbench.results.published import BadPublished, published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
-from portbench.runner.published import published
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
@@ -159,7 +159,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
             image = replace(entry, path=workload.body("native"))
         for profile, settings in _profiles(entry, workload, options):
             _check_room(entry, workload, settings)
-            published(profile, workload)  # so that what cannot be used is told before anything starts
+            _check_published(entry, profile, workload)
             for number in range(1, options.runs + 1):
                 yield PlannedRow(
                     image, profile, workload, settings, board, number, options.runs, device, is_one_of_several
@@ -187,6 +187,14 @@ def _check_room(entry: FirmwareEntry, workload: Workload, settings: WorkloadSett
         workload.check_room(client_family(entry), settings)
     except ValueError as error:
         raise OptionError(f"{entry.id}: {error}") from None
+
+
+def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload) -> None:
+    """So that what cannot be used is told before anything starts. Raises OptionError."""
+    try:
+        published_of(workload, entry.id, profile.name)
+    except BadPublished as error:
+        raise OptionError(str(error)) from None
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:

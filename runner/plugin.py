@@ -247,9 +247,10 @@ class BenchPlugin:
         console = Console(highlight=False)
         width = console.width if console.is_terminal else _FILE_COLUMNS
         console = Console(highlight=False, width=width)
-        measured = [row for row in writer.run.rows if row.status is Status.MEASURED]
-        if measured:  # what was not, the view and pytest's report of failures have told
-            console.print(terminal(writer.run.model_copy(update={"rows": measured}), width))
+        # What failed or was skipped for other reasons, the view and pytest's report have told.
+        rows = [row for row in writer.run.rows if row.status is Status.MEASURED or row.image_url is not None]
+        if rows:
+            console.print(terminal(writer.run.model_copy(update={"rows": rows}), width), crop=False)
         source = self._bench or self._collector
         for host, own in source.servers.own_turnaround.items() if source else ():
             console.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")

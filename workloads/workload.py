@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
+from portbench.workloads.published import PublishedSource, read_published
 from portbench.workloads.session import Session
 
 _PYTHONS: Final = ("micropython", "circuitpython")
@@ -111,6 +112,11 @@ class Workload(ABC):
     @property
     def folder(self) -> Path:
         return Path(inspect.getfile(type(self))).parent
+
+    @property
+    def published(self) -> tuple[PublishedSource, ...]:
+        """What others published of it on silicon. Raises BadFile."""
+        return read_published(self.folder)
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs, None where the workload has none in that language."""

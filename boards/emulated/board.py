@@ -119,7 +119,7 @@ class EmulatedBoard(UsbBoard):
         self.control("power_cycle", deadline, bootsel=bootsel, measured=measured, networked=measured and self._served)
 
     def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
-        """Ask the board's process; see `boards.emulated.process`."""
+        """Ask the board's process; see `boards.emulated.operations`."""
         if self._control is None:
             raise BoardError(f"emulated {self.definition.title}: is closed")
         return self._control.call(op, deadline, **arguments)

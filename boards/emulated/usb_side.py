@@ -1,0 +1,262 @@
+"""What this machine has of an emulated board's USB: its serial port and its drive, as they come and go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from portbench._engine import Machine
+from portbench.boards.emulated.serial_port import SerialPort
+from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
+
+COPY_US: Final = 1_000_000.0
+"""How long the board has to do with what was copied to it."""
+_TYPED_BYTES = 2048
+"""Typed bytes that may wait in the board's USB pipe."""
+_SYNC_INTERVAL_S = 0.05
+_BOOTLOADER_BAUD = 1200
+
+
+class Owner(Protocol):
+    """What the USB side needs of the board's process."""
+
+    def disturbed(self) -> None:
+        """Something of the host's reaches the board, or may from now on."""
+
+    def publish(self) -> None:
+        """What the PC sees of the board has changed."""
+
+    def lose_power(self) -> None: ...
+
+
+class Faults(Protocol):
+    """What `boards.emulated.faults.FaultInjector` does to USB."""
+
+    def typing(self, data: bytes) -> bytes: ...
+    def enumerated(self) -> int: ...
+    def drive_gone(self) -> None: ...
+
+
+class UsbSide:
+    """Of the board in `folder`. `automount`: a drive is mounted as soon as there is one, as a desktop does."""
+
+    def __init__(
+        self, machine: Machine, folder: Path, owner: Owner, faults: Faults, log: Callable[[str], None]
+    ) -> None:
+        self._machine = machine
+        self._folder = folder
+        self._owner = owner
+        self._faults = faults
+        self._log = log
+        self.automount = True
+        self.port: SerialPort | None = None
+        self.volume: VolumeFolder | None = None
+        self._last_port: str | None = None
+        self._rename_port = False
+        self._absent_until_s = 0.0
+        self._refused: tuple[tuple[str, ...], bool] | None = None
+        self._tear_per_mille: int | None = None
+        self._generation = 0
+        self._earlier_generations = 0
+        self._baud = 0
+        self._next_sync_s = 0.0
+        self._copied_us = -COPY_US
+
+    def power_off(self) -> None:
+        """The board goes off the bus. The machine counts from the start again afterwards; a PC does not."""
+        self._drop_port()
+        self._drop_volume()
+        self._earlier_generations += self._machine.usb()["generation"]
+
+    def power_on(self, machine: Machine) -> None:
+        self._machine = machine
+        self._generation = 0
+        self._copied_us = -COPY_US
+
+    def close(self) -> None:
+        if self.port is not None:
+            self.port.close()
+
+    def copies(self, now_us: float) -> bool:
+        """Something was copied to the drive just now."""
+        return now_us < self._copied_us + COPY_US
+
+    def seen(self) -> dict[str, Any]:
+        """What the PC sees of the board, as `boards.registry.EmulatedState` has it."""
+        usb: dict[str, Any] = {"generation": 0} if self._absent else self._machine.usb()
+        return {
+            "generation": self._earlier_generations + usb["generation"],
+            "usb_vid": usb.get("vid"),
+            "usb_pid": usb.get("pid"),
+            "serial_number": usb.get("serial"),
+            "manufacturer": usb.get("manufacturer"),
+            "product": usb.get("product"),
+            "port": self.port.path if self.port else None,
+            "volume": str(self.volume.path) if self.volume else None,
+            "volume_label": self.volume.label if self.volume else None,
+        }
+
+    def type(self) -> None:
+        """Bring the board what clients of its port wrote, and the speed that they set."""
+        if self.port is None:
+            return
+        if self._machine.console_unsent < _TYPED_BYTES:
+            typed = self.port.read()
+            if typed:
+                self._owner.disturbed()
+                self._machine.console_write(self._faults.typing(typed))
+        if self.port is None:
+            return
+        baud = self.port.take_baud()
+        if baud is not None and baud != self._baud:
+            self._baud = baud
+            if baud == _BOOTLOADER_BAUD:
+                self._owner.disturbed()
+                # What opening the port at this speed and closing it again does on a PC.
+                self._machine.set_baud(baud)
+                self._machine.console_close()
+
+    def show(self, data: bytes) -> None:
+        """The board printed this."""
+        if self.port is not None:
+            self.port.write(data)
+
+    def flush(self) -> None:
+        if self.port is not None:
+            self.port.flush()
+
+    def changed(self, usb: dict[str, Any]) -> None:
+        """The board came, went or changed on the bus; `usb` as `Machine.usb` has it."""
+        if usb["generation"] != self._generation or not usb["configured"]:
+            fresh = usb["configured"] and usb["generation"] != self._generation
+            self._generation = usb["generation"]
+            self._drop_port()
+            self._drop_volume()
+            late_ms = self._faults.enumerated() if fresh else 0
+            if late_ms:
+                self._be_absent(late_ms)
+        self._appear(usb)
+
+    def _appear(self, usb: dict[str, Any]) -> None:
+        """Show the port and the drive that the board has now."""
+        if self._absent:
+            return
+        if usb["configured"] and usb["console"] and self.port is None:
+            self.port = SerialPort(self._last_port if self._rename_port else None)
+            self._rename_port = False
+            self._last_port = self.port.path
+            self._baud = self.port.take_baud() or 0
+        if usb["storage_ready"] and self.automount:
+            self._mount()
+        elif self.volume is not None and not usb["storage_ready"]:
+            self._drop_volume()
+        self._owner.publish()
+
+    @property
+    def _absent(self) -> bool:
+        """The PC does not see the board, whatever the board does."""
+        return time.monotonic() < self._absent_until_s
+
+    def _be_absent(self, duration_ms: int) -> None:
+        self._absent_until_s = time.monotonic() + duration_ms / 1e3
+        self._owner.publish()
+
+    def come_back(self) -> None:
+        """If it has been absent for long enough."""
+        if self._absent_until_s and not self._absent:
+            self._absent_until_s = 0.0
+            self._appear(self._machine.usb())
+
+    def mount_now(self) -> None:
+        """From now on as soon as there is a drive, and the one that there is."""
+        self.automount = True
+        if self._machine.usb()["storage_ready"]:
+            self._mount()
+            self._owner.publish()
+
+    def _mount(self) -> None:
+        if self.volume is not None or self._absent:
+            return
+        try:
+            self.volume = VolumeFolder(self._machine, self._folder, self._log)
+        except OSError as error:
+            self._log(f"the board's drive cannot be mounted: {error}")
+            return
+        self.volume.tear_per_mille, self._tear_per_mille = self._tear_per_mille, None
+        if self._refused is not None:
+            self.volume.refuse(self._refused[0], full=self._refused[1])
+
+    def sync(self) -> None:
+        """Bring the drive what has changed in its folder, a few times a second."""
+        now = time.monotonic()
+        if self.volume is None or now < self._next_sync_s:
+            return
+        self._next_sync_s = now + _SYNC_INTERVAL_S
+        self._copy(self.volume.sync)
+
+    def sync_all(self) -> bool:
+        """At once; false where there is no drive."""
+        if self.volume is None:
+            return False
+        self._copy(self.volume.flush)
+        return True
+
+    def _copy(self, bring: Callable[[], object]) -> None:
+        try:
+            if bring():
+                self._copied_us = self._machine.time_us
+        except Torn:
+            self._owner.lose_power()
+        except OSError as error:
+            # A boot loader that has its whole image goes away in the middle of the copy.
+            self._log(f"the board's drive: {error}")
+
+    def _drop_port(self) -> None:
+        if self.port is not None:
+            self.port.flush()
+            self.port.close()
+            self.port = None
+
+    def _drop_volume(self) -> None:
+        if self.volume is not None:
+            self.volume.remove()
+            self.volume = None
+            self._faults.drive_gone()
+
+    # What faults do, see `boards.emulated.faults.Afflicted`.
+
+    def leave_bus(self, duration_ms: int) -> None:
+        self._drop_port()
+        self._drop_volume()
+        self._earlier_generations += 1
+        self._be_absent(duration_ms)
+        self.come_back()
+
+    def refuse_files(self, names: tuple[str, ...], *, full: bool) -> None:
+        self._refused = (names, full)
+        if self.volume is not None:
+            self.volume.refuse(names, full=full)
+
+    def accept_files(self) -> None:
+        self._refused = None
+        if self.volume is not None:
+            self.volume.accept()
+
+    def tear_next_copy(self, per_mille: int) -> None:
+        if self.volume is not None:
+            self.volume.tear_per_mille = per_mille
+        else:
+            self._tear_per_mille = per_mille
+
+    def rename_next_port(self) -> None:
+        self._rename_port = True
+
+    def disarm(self) -> None:
+        """Whatever was to go wrong does not any more."""
+        self._absent_until_s = min(self._absent_until_s, time.monotonic())
+        self._tear_per_mille = None
+        self._rename_port = False
+        if self.volume is not None:
+            self.volume.tear_per_mille = None
