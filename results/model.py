@@ -23,6 +23,7 @@ _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, Field(min_length=1)]
 
 
+TimedBy = Literal["board", "pc"]
 _NOT_SIMULATED: Final = frozenset({"log", "console_tail", "published", "note", "build", "offers", "image_url"})
 
 
@@ -113,6 +114,8 @@ class Row(_Model):
     version: str
     """As the firmware reports it; empty when it never got that far."""
     where: Where
+    timed_by: TimedBy = "board"
+    """Whose clock the figures are of: the client's on the board, or, for an image that tells nothing, the PC's."""
     status: Status
     reason: str | None = None
     """One line that says why a row is skipped or failed."""

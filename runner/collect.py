@@ -74,6 +74,7 @@ class RowDraft:
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
             "where": self.where,
+            "timed_by": "pc" if entry.family is Family.FOREIGN else "board",
             "board": None if entry.family is Family.HOSTED else self.planned.board.id,
             "profile": self.planned.profile_name,
             "run_index": self.planned.number - 1,
@@ -115,7 +116,9 @@ class RowDraft:
         if self.own_network is not None:
             turnaround_us = self.own_network.turnaround_us
             turnaround_us = self.options.turnaround_us if turnaround_us is None else turnaround_us
-        has_address = self.own_network is not None or self.planned.entry.family is not Family.HOSTED
+        family = self.planned.entry.family
+        # Which address a foreign image has, and how it got it, is its own business.
+        has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
 from portbench.clients import AddressMode, StaticAddress
-from portbench.firmware.catalogue import Profile
+from portbench.firmware.catalogue import Family, Profile
+from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.timeouts import DEFAULT_S, Stage
 from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
@@ -62,6 +63,14 @@ OPTIONS: Final = (
         "only this runtime: an id of the catalogue or a .uf2 file (repeatable)",
         repeatable=True,
         completes="runtime",
+    ),
+    Option(
+        "--family",
+        "how the .uf2 files of --runtime are talked to: auto (default: as each says it is, else foreign: left to"
+        f" itself, timed by the PC), {', '.join(IMAGE_FAMILIES)}",
+        default="auto",
+        metavar="NAME",
+        choices=("auto", *map(str, IMAGE_FAMILIES)),
     ),
     Option(
         "--profile",
@@ -130,6 +139,8 @@ class BenchOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
     runtimes: tuple[str, ...] = ()
+    family: Family | None = None
+    """Of the files among `runtimes`; None: what each says."""
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
@@ -201,6 +212,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         workloads=chosen,
         settings=settings,
         runtimes=tuple(given.get("runtime") or ()),
+        family=None if (family := _choice(given, "family")) == "auto" else Family(family),
         profiles=tuple(given.get("profile") or ()),
         where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,

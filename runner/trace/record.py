@@ -21,7 +21,8 @@ from portbench.boards.emulated.trace import (
     exchange_window,
     slowest_exchange,
 )
-from portbench.runner.client_result import check_result
+from portbench.firmware.catalogue import Family
+from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -88,6 +89,8 @@ def trace_row(
 
 def prepared_replay(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Figures]:
     """The row's measured run, to be repeated, and its figures. Raises BoardError and its like."""
+    if row.entry.family is Family.FOREIGN:
+        raise RunFailed(f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime")
     config, flash = prepared_flash(row, options)
     replay = Replay(row.board, config, flash, row.workload.name, row.settings.model_dump(mode="json"))
     figures = replay.run(Deadline(options.timeouts_s[Stage.RUN], row.label))

@@ -49,8 +49,10 @@ pub struct LanConfig {
     /// Send and receive buffer of each TCP connection in bytes, 1460 to 1 MiB; the receive buffer is the largest window.
     pub tcp_buffer_bytes: usize,
     pub dhcp: Option<DhcpConfig>,
-    /// Answer every name asked of the PC's UDP port 53 with this address.
+    /// What the PC's UDP port 53 answers for every name; `None`: that there is no such name.
     pub dns_answer: Option<Ipv4Addr>,
+    /// Unix time at simulated time 0 of the time server on the PC's UDP port 123; `None`: there is none.
+    pub ntp_start_s: Option<u32>,
     pub tcp_echo_port: Option<u16>,
     pub udp_echo_port: Option<u16>,
     pub faults: Faults,
@@ -80,6 +82,7 @@ impl Default for LanConfig {
                 dns: vec![pc_ip],
             }),
             dns_answer: None,
+            ntp_start_s: None,
             tcp_echo_port: None,
             udp_echo_port: None,
             faults: Faults::default(),
@@ -151,6 +154,13 @@ impl LanConfig {
         for (name, port) in [("tcp_echo_port", self.tcp_echo_port), ("udp_echo_port", self.udp_echo_port)] {
             check(port != Some(0), || format!("{name} = 0: use 1 to 65535"))?;
         }
+        for (port, has, there) in
+            [(53, "name", true), (67, "DHCP", self.dhcp.is_some()), (123, "time", self.ntp_start_s.is_some())]
+        {
+            check(!there || self.udp_echo_port != Some(port), || {
+                format!("udp_echo_port = {port}: the {has} server has it; choose another one")
+            })?;
+        }
         self.faults.validate()?;
         if let Some(dhcp) = &self.dhcp {
             self.validate_dhcp(dhcp)?;
@@ -213,7 +223,7 @@ impl LanConfig {
 }
 
 /// Neither special nor, when `host_mask` is given, the network's own or broadcast address.
-fn is_host_address(address: Ipv4Addr, host_mask: u32) -> bool {
+pub(crate) fn is_host_address(address: Ipv4Addr, host_mask: u32) -> bool {
     let host = address.to_bits() & host_mask;
     !address.is_unspecified()
         && !address.is_broadcast()
@@ -246,6 +256,8 @@ mod tests {
         assert!(fails(|c| c.max_connections = 0).starts_with("max_connections"));
         assert!(fails(|c| c.tcp_buffer_bytes = 1).starts_with("tcp_buffer_bytes"));
         assert!(fails(|c| c.udp_echo_port = Some(0)).starts_with("udp_echo_port"));
+        assert!(fails(|c| c.udp_echo_port = Some(53)).starts_with("udp_echo_port = 53: the name server"));
+        assert!(fails(|c| (c.udp_echo_port, c.ntp_start_s) = (Some(123), Some(0))).contains("the time server"));
         assert!(fails(|c| c.faults.loss_to_board_per_mille = 1001).contains("loss_to_board_per_mille = 1001"));
         assert!(fails(|c| c.faults.down = vec![(5, 5)]).contains("faults.down"));
         assert!(fails(|c| c.dhcp.as_mut().unwrap().last = Ipv4Addr::new(192, 168, 51, 1)).starts_with("dhcp.last"));
