@@ -192,7 +192,9 @@ class Replay:
 
     def start(self) -> Run:
         """A run that the caller takes through its time."""
-        return Run(Machine(bootrom(), self._flash, self._config.settings(self._definition)), self._config, self._part)
+        machine = Machine(bootrom(), self._flash, self._config.settings(self._definition))
+        port = None if self._definition.network is None else self._config.server_port
+        return Run(machine, port, self._config.turnaround_us, self._part)
 
     def _end(self, run: Run, figures: Figures, deadline: Deadline, doing: str) -> None:
         run.until(figures.end_us, deadline)
@@ -203,9 +205,9 @@ class Replay:
 class Run:
     """One run from power-up, with the simulated PC."""
 
-    def __init__(self, machine: Machine, config: EmulatedConfig, part: Part) -> None:
+    def __init__(self, machine: Machine, server_port: int | None, turnaround_us: int, part: Part) -> None:
         self.machine = machine
-        pc = SimulatedPc(machine, config.server_port, config.turnaround_us, part)
+        pc = SimulatedPc(machine, server_port, turnaround_us, part)
         # Not by `self`: the machine is to go, and its capture to be whole, as soon as nobody has this run any more.
         self._console = Console(lambda line: pc.heard(line, machine.console_time_us))
         self._pc = pc

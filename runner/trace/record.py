@@ -14,7 +14,7 @@ from pathlib import Path
 from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.replay import Figures, Replay
+from portbench.boards.emulated.replay import Figures, Replay, Run
 from portbench.boards.emulated.trace import (
     ExchangeTrace,
     busiest,
@@ -89,13 +89,20 @@ def trace_row(
 
 def prepared_replay(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Figures]:
     """The row's measured run, to be repeated, and its figures. Raises BoardError and its like."""
+    replay, _, figures = prepared_run(row, options)
+    return replay, figures
+
+
+def prepared_run(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Run, Figures]:
+    """The same with the run itself, at its end."""
     if row.entry.family is Family.FOREIGN:
         raise RunFailed(f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime")
     config, flash = prepared_flash(row, options)
     replay = Replay(row.board, config, flash, row.workload.name, row.settings.model_dump(mode="json"))
-    figures = replay.run(Deadline(options.timeouts_s[Stage.RUN], row.label))
+    run = replay.start()
+    figures = run.to_end(Deadline(options.timeouts_s[Stage.RUN], row.label))
     check_result(figures.result, row.workload, row.settings, figures.sessions)
-    return replay, figures
+    return replay, run, figures
 
 
 def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:

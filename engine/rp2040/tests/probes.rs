@@ -100,6 +100,20 @@ fn an_interrupt_is_a_call_of_its_own() {
 }
 
 #[test]
+fn what_was_entered_before_the_profile_began_is_left_again() {
+    let mut rig = Rig::new(&program());
+    rig.run(8);
+    assert!((F..G).contains(&rig.chip.cores[0].pc), "within the second call of f");
+    let chip = &mut rig.chip;
+    chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, [CODE, F, G])));
+    rig.run(500);
+    let profile = take(&mut rig);
+    assert_eq!(node(&profile, &[CODE, G]).calls, 1);
+    assert_eq!(node(&profile, &[CODE]).spent.instructions, 2, "the call that is left, and WFI");
+    assert!(node(&profile, &[F]).spent.instructions <= 3);
+}
+
+#[test]
 fn a_long_jump_leaves_what_it_jumps_out_of() {
     // main: mov r4, sp; bl outer; nop; stop. outer: push {lr}; bl inner. inner: mov sp, r4; mov pc, r5 (behind outer's call)
     let mut code = vec![asm::NOP; 40];

@@ -213,7 +213,7 @@ impl Profile {
             Kind::Blx => self.call(index, next, pc.wrapping_add(2), before.sp),
             Kind::Beq | Kind::Bne | Kind::Bcs | Kind::Bcc | Kind::Bmi | Kind::Bpl | Kind::Bvs | Kind::Bvc => {}
             Kind::Bhi | Kind::Bls | Kind::Bge | Kind::Blt | Kind::Bgt | Kind::Ble => {}
-            _ => self.jump(core),
+            kind => self.jump(core, matches!(kind, Kind::Bx | Kind::PopPc)),
         }
     }
 
@@ -231,7 +231,8 @@ impl Profile {
         self.push(core, function, 0, back, sp);
     }
 
-    fn jump(&mut self, core: &Core) {
+    /// `leaves`: the instruction is one by which functions return.
+    fn jump(&mut self, core: &Core, leaves: bool) {
         let (sp, pc) = (core.regs[13], core.pc);
         let path = &mut self.paths[core.index];
         let mut returned = false;
@@ -247,7 +248,9 @@ impl Profile {
                 return;
             }
         }
-        if path.frames.is_empty() || (returned && path.frames.last().is_some_and(|frame| frame.back == u32::MAX)) {
+        let unknown = path.frames.last().is_none_or(|frame| frame.back == u32::MAX);
+        if unknown && (returned || leaves) && !self.starts.contains(&pc) {
+            // Back in whatever had called it.
             path.frames.clear();
             self.enter_unknown(core);
         } else if self.starts.contains(&pc) {
