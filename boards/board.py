@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
+from portbench.boards.room import Room
 from portbench.boards.timing import Deadline
 from portbench.where import Where
 from portbench.workloads import Session
@@ -110,6 +111,8 @@ class Board(ABC):
     name: str
     own_network: OwnNetwork | None = None
     """None: the board is on a network that this PC is on too, and uses the real server."""
+    room: Room | None = None
+    """What the next runs' surroundings are, where the board has any of its own; None: always the same."""
     saved_files: Path | None = None
     """Folder with the files of the board's user, once they had to be copied out of the way."""
 

@@ -98,6 +98,10 @@ class Sim(_Model):
     """Seconds that this PC took; differs from run to run."""
     flash_sha256: _Hash | None = None
     """Of the flash content when the run had ended."""
+    seed: _Count | None = None
+    """What the run's room was drawn from; None: nothing varied, and every run is the same."""
+    room: dict[str, _Figure] = {}
+    """What of the surroundings was drawn."""
     counters: dict[str, _Figure] = {}
     """Simulated counts and times, such as SPI bytes or chip selects."""
 
@@ -151,6 +155,11 @@ class Row(_Model):
     def value(self) -> float | None:
         """The headline figure."""
         return None if self.headline is None else self.figures.get(self.headline.name)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether another run under the same conditions is the same to the last digit."""
+        return self.sim is not None and self.sim.seed is None
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

@@ -126,6 +126,7 @@ def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: Timed
             together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)
     groups = []
     for members in together.values():
+        members.sort(key=lambda row: row.run_index)  # several boards end theirs in any order
         headline = members[0].headline
         assert headline is not None  # of a measured row
         values = [row.value for row in members if row.value is not None]

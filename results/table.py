@@ -20,7 +20,7 @@ from rich.text import Text
 
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
 from portbench.results.cells import CEILING_RANK, cells, known_workload, own_columns
-from portbench.results.model import Row, RunFile, Status, TimedBy
+from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
 from portbench.where import Where
@@ -41,7 +41,7 @@ _LEFT: Final = frozenset(
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
-_SAID_ONCE: Final = ("board", "address", "runs")
+_SAID_ONCE: Final = ("board", "address", "runs", "spread")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.
@@ -159,11 +159,24 @@ def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"
         about += f" PC turnaround {low if low == high else f'{low} to {high}'} us."
+    if rooms := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
+        about += f" {_rooms(rooms)}"
     if said:
         about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
     own = dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)) if groups else {}
     below = () if foreign else (*answer(groups, where), *published_lines(known, groups))
     return _table(title, about, lines, tuple(own), below)
+
+
+def _rooms(drawn: list[Sim]) -> str:
+    """From which seed, and how far apart the runs were."""
+    seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
+    told = []
+    for name in dict.fromkeys(name for each in drawn for name in each.room):
+        values = [each.room[name] for each in drawn if name in each.room]
+        low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+        told.append(f"{name} {low if low == high else f'{low} to {high}'}")
+    return f"Each run in a room of its own, drawn from seed {seeds}: {', '.join(told)}."
 
 
 def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import OwnNetwork, RunOutput
+from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
@@ -39,6 +40,7 @@ class RowDraft:
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None
+    room: Room | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
         said = result.said.model_dump(include={"ready_us", "link_us", "connect_attempts"}, exclude_none=True)
@@ -50,7 +52,7 @@ class RowDraft:
             headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
             figures=result.measurement.figures | said,
             samples=result.measurement.samples,
-            sim=None if output.sim is None else Sim.model_validate(output.sim),
+            sim=self._sim(output),
             note=self._note(result.library),
         )
 
@@ -91,6 +93,12 @@ class RowDraft:
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
 
+    def _sim(self, output: RunOutput) -> Sim | None:
+        if output.sim is None:
+            return None
+        drawn = {} if self.room is None else {"seed": self.options.seed, "room": self.room.figures()}
+        return Sim.model_validate(output.sim | drawn)
+
     def _line(self) -> str | None:
         if self.planned.workload.readiness is Readiness.BOOTED:
             return None
@@ -104,7 +112,7 @@ class RowDraft:
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
-        if self.options.parallel > 1:
+        if self.options.parallel > 1 and self.where is not Where.EMULATED:
             notes.append("in parallel: shares this PC")
         return "; ".join(notes) or None
 

@@ -117,7 +117,9 @@ class EmulatedBoard(UsbBoard):
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
-        self.control("power_cycle", deadline, bootsel=bootsel, measured=measured, networked=measured and self._served)
+        networked = measured and self._served
+        config = {} if self.room is None or not measured else {"config": self.room.config()}
+        self.control("power_cycle", deadline, bootsel=bootsel, measured=measured, networked=networked, **config)
 
     def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
         """Ask the board's process; see `boards.emulated.operations`."""

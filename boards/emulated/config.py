@@ -49,17 +49,21 @@ class EmulatedConfig:
     """Simulated surroundings of the board.
 
     `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
-    `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a segment's arrival to what the chip's
-    own TCP answers; `retry_unit_ns`: the unit of its register RTR (docs/silicon.md says how far both are known).
-    `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to host address:port, relays
-    connections to real sockets of this machine instead (simulated time then follows the host's clock). `forward`: ports
-    of this machine that lead to the board. `dhcp` to `delayed_ack_us`: what the simulated PC serves and how fast, see
-    docs/network.md; None: it does not serve that, or knows no name. `capture`: a pcap file of all frames.
-    `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost
-    anything; off to see how much.
+    `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: what the
+    DHCP server takes beyond it. `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a
+    segment's arrival to what the chip's own TCP answers; `retry_unit_ns`: the unit of its register RTR (docs/silicon.md
+    says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
+    host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
+    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `delayed_ack_us`: what the
+    simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or knows no name. `capture`: a
+    pcap file of all frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`:
+    whether flash cache misses cost anything; off to see how much.
     """
 
     turnaround_us: _Natural = 200
+    turnarounds_us: tuple[_Natural, ...] = ()
+    dhcp_delay_us: _Natural = 0
+    seed: _Natural = 1
     phy_link_delay_us: _Natural = 1_500_000
     tcp_answer_us: _Natural = 130
     retry_unit_ns: Annotated[StrictInt, Field(ge=1)] = 102_600
@@ -83,6 +87,9 @@ class EmulatedConfig:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
+            "turnarounds_us": list(self.turnarounds_us),
+            "dhcp_delay_us": self.dhcp_delay_us,
+            "seed": self.seed,
             "phy_link_delay_us": self.phy_link_delay_us,
             "tcp_answer_us": self.tcp_answer_us,
             "retry_unit_ns": self.retry_unit_ns,

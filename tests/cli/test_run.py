@@ -40,7 +40,7 @@ def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Pa
 
 @emulated
 def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
-    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--runs", 1)
+    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--seed", "fixed")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[1/1] measured portbench-native tuned ping_pong  4573.2 messages/s" in done.stdout
     assert sorted(path.name for path in empty.iterdir()) == ["results"]

@@ -31,6 +31,12 @@ impl NetworkConfig {
             "retry_unit_ns" => self.phy.retry_unit = value.extract::<u64>()?.saturating_mul(PS_PER_NS),
             "tcp_answer_us" => self.phy.tcp_answer = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "turnaround_us" => self.lan.turnaround_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "turnarounds_us" => {
+                let values: Vec<u64> = value.extract()?;
+                self.lan.turnarounds_ps = values.into_iter().map(|us| us.saturating_mul(PS_PER_US)).collect();
+            }
+            "dhcp_delay_us" => self.lan.dhcp_delay_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "seed" => self.lan.seed = value.extract()?,
             "pc_ip" => {
                 let ip: Ipv4Addr = parse(key, &value.extract::<String>()?)?;
                 let base = ip.to_bits() & 0xffff_ff00;

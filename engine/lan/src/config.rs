@@ -35,6 +35,10 @@ pub struct LanConfig {
     pub prefix_len: u8,
     /// From data reaching an application to its answer reaching the TCP stack. Also for UDP, DHCP and DNS.
     pub turnaround_ps: Ps,
+    /// For TCP, in its place: one of these, each as likely as the others, drawn anew for each answer. At most 4096.
+    pub turnarounds_ps: Vec<Ps>,
+    /// What the DHCP server takes beyond the turnaround.
+    pub dhcp_delay_ps: Ps,
     /// From a frame's last bit to the PC's stack seeing it; ARP, ICMP and ACKs are late by this.
     pub stack_delay_ps: Ps,
     /// How long a bare ACK waits for an answer to ride on (Linux: 40 ms), whole microseconds. A second full segment is
@@ -42,7 +46,7 @@ pub struct LanConfig {
     pub delayed_ack_ps: Ps,
     /// One-way propagation of the cable and PHYs, at most 100 ms.
     pub propagation_ps: Ps,
-    /// Seed of the PC's initial sequence numbers.
+    /// Seed of the PC's initial sequence numbers and of the turnarounds drawn.
     pub seed: u64,
     /// TCP connections at once, 1 to 1024; a SYN beyond them is dropped, as by a full backlog.
     pub max_connections: usize,
@@ -67,6 +71,8 @@ impl Default for LanConfig {
             pc_ip,
             prefix_len: 24,
             turnaround_ps: 200 * PS_PER_US,
+            turnarounds_ps: Vec::new(),
+            dhcp_delay_ps: 0,
             stack_delay_ps: 0,
             delayed_ack_ps: 40 * PS_PER_MS,
             propagation_ps: 0,
@@ -139,12 +145,17 @@ impl LanConfig {
         self.check_in_network("pc_ip", self.pc_ip)?;
         for (name, value, most) in [
             ("turnaround_ps", self.turnaround_ps, 100 * PS_PER_S),
+            ("turnarounds_ps", self.turnarounds_ps.iter().copied().max().unwrap_or(0), 100 * PS_PER_S),
+            ("dhcp_delay_ps", self.dhcp_delay_ps, 100 * PS_PER_S),
             ("stack_delay_ps", self.stack_delay_ps, PS_PER_S),
             ("delayed_ack_ps", self.delayed_ack_ps, PS_PER_S),
             ("propagation_ps", self.propagation_ps, 100 * PS_PER_MS),
         ] {
             check(value <= most, || format!("{name} = {value}: use at most {most}"))?;
         }
+        check(self.turnarounds_ps.len() <= 4096, || {
+            format!("turnarounds_ps has {} values: use at most 4096", self.turnarounds_ps.len())
+        })?;
         check((1..=1024).contains(&self.max_connections), || {
             format!("max_connections = {}: use 1 to 1024", self.max_connections)
         })?;

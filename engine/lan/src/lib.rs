@@ -26,6 +26,7 @@ mod pc;
 mod peek;
 mod ping;
 mod tcp;
+mod turnaround;
 mod udp;
 
 pub use app::{TcpEcho, UdpApp, UdpEcho};

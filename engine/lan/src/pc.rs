@@ -36,6 +36,7 @@ pub(crate) struct Pc {
     mask: Ipv4Addr,
     broadcast: Ipv4Addr,
     turnaround: Ps,
+    dhcp_delay: Ps,
     interface: Interface,
     sockets: SocketSet<'static>,
     tcp: TcpConnections,
@@ -74,6 +75,8 @@ impl Pc {
             buffer_bytes: config.tcp_buffer_bytes,
             delayed_ack_ps: config.delayed_ack_ps,
             turnaround_ps: config.turnaround_ps,
+            turnarounds_ps: config.turnarounds_ps.clone(),
+            seed: config.seed,
         });
         if let Some(port) = config.tcp_echo_port {
             tcp.listen(port, Box::new(TcpEcho));
@@ -98,6 +101,7 @@ impl Pc {
             broadcast: config.pc_ip | !config.mask(),
             addresses,
             turnaround: config.turnaround_ps,
+            dhcp_delay: config.dhcp_delay_ps,
             interface,
             sockets,
             tcp,
@@ -196,7 +200,7 @@ impl Pc {
             && self.dhcp_out.len() < MAX_DHCP_PENDING
         {
             let frame = peek::dhcp_reply(self.mac, self.ip, reply.mac, reply.address, &reply.payload);
-            self.dhcp_out.push_back((now + self.turnaround, frame));
+            self.dhcp_out.push_back((now + self.turnaround + self.dhcp_delay, frame));
         }
     }
 

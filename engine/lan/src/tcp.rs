@@ -14,6 +14,7 @@ use smoltcp::time::Duration;
 use smoltcp::wire::{IpAddress, IpEndpoint, IpListenEndpoint};
 
 use crate::host_stream::HostStream;
+use crate::turnaround::Turnaround;
 
 /// Bytes an application or the host may be ahead of the board before the PC stops reading for that connection.
 pub(crate) const BACKLOG_BYTES: usize = 64 * 1024;
@@ -85,6 +86,8 @@ pub(crate) struct Flow {
     expires: Option<Ps>,
     /// When the application opens another connection.
     again: Option<Ps>,
+    /// When the application's last answer is in the stack's hands.
+    answered: Ps,
 }
 
 impl Flow {
@@ -102,6 +105,15 @@ impl Flow {
         self.pending_bytes += reply.data.len();
         let at = self.pending.partition_point(|&(other, _)| other <= due);
         self.pending.insert(at, (due, reply));
+    }
+
+    /// After a turnaround, and not before what was answered earlier: a program does one after the other.
+    fn answer(&mut self, now: Ps, turnaround: &mut Turnaround, reply: AppReply) {
+        if reply == AppReply::default() {
+            return;
+        }
+        self.answered = self.answered.max(now + turnaround.next());
+        self.queue(self.answered, reply);
     }
 
     /// Drops everything unsent and sends RST.
@@ -165,19 +177,19 @@ impl Flow {
         app: &mut dyn TcpApp,
         socket: &mut tcp::Socket,
         now: Ps,
-        turnaround: Ps,
+        turnaround: &mut Turnaround,
     ) -> bool {
         let mut changed = self.establish(socket);
         if changed {
             let reply = app.accept(conn, peer, now);
-            self.queue(now + turnaround, reply);
+            self.answer(now, turnaround, reply);
         }
         while self.accepted && socket.can_recv() && (self.deaf || self.backlog() < BACKLOG_BYTES) {
             changed = true;
             let data = socket.recv(|data| (data.len(), data.to_vec())).unwrap_or_default();
             if !self.deaf {
                 let reply = app.receive(conn, &data, now);
-                self.queue(now + turnaround, reply);
+                self.answer(now, turnaround, reply);
             }
         }
         let ended = socket.state() == tcp::State::Closed || (self.accepted && !socket.may_recv());
@@ -185,7 +197,7 @@ impl Flow {
             changed = true;
             self.told_closed = true;
             let reply = app.closed(conn, socket.state() == tcp::State::Closed, now);
-            self.queue(now + turnaround, AppReply { close: true, ..reply });
+            self.answer(now, turnaround, AppReply { close: true, ..reply });
         }
         changed
     }
@@ -212,11 +224,14 @@ pub(crate) struct TcpConfig {
     pub buffer_bytes: usize,
     pub delayed_ack_ps: Ps,
     pub turnaround_ps: Ps,
+    pub turnarounds_ps: Vec<Ps>,
+    pub seed: u64,
 }
 
 /// All connections, by number: the order in which they are served.
 pub(crate) struct TcpConnections {
     config: TcpConfig,
+    turnaround: Turnaround,
     apps: BTreeMap<u16, Box<dyn TcpApp>>,
     connections: BTreeMap<u64, Connection>,
     /// What is to be opened, by time and number.
@@ -228,8 +243,10 @@ pub(crate) struct TcpConnections {
 }
 
 impl TcpConnections {
-    pub(crate) fn new(config: TcpConfig) -> Self {
+    pub(crate) fn new(mut config: TcpConfig) -> Self {
+        let drawn = std::mem::take(&mut config.turnarounds_ps);
         Self {
+            turnaround: Turnaround::new(config.turnaround_ps, drawn, config.seed),
             config,
             apps: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -424,7 +441,7 @@ impl TcpConnections {
     /// Moves bytes between the stack and its users. `poll_host` also reads the host's sockets. True if anything moved.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps, poll_host: bool) -> bool {
         let mut changed = false;
-        let turnaround = self.config.turnaround_ps;
+        let turnaround = &mut self.turnaround;
         let (mut over, mut next) = (Vec::new(), Vec::new());
         for (&conn, Connection { handle, peer, owner, flow, .. }) in &mut self.connections {
             let socket = sockets.get_mut::<tcp::Socket>(*handle);
