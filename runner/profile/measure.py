@@ -8,7 +8,6 @@ from pathlib import Path
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Figures
 from portbench.boards.emulated.trace import busiest
-from portbench.firmware import uf2
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -16,7 +15,7 @@ from portbench.runner.profile.elf import elf_symbols
 from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.linker_map import map_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
-from portbench.runner.profile.recovered import BYTECODE_LOOP, FLASH_BASE, bytecode_loop, call_targets
+from portbench.runner.profile.recovered import BYTECODE_LOOP, FLASH_BASE, bytecode_loop, call_targets, flash_content
 from portbench.runner.profile.symbols import Symbol, Symbols
 from portbench.runner.timeouts import Stage
 from portbench.runner.trace.record import prepared_run
@@ -93,12 +92,3 @@ def image_symbols(image: Path, elf: Path | None) -> list[Symbol]:
     if not found:
         raise ProfileError(f"--elf: {path}: is neither an ELF file nor a linker map of GNU ld")
     return found
-
-
-def flash_content(image: Path) -> bytes:
-    """What an image puts into flash, from its start."""
-    parts = uf2.read(image).flash_bytes()
-    flash = bytearray(b"\xff" * (max((at + len(data) for at, data in parts.items()), default=FLASH_BASE) - FLASH_BASE))
-    for at, data in parts.items():
-        flash[at - FLASH_BASE : at - FLASH_BASE + len(data)] = data
-    return bytes(flash)

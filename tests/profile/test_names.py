@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from portbench.runner.profile.elf import elf_symbols
 from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.linker_map import map_symbols
-from portbench.runner.profile.recovered import FLASH_BASE, BytecodeLoop, bytecode_loop, call_targets
+from portbench.runner.profile.recovered import FLASH_BASE, BytecodeLoop, bytecode_loop, call_targets, flash_content
 from portbench.runner.profile.symbols import Symbol, Symbols, region
+from tests.conftest import Image
 
 words = st.text("abcdefgh_0123456789", min_size=1, max_size=40)
 
@@ -155,3 +156,16 @@ def test_the_bytecode_loop_is_found_by_its_table(base: int) -> None:
     far[3] += 0x8000
     assert bytecode_loop(flash(far)) is None
     assert bytecode_loop(flash(entry_table(base)) * 2) is None, "two are one too many"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "loop"),
+    [
+        ("micropython-1.26.0", BytecodeLoop(0x1007_0490, 0x1001_BFAA, 0x1001_D110)),
+        ("micropython-1.28.0", BytecodeLoop(0x1007_0CE0, 0x1001_C03E, 0x1001_D1A4)),
+        ("wiznet-hardwired", BytecodeLoop(0x1004_F7BC, 0x2000_1F64, 0x2000_2F1E)),
+        ("circuitpython-9.1.4", BytecodeLoop(0x100F_8644, 0x2000_4F20, 0x2000_6026)),
+    ],
+)
+def test_the_loop_of_an_image(runtime: str, loop: BytecodeLoop, image: Image) -> None:
+    assert bytecode_loop(flash_content(image(runtime))) == loop
