@@ -165,6 +165,12 @@ def _trace(board: BoardProcess, request: Request) -> None:
     request.answer(records=records, dropped=dropped)
 
 
+def _gdb(board: BoardProcess, request: Request) -> None:
+    """Answers with the port at which gdb finds the board: `port`, or a free one for 0."""
+    server = board.gdb(request.arguments["port"])
+    request.answer(port=server.port, hint=server.hint)
+
+
 def _quit(board: BoardProcess, request: Request) -> None:
     board.closing = True
     request.answer()
@@ -186,6 +192,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "cable": _cable,
     "faults": _faults,
     "trace": _trace,
+    "gdb": _gdb,
     "quit": _quit,
     **network.OPERATIONS,
 }

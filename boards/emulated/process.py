@@ -25,6 +25,7 @@ from portbench.boards.emulated.faults import FaultInjector
 from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
 from portbench.boards.emulated.forward import Forwards
 from portbench.boards.emulated.forward_rule import parse_rule
+from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
@@ -39,6 +40,7 @@ _SLICE_US = 2000.0
 """Simulated time between two looks at the host's side."""
 _CLOSE_SLICE_US = 50.0
 """The same while a fault is to strike in the middle of something."""
+_GDB_WAIT_S = 0.02
 _SRAM = 0x20000000
 _SRAM_BYTES = 264 << 10
 
@@ -81,6 +83,7 @@ class BoardProcess:
         self._last_start = (0.0, 0)
         self._client_since: tuple[float, int] | None = None
         self._expects_client = False
+        self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
@@ -102,6 +105,8 @@ class BoardProcess:
 
     def close(self) -> None:
         self._control.close()
+        if self._gdb is not None:
+            self._gdb.close()
         self.forwards.close()
         self.usb.close()
         self._notes.end()
@@ -118,6 +123,8 @@ class BoardProcess:
             self.machine.power_cycle(bootsel)
         else:
             self.machine = Machine(bootrom(), flash, self.config.settings(self.definition), bootsel)
+            if self._gdb is not None:
+                self._gdb.hang_up("the board has another flash now")
         self.usb.power_on(self.machine)
         self._bootsel = bootsel
         self.fault = None
@@ -159,6 +166,12 @@ class BoardProcess:
         delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
         self._wait(delay_s)
 
+    def gdb(self, port: int) -> GdbServer:
+        """Where gdb finds the board: at `port`, or a free one for 0, unless it is there already."""
+        if self._gdb is None:
+            self._gdb = GdbServer(port, self._log)
+        return self._gdb
+
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
         until_us = self.machine.time_us + duration_us
@@ -166,7 +179,11 @@ class BoardProcess:
             self._advance()
 
     def _advance(self) -> None:
-        """One slice of simulated time, and what it brought."""
+        """One slice of simulated time, and what it brought; none while gdb has the board stopped."""
+        if self._gdb is not None:
+            self._gdb.serve(self.machine, 0.0 if self._gdb.running else _GDB_WAIT_S)
+            if not self._gdb.running:
+                return
         self.usb.type()
         self.faults.look()
         self.usb.come_back()
@@ -179,6 +196,8 @@ class BoardProcess:
             self.fault = str(error)
             self._log(self.fault)
             return
+        if self._gdb is not None:
+            self._gdb.ran(self.machine, stop)
         if locked_up := self._cpu_faults.look(self.machine):
             self.liveness.locked_up(self.machine.time_us, locked_up)
         if stop.startswith("reset"):
