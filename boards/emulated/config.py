@@ -76,7 +76,7 @@ class EmulatedConfig:
     udp_echo_port: _Port | None = None
     stack_delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
     delayed_ack_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 40_000
-    quick_ack: StrictBool = False
+    quick_ack: StrictBool = True
     bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
     forward: tuple[Annotated[StrictStr, AfterValidator(_rule)], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
