@@ -19,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
-from portbench.results.cells import CEILING_RANK, cells, known_workload, own_columns
+from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
 from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
@@ -41,7 +41,7 @@ _LEFT: Final = frozenset(
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
-_SAID_ONCE: Final = ("board", "address", "runs", "spread")
+_SAID_ONCE: Final = ("board", "address", "runs")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.
@@ -184,7 +184,7 @@ def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str,
     said = {}
     for column in columns:
         values = {line.get(column, "") for line in lines}
-        if len(values) == 1 and values != {""}:
+        if len(values) == 1 and values != {""} and (column != "spread" or values == {EXACT}):
             said[column] = values.pop()
             for line in lines:
                 del line[column]

@@ -79,14 +79,17 @@ class BoardProcess:
         self._run_started_s = time.monotonic()
         self._cpu_faults = CpuFaultLog(log)
         self.liveness = Liveness()
-        self.networked = False
+        self._reports_before = 0
+        self._last_start = (0.0, 0)
+        self._client_since: tuple[float, int] | None = None
+        self._expects_client = False
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
+        self._start_lan()
         for fault in config.board_faults:
             self.faults.arm(fault)
-        self._start_lan()
         self.pings = Pings()
         self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
@@ -126,6 +129,8 @@ class BoardProcess:
         self._bootsel = bootsel
         self.fault = None
         self.finished = None
+        self._reports_before = 0
+        self._last_start = (0.0, 0)
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
         self.pacer.restart()
@@ -136,6 +141,16 @@ class BoardProcess:
         self.liveness.powered_up()
         self._notes.restart()
         self.faults.powered_up()
+        self.publish()  # an image that never gets to USB is not to leave the one before on the bus
+
+    def expect_client(self, networked: bool, *, started: bool) -> None:
+        """A run begins. `networked`: of a client that is of no use before it has spoken to its Ethernet chip, for which
+        it has time since the last start (`started`), or since the next."""
+        self.finished = None
+        self._reports_before = self.pc.reports
+        self._watch = Console(self._hear)
+        self._expects_client = networked
+        self._client_since = self._last_start if networked and started else None
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -188,6 +203,9 @@ class BoardProcess:
         if stop.startswith("reset"):
             self._log(stop)
             self.liveness.was_reset(self.machine.time_us, stop.removeprefix("reset: "))
+            self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
+            if self._expects_client:
+                self._client_since = self._last_start
             if self._bootsel:
                 # Whoever held the button to get into the boot loader lets go, or the image would never start.
                 self.power_up(bootsel=False)
@@ -220,7 +238,8 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self.finished is None and (self._watch.result is not None or self.pc.reported or self.pc.whole):
+        reported = self.pc.reports > self._reports_before
+        if self.finished is None and (self._watch.result is not None or reported or self.pc.whole):
             self.finished = self.figures()
             self.disturbed()
 
@@ -246,12 +265,14 @@ class BoardProcess:
         if (stuck := self.liveness.stuck(now_us)) is not None or self.finished is not None:
             return stuck
         network = self.definition.network
-        if not self.networked or network is None:
+        if self._client_since is None or network is None or self._is_bootloader():
             return None
         stats = self.machine.stats()
+        since_us, selects = self._client_since
+        took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
-            return no_frame(now_us, network.chip, stats["chip_selects"])
-        return no_frame(now_us, network.chip, stats["chip_selects"], foreign.FIRST_FRAME_US) or foreign.given_up(
+            return no_frame(took_us, network.chip, used)
+        return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
             self.pc.sessions(),
@@ -259,6 +280,10 @@ class BoardProcess:
             frames_from_board=stats["frames_from_board"],
             server=f"{self.config.pc_ip}:{self.config.server_port}",
         )
+
+    def _is_bootloader(self) -> bool:
+        usb, ids = self.machine.usb(), self.definition.usb.bootloader
+        return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()

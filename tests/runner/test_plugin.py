@@ -23,9 +23,7 @@ from tests.workloads.own import FOLDER
 
 pytestmark = pytest.mark.slow
 
-_INSTALLED = any(
-    point.value == "portbench.runner.plugin" for point in importlib.metadata.entry_points(group="pytest11")
-)
+_INSTALLED = any(point.value == "portbench.runner.entry" for point in importlib.metadata.entry_points(group="pytest11"))
 LIMIT_S = 60
 NODE = "portbench/runner/rows/test_rows.py::test_runtime["
 
@@ -43,7 +41,7 @@ class Harness:
             self.environment.pop(variable, None)
 
     def command(self, *arguments: str) -> list[str]:
-        plugin = [] if _INSTALLED else ["-p", "portbench.runner.plugin"]
+        plugin = [] if _INSTALLED else ["-p", "portbench.runner.entry"]
         return [
             sys.executable,
             "-m",
@@ -149,9 +147,9 @@ def test_unit_tests_are_never_mixed_with_the_bench(arguments: list[str], harness
     assert not any("test_rows.py::" in line for line in collected)
 
 
-def test_only_skips_are_no_failure(harness: Harness) -> None:
+def test_only_skips_are_a_failure(harness: Harness) -> None:
     done = harness.run("--runtime=micropython-1.20.0")
-    assert done.returncode == 0
+    assert done.returncode == 1 and "no row was measured: all 6 were skipped" in done.stdout
     assert {row.status for row in harness.stored().rows} == {Status.SKIPPED}
     assert done.stdout.count("provide it: curl") == 1  # told once, though six rows need it
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use board::{Machine, Network, Stop};
-use lan::ForwardTarget;
+use lan::{ForwardTarget, FrameRecord};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -20,6 +20,8 @@ use crate::py_forward;
 use crate::py_profile;
 use crate::py_time::{ps, us};
 use crate::py_trace::{self, KINDS, PyFrame};
+
+type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 
 /// An emulated board on simulated time.
 ///
@@ -128,6 +130,31 @@ impl PyMachine {
         let sent = machine.lan().map_err(value_error)?.send(now, conn, data);
         machine.reschedule();
         Ok(sent)
+    }
+
+    /// Close a connection of the simulated PC; false if it is gone.
+    fn lan_close(&self, conn: u64) -> PyResult<bool> {
+        let mut machine = self.lock();
+        let now = machine.now();
+        let closed = machine.lan().map_err(value_error)?.close(now, conn);
+        machine.reschedule();
+        Ok(closed)
+    }
+
+    /// Keep the newest `limit` frames of the cable from now on (0: none), for `lan_frames`. Until the next power cycle.
+    fn log_frames(&self, limit: usize) -> PyResult<()> {
+        self.lock().lan().map_err(value_error)?.log_frames(limit);
+        Ok(())
+    }
+
+    /// Take the frames of the cable in order: `[(start_us, arrival_us, to_board, fate, bytes)]`, the fate as
+    /// `lan::Fate` names it.
+    fn lan_frames<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyLanFrame<'py>>> {
+        let frames = self.lock().lan().map_err(value_error)?.take_log();
+        let tuple = |f: FrameRecord| {
+            (us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), PyBytes::new(py, &f.frame))
+        };
+        Ok(frames.into_iter().map(tuple).collect())
     }
 
     /// Lead connections (or datagrams, `udp`) that come to the bound socket `fd` of this machine to `port` of the board, at
