@@ -141,6 +141,8 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
             return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
+    if workload.boards_only and entry.family is Family.HOSTED:
+        return f"{workload.name} is a question to boards, not to a port on a PC"
     if workload.readiness is not Readiness.BOOTED and entry.family is not Family.HOSTED and board.network is None:
         return f"{workload.name} needs a network, and {board.id} has none"
     return None

@@ -80,6 +80,6 @@ class SimulatedServer:
         return any(recording.whole for recording in self._records.values())
 
     @property
-    def reported(self) -> bool:
-        """A client has sent its report."""
-        return any(recording.reported for recording in self._records.values())
+    def reports(self) -> int:
+        """How many clients have sent their report."""
+        return sum(recording.reported for recording in self._records.values())

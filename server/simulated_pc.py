@@ -103,6 +103,6 @@ class SimulatedPc:
         return self._server.whole
 
     @property
-    def reported(self) -> bool:
-        """A client has sent its report."""
-        return self._server.reported
+    def reports(self) -> int:
+        """How many clients have sent their report."""
+        return self._server.reports

@@ -11,6 +11,7 @@ from typing import Any
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.watch import Watch
 from portbench.boards.errors import BoardUnavailable
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
@@ -43,13 +44,16 @@ class AttachedEmulatedBoard(UsbBoard):
         log: Callable[[str], None] | None = None,
         **settings: Any,
     ) -> None:
-        super().__init__(definition, device=device, bus=bus or EmulatedBus(), log=log, **settings)
+        self._watch: Watch | None = None
+        self._running = self._served = False
+        super().__init__(definition, device=device, bus=bus or EmulatedBus(), log=log, watch=self._look, **settings)
         known = self.link.target.known
         try:
             if known is None or known.location is None:
                 raise BoardUnavailable(f"{self.name}: no emulated board {device}")
             self._control = ControlClient(Path(known.location.partition(":")[2]), self.name)
             network = self._control.call("network", Deadline(_ASK_S, self.name))
+            self._watch = Watch(self._control, self.name, lambda: self.link.image_has_usb)
         except BaseException:
             super().close()
             raise
@@ -71,20 +75,33 @@ class AttachedEmulatedBoard(UsbBoard):
         self._exchanges = 0 if alone is None else alone.exchanges
         told = None if alone is None else asdict(alone)
         self._control.call("serve", deadline, workload=workload, settings=dict(settings), alone=told)
+        self._served = True
 
     def flash(self, image: Path, deadline: Deadline) -> None:
         self._before = len(self._sessions(deadline))  # whatever connects from now on is the image's
         super().flash(image, deadline)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        if not (self._started and self._deployment is not None and self._deployment.family == "foreign"):
+        family = None if self._deployment is None else self._deployment.family
+        if not (self._started and family == "foreign"):
             self._before = len(self._sessions(deadline))
-        output = super().run(deadline, progress)
+        started = family == "native" or (self._started and family == "foreign")
+        self._control.call("expect_run", deadline, networked=self._served, started=started)
+        self._running = True
+        try:
+            output = super().run(deadline, progress)
+        finally:
+            self._running = self._served = False  # the next run may be of a client without a network
         return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
 
     def close(self) -> None:
         super().close()
         self._control.close()
+
+    def _look(self) -> None:
+        """Only what this harness has put on the board is its business: what was there before may well stand still."""
+        if self._watch is not None and (self._running or self.link.image_has_usb):
+            self._watch()
 
     def _run_native(self, deadline: Deadline) -> None:
         enter_bootloader(self.link, deadline)  # flashing started the client: that run is to be over, and not this one

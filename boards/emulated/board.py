@@ -8,8 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -22,10 +20,12 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.emulated.watch import LOOK_S, Watch
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.simulated_lan import MASK, board_address
+from portbench.boards.temporary import TemporaryFolder
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
@@ -35,10 +35,7 @@ from portbench.workloads import Session
 
 _START_S = 30.0
 _STOP_S = 5.0
-_WATCH_S = 0.5
 _POLL_S = 0.02
-_OFF_BUS_US = 10e6
-"""CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
 
@@ -76,15 +73,16 @@ class EmulatedBoard(UsbBoard):
         name = f"emulated-{os.getpid()}-{next(_numbers)}"
         self.folder = runtime_dir() / name
         self._control: ControlClient | None = None
-        self._next_watch_s = 0.0
+        self._watch: Watch | None = None
         self._fresh = fresh
         self._kept = False
         self._served = False
         with deferred_interrupts():
-            self._log_path = Path(tempfile.mkdtemp(prefix="portbench-emulated-")) / "log.txt"
+            temporary = TemporaryFolder("portbench-emulated")
+            self._log_path = temporary.path / "log.txt"
             self._process = self._start(definition, name, flash)
             # Also where Ctrl-C comes before anybody has hold of this object, or in the middle of `close`.
-            self._end = weakref.finalize(self, _end, self._process, self.folder, self._log_path.parent)
+            self._end = weakref.finalize(self, _end, self._process, self.folder, temporary)
         try:
             deadline = Deadline(_START_S, f"emulated {definition.title}")
             try:
@@ -92,6 +90,7 @@ class EmulatedBoard(UsbBoard):
             except BoardUnavailable as error:
                 raise BrokenSetup(str(error)) from None
             self._control = ControlClient(self.folder, name)
+            self._watch = Watch(self._control, f"emulated {definition.title}", self._waits_for_usb)
             bus = EmulatedBus(self.folder)
             deadline.poll(lambda: self._alive() and bool(bus.devices()), _POLL_S, "USB to enumerate")
             super().__init__(
@@ -101,7 +100,7 @@ class EmulatedBoard(UsbBoard):
                 bus=bus,
                 choose=lambda devices: devices[0] if devices else None,
                 power=self,
-                watch=self._watch,
+                watch=self._look,
                 save_files_to=save_files_to,
                 log=log,
                 name=f"emulated {definition.title}",
@@ -180,10 +179,10 @@ class EmulatedBoard(UsbBoard):
             device = self.link.device()
             return device is not None and is_bootloader(device, self.definition)
 
-        deadline.poll(over, _WATCH_S / 5, "the native client's report")
+        deadline.poll(over, LOOK_S / 5, "the native client's report")
 
     def _run_foreign(self, deadline: Deadline) -> None:
-        """From a power cycle to where the simulated server has had all exchanges; `_watch` raises where none come."""
+        """From a power cycle to where the simulated server has had all exchanges; `Watch` raises where none come."""
         self.cycle(deadline, measured=True)
 
         def over() -> bool:
@@ -194,7 +193,7 @@ class EmulatedBoard(UsbBoard):
                 raise BoardError(f"{self.name}: the image went to the boot loader before its run was over")
             return False
 
-        deadline.poll(over, _WATCH_S / 5, "the image to play its part")
+        deadline.poll(over, LOOK_S / 5, "the image to play its part")
 
     def _settle_volume(self, deadline: Deadline) -> None:
         self.control("sync", deadline, drive_only=True)
@@ -229,23 +228,11 @@ class EmulatedBoard(UsbBoard):
         lines = self._log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise BoardUnavailable(f"emulated board: its process ended with status {status}: {lines[-1] if lines else ''}")
 
-    def _watch(self) -> None:
+    def _look(self) -> None:
         """Says of a board that nothing will come of why that is, instead of waiting for it."""
-        now = time.monotonic()
-        if now < self._next_watch_s:
-            return
-        self._next_watch_s = now + _WATCH_S
         self._alive()
-        if self._control is None:
-            return
-        status = self._control.call("status", Deadline(_START_S, "emulated board"))
-        if status["fault"]:
-            raise BoardError(f"emulated {self.definition.title}: stopped: {status['fault']}")
-        if self._waits_for_usb() and (off_bus_us := status["off_bus_us"]) > _OFF_BUS_US:
-            raise BoardError(
-                f"emulated {self.definition.title}: the image has run for {off_bus_us / 1e6:.0f} s of simulated time"
-                " without attaching to USB; it is not for this board, or it stops at its start"
-            )
+        if self._watch is not None:
+            self._watch()
 
     def _waits_for_usb(self) -> bool:
         return hasattr(self, "link") and self.link.image_has_usb
@@ -257,13 +244,13 @@ class EmulatedBoard(UsbBoard):
                 self._control.call("quit", Deadline(_STOP_S, "emulated board"))
         if self._control is not None:
             self._control.close()
-            self._control = None
+            self._control = self._watch = None
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_STOP_S)
         self._end()
 
 
-def _end(process: subprocess.Popen[bytes], folder: Path, log_folder: Path) -> None:
+def _end(process: subprocess.Popen[bytes], folder: Path, temporary: TemporaryFolder) -> None:
     """Ends the board's process, however it stands, and removes what it had."""
     with deferred_interrupts():
         for end in (process.terminate, process.kill):
@@ -273,7 +260,7 @@ def _end(process: subprocess.Popen[bytes], folder: Path, log_folder: Path) -> No
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_STOP_S)
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(log_folder, ignore_errors=True)
+        temporary.remove()
 
 
 def _sim(figures: dict[str, Any]) -> dict[str, Any]:

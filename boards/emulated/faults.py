@@ -68,7 +68,7 @@ class When(StrEnum):
     TYPED = "typed"
     """Bytes typed since the fault was armed."""
     ANSWERED = "answered"
-    """Exchanges of the simulated PC's server since power-up."""
+    """Exchanges of the simulated PC's server since the fault was armed, or since power-up where that was later."""
     ENUMERATED = "enumerated"
     """USB enumerations since the fault was armed."""
 
@@ -145,6 +145,7 @@ class _Armed:
     printed: int
     typed: int
     enumerated: int
+    answered: int
     powered_up: int
 
 
@@ -167,7 +168,8 @@ class FaultInjector:
         """The kinds that have struck, in order."""
 
     def arm(self, fault: Fault) -> None:
-        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, self._powered_up))
+        answered = self._board.answered
+        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, answered, self._powered_up))
 
     def disarm(self) -> None:
         """Forget what has not struck, and end what lasts."""
@@ -246,6 +248,8 @@ class FaultInjector:
         """Simulated time is 0 again, and the cable, the LAN and the console are as new."""
         self._powered_up += 1
         self._silent_until_us = self._cable_in_us = self._lan_calm_us = None
+        for armed in self._armed:
+            armed.answered = 0
 
     def _is_for_this_enumeration(self, armed: _Armed) -> bool:
         waits = armed.fault.when is When.ENUMERATED
@@ -267,7 +271,7 @@ class FaultInjector:
         if fault.when is When.TYPED:
             return fault.after - (self._typed - armed.typed)
         if fault.when is When.ANSWERED:
-            return max(fault.after, 1) - self._board.answered
+            return max(fault.after, 1) - (self._board.answered - armed.answered)
         if fault.when is When.ENUMERATED:
             return max(fault.after, 1) - (self._enumerated - armed.enumerated)
         return 0.0

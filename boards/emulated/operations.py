@@ -66,7 +66,7 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     contents = {None: None, "blank": b"", "kept": board.kept_flash}
     board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
     board.usb.automount = not measured
-    board.networked = measured and bool(request.arguments.get("networked"))
+    board.expect_client(measured and bool(request.arguments.get("networked")), started=True)
     board.pacer.flat_out = measured and not board.config.bridge
     if request.arguments.get("trace"):
         board.machine.trace_start(**request.arguments["trace"])
@@ -84,6 +84,13 @@ def _figures(board: BoardProcess, request: Request) -> None:
     """The figures at the end of the run (`finished`), else those of now."""
     finished = board.finished is not None
     request.answer(finished=finished, fault=board.fault, **(board.finished or board.figures()))
+
+
+def _expect_run(board: BoardProcess, request: Request) -> None:
+    """A run is about to begin, without a power cycle. `networked`: as for `power_cycle`. `started`: the client was
+    started when it was flashed; else it will be by a reset."""
+    board.expect_client(bool(request.arguments.get("networked")), started=bool(request.arguments.get("started")))
+    request.answer()
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
@@ -158,6 +165,12 @@ def _trace(board: BoardProcess, request: Request) -> None:
     request.answer(records=records, dropped=dropped)
 
 
+def _gdb(board: BoardProcess, request: Request) -> None:
+    """Answers with the port at which gdb finds the board: `port`, or a free one for 0."""
+    server = board.gdb(request.arguments["port"])
+    request.answer(port=server.port, hint=server.hint)
+
+
 def _quit(board: BoardProcess, request: Request) -> None:
     board.closing = True
     request.answer()
@@ -168,6 +181,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "power_cycle": _power_cycle,
     "keep_flash": _keep_flash,
     "figures": _figures,
+    "expect_run": _expect_run,
     "serve": _serve,
     "network": _network,
     "sessions": _sessions,
@@ -178,6 +192,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "cable": _cable,
     "faults": _faults,
     "trace": _trace,
+    "gdb": _gdb,
     "quit": _quit,
     **network.OPERATIONS,
 }

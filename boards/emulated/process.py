@@ -25,6 +25,7 @@ from portbench.boards.emulated.faults import FaultInjector
 from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
 from portbench.boards.emulated.forward import Forwards
 from portbench.boards.emulated.forward_rule import parse_rule
+from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
@@ -39,6 +40,7 @@ _SLICE_US = 2000.0
 """Simulated time between two looks at the host's side."""
 _CLOSE_SLICE_US = 50.0
 """The same while a fault is to strike in the middle of something."""
+_GDB_WAIT_S = 0.02
 _SRAM = 0x20000000
 _SRAM_BYTES = 264 << 10
 
@@ -77,13 +79,17 @@ class BoardProcess:
         self._run_started_s = time.monotonic()
         self._cpu_faults = CpuFaultLog(log)
         self.liveness = Liveness()
-        self.networked = False
+        self._reports_before = 0
+        self._last_start = (0.0, 0)
+        self._client_since: tuple[float, int] | None = None
+        self._expects_client = False
+        self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
+        self._start_lan()
         for fault in config.board_faults:
             self.faults.arm(fault)
-        self._start_lan()
         self.pings = Pings()
         self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
@@ -99,6 +105,8 @@ class BoardProcess:
 
     def close(self) -> None:
         self._control.close()
+        if self._gdb is not None:
+            self._gdb.close()
         self.forwards.close()
         self.usb.close()
         self._notes.end()
@@ -115,10 +123,14 @@ class BoardProcess:
             self.machine.power_cycle(bootsel)
         else:
             self.machine = Machine(bootrom(), flash, self.config.settings(self.definition), bootsel)
+            if self._gdb is not None:
+                self._gdb.hang_up("the board has another flash now")
         self.usb.power_on(self.machine)
         self._bootsel = bootsel
         self.fault = None
         self.finished = None
+        self._reports_before = 0
+        self._last_start = (0.0, 0)
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
         self.pacer.restart()
@@ -129,6 +141,16 @@ class BoardProcess:
         self.liveness.powered_up()
         self._notes.restart()
         self.faults.powered_up()
+        self.publish()  # an image that never gets to USB is not to leave the one before on the bus
+
+    def expect_client(self, networked: bool, *, started: bool) -> None:
+        """A run begins. `networked`: of a client that is of no use before it has spoken to its Ethernet chip, for which
+        it has time since the last start (`started`), or since the next."""
+        self.finished = None
+        self._reports_before = self.pc.reports
+        self._watch = Console(self._hear)
+        self._expects_client = networked
+        self._client_since = self._last_start if networked and started else None
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -144,6 +166,12 @@ class BoardProcess:
         delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
         self._wait(delay_s)
 
+    def gdb(self, port: int) -> GdbServer:
+        """Where gdb finds the board: at `port`, or a free one for 0, unless it is there already."""
+        if self._gdb is None:
+            self._gdb = GdbServer(port, self._log)
+        return self._gdb
+
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
         until_us = self.machine.time_us + duration_us
@@ -151,7 +179,11 @@ class BoardProcess:
             self._advance()
 
     def _advance(self) -> None:
-        """One slice of simulated time, and what it brought."""
+        """One slice of simulated time, and what it brought; none while gdb has the board stopped."""
+        if self._gdb is not None:
+            self._gdb.serve(self.machine, 0.0 if self._gdb.running else _GDB_WAIT_S)
+            if not self._gdb.running:
+                return
         self.usb.type()
         self.faults.look()
         self.usb.come_back()
@@ -164,11 +196,16 @@ class BoardProcess:
             self.fault = str(error)
             self._log(self.fault)
             return
+        if self._gdb is not None:
+            self._gdb.ran(self.machine, stop)
         if locked_up := self._cpu_faults.look(self.machine):
             self.liveness.locked_up(self.machine.time_us, locked_up)
         if stop.startswith("reset"):
             self._log(stop)
             self.liveness.was_reset(self.machine.time_us, stop.removeprefix("reset: "))
+            self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
+            if self._expects_client:
+                self._client_since = self._last_start
             if self._bootsel:
                 # Whoever held the button to get into the boot loader lets go, or the image would never start.
                 self.power_up(bootsel=False)
@@ -201,7 +238,8 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self.finished is None and (self._watch.result is not None or self.pc.reported or self.pc.whole):
+        reported = self.pc.reports > self._reports_before
+        if self.finished is None and (self._watch.result is not None or reported or self.pc.whole):
             self.finished = self.figures()
             self.disturbed()
 
@@ -227,12 +265,14 @@ class BoardProcess:
         if (stuck := self.liveness.stuck(now_us)) is not None or self.finished is not None:
             return stuck
         network = self.definition.network
-        if not self.networked or network is None:
+        if self._client_since is None or network is None or self._is_bootloader():
             return None
         stats = self.machine.stats()
+        since_us, selects = self._client_since
+        took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
-            return no_frame(now_us, network.chip, stats["chip_selects"])
-        return no_frame(now_us, network.chip, stats["chip_selects"], foreign.FIRST_FRAME_US) or foreign.given_up(
+            return no_frame(took_us, network.chip, used)
+        return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
             self.pc.sessions(),
@@ -240,6 +280,10 @@ class BoardProcess:
             frames_from_board=stats["frames_from_board"],
             server=f"{self.config.pc_ip}:{self.config.server_port}",
         )
+
+    def _is_bootloader(self) -> bool:
+        usb, ids = self.machine.usb(), self.definition.usb.bootloader
+        return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()

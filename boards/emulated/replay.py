@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 from portbench._engine import EngineError, Machine
@@ -11,16 +14,19 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
+from portbench.boards.emulated.gdb_server import GdbServer
+from portbench.boards.emulated.spi_frame import SpiFrame
+from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window, pc_times
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
 from portbench.workloads import Session
 
 _SLICE_US = 2000.0
+_GDB_WAIT_S = 0.05
 _HALF_PS_US = 5e-7
 """The engine counts picoseconds and cuts off what is less."""
-_KINDS = ("irq", "lan", "pins")
+_KINDS = ("irq", "lan", "pins", "cores", "wire")
 _PC_KIND = "pc"
 _MOST_RECORDS = 2_000_000
 
@@ -35,6 +41,24 @@ class Figures:
     end_us: float
     stats: dict[str, Any]
     """The engine's counters at `end_us`."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All that the engine recorded of one stretch of a run."""
+
+    start_us: float
+    end_us: float
+    frames: tuple[SpiFrame, ...]
+    """Decoded, by their starts."""
+    records: tuple[dict[str, Any], ...]
+    """In the order in which they came, see `Machine.trace_take`."""
+    lost: int
+    """Records that did not fit."""
+    figures: Figures
+    """Of the whole run, recorded or not."""
+    pc_us: tuple[tuple[float, float], ...]
+    """When the PC had each exchange of the run, and when it handed its answer to its TCP."""
 
 
 class Replay:
@@ -58,7 +82,31 @@ class Replay:
 
     def run(self, deadline: Deadline) -> Figures:
         """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
-        return self._start().to_end(deadline)
+        return self.start().to_end(deadline)
+
+    def debug(self, figures: Figures, server: GdbServer, wait: Callable[[], bool]) -> Figures | None:
+        """The run once more with gdb at `server`, stopped at power-up until gdb comes.
+
+        `figures` are those of `run`. `wait` pauses and says whether to go on. Returns the figures at the time at which
+        those were taken, or None where it was not to go on.
+        """
+        run = self.start()
+        while not server.attached:
+            if not wait():
+                return None
+            server.serve(run.machine, 0.0)
+        while run.machine.time_us < figures.end_us:
+            if server.running:
+                server.serve(run.machine, 0.0)
+            elif not wait():
+                return None
+            else:
+                server.serve(run.machine, _GDB_WAIT_S)
+            if server.running:
+                until_us = min(run.machine.time_us + _SLICE_US, figures.end_us + _HALF_PS_US)
+                server.ran(run.machine, run.step(until_us))
+        server.exited(run.machine)
+        return run.figures()
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
         """The run once more with exchange `number` traced; `figures` are those of `run`.
@@ -66,8 +114,24 @@ class Replay:
         `pc_sample_cycles`: sample the program counters each so many cycles, 0 for not at all. Raises BoardError if the
         run had no such exchange, or if tracing had changed anything in it.
         """
-        start_us, end_us = exchange_window(figures.sessions, number)
-        again = self._start()
+        window = exchange_window(figures.sessions, number)
+        recording = self.record(figures, window, deadline, pc_sample_cycles=pc_sample_cycles)
+        return self.exchange(number, window, recording)
+
+    def exchange(self, number: int, window: tuple[float, float], recording: Recording) -> ExchangeTrace:
+        """What of `recording` lies in the window of exchange `number`."""
+        about = (number, window, recording.frames, recording.records, recording.lost, self.intn_pin, recording.pc_us)
+        return exchange_trace(*about)
+
+    def record(
+        self, figures: Figures, window: tuple[float, float], deadline: Deadline, *, pc_sample_cycles: int = 0
+    ) -> Recording:
+        """The run once more with everything recorded from the first to the second time of `window`, in microseconds.
+
+        Raises BoardError if recording had changed anything in the run.
+        """
+        start_us, end_us = window
+        again = self.start()
         again.until(start_us, deadline)
         machine = again.machine
         machine.spi_log(True)
@@ -76,24 +140,74 @@ class Replay:
         again.until(end_us, deadline)
         machine.trace_stop()
         records, lost = machine.trace_take()
-        again.until(figures.end_us, deadline)
-        frames = machine.spi_log_take()
-        machine.spi_log(False)
-        if again.figures() != figures:
-            raise BoardError(f"exchange {number}: tracing it changed the run; the engine's trace is at fault")
+        self._end(again, figures, deadline, "tracing it")
+        frames = (SpiFrame(*frame) for frame in machine.spi_log_take())
+        inside = tuple(frame for frame in frames if start_us <= frame.start_us < end_us)
+        pc_us = tuple(pc_times(figures.sessions, self._config.turnaround_us))
+        return Recording(start_us, end_us, inside, tuple(records), lost, figures, pc_us)
+
+    def profile(
+        self,
+        figures: Figures,
+        window: tuple[float, float],
+        deadline: Deadline,
+        *,
+        samples_hz: int = 0,
+        starts: Sequence[int] = (),
+    ) -> dict[str, Any]:
+        """The run once more with a profile of the time in `window`: what `Machine.profile_take` gives.
+
+        `samples_hz`: sample the program counters so many times in a simulated second; 0: look at each instruction.
+        `starts`: addresses at which functions begin. Adds `hz`, of clk_sys at the end, and `instructions`, those
+        that the engine counted. Raises BoardError if that had changed anything in the run.
+        """
+        start_us, end_us = window
+        again = self.start()
+        again.until(start_us, deadline)
+        machine = again.machine
+        before = machine.stats()
+        machine.profile_start(max(1, before["clk_sys_hz"] // samples_hz) if samples_hz else 0, starts)
+        again.until(end_us, deadline)
+        found = machine.profile_take()
+        after = machine.stats()
+        found["hz"] = after["clk_sys_hz"]
+        found["instructions"] = after["instructions"] - before["instructions"]
+        self._end(again, figures, deadline, "profiling it")
+        return found
+
+    def capturing(self, capture: Path | None) -> Replay:
+        """The same, with its frames written to a pcap file."""
+        other = copy(self)
+        other._config = replace(self._config, capture=capture)
+        return other
+
+    @property
+    def pc_ip(self) -> IPv4Address:
+        return self._config.pc_ip
+
+    @property
+    def intn_pin(self) -> int | None:
         network = self._definition.network
-        intn_pin = None if network is None else network.intn_pin
-        return exchange_trace(number, (start_us, end_us), frames, records, lost, intn_pin)
+        return None if network is None else network.intn_pin
 
-    def _start(self) -> _Run:
+    def start(self) -> Run:
+        """A run that the caller takes through its time."""
         machine = Machine(bootrom(), self._flash, self._config.settings(self._definition))
-        return _Run(machine, self._config, self._part)
+        port = None if self._definition.network is None else self._config.server_port
+        return Run(machine, port, self._config.turnaround_us, self._part)
+
+    def _end(self, run: Run, figures: Figures, deadline: Deadline, doing: str) -> None:
+        run.until(figures.end_us, deadline)
+        if run.figures() != figures:
+            raise BoardError(f"{doing} changed the run; the engine is at fault")
 
 
-class _Run:
-    def __init__(self, machine: Machine, config: EmulatedConfig, part: Part) -> None:
+class Run:
+    """One run from power-up, with the simulated PC."""
+
+    def __init__(self, machine: Machine, server_port: int | None, turnaround_us: int, part: Part) -> None:
         self.machine = machine
-        pc = SimulatedPc(machine, config.server_port, config.turnaround_us, part)
+        pc = SimulatedPc(machine, server_port, turnaround_us, part)
         # Not by `self`: the machine is to go, and its capture to be whole, as soon as nobody has this run any more.
         self._console = Console(lambda line: pc.heard(line, machine.console_time_us))
         self._pc = pc
@@ -101,7 +215,7 @@ class _Run:
     def to_end(self, deadline: Deadline) -> Figures:
         while self._result is None:
             deadline.check(f"the result; the board printed {self._console.tail(3)}")
-            self._step(self.machine.time_us + _SLICE_US)
+            self.step(self.machine.time_us + _SLICE_US)
             if (fault := self._pc.given_up(self.machine.time_us)) is not None:
                 raise BoardError(f"emulated board: {fault}")
         return self.figures()
@@ -109,7 +223,7 @@ class _Run:
     def until(self, time_us: float, deadline: Deadline) -> None:
         while self.machine.time_us < time_us:
             deadline.check(f"simulated time {time_us:.0f} us")
-            self._step(time_us + _HALF_PS_US)
+            self.step(time_us + _HALF_PS_US)
 
     def figures(self) -> Figures:
         return Figures(self._result, self._pc.sessions(), self.machine.time_us, self.machine.stats())
@@ -119,10 +233,12 @@ class _Run:
         reports = (session.report for session in self._pc.sessions())
         return self._console.result or next((report for report in reports if report is not None), None)
 
-    def _step(self, until_us: float) -> None:
+    def step(self, until_us: float) -> str:
+        """Until then, or until something wants attention: what `Machine.run` says."""
         try:
-            self.machine.run(until_us)
+            stop = self.machine.run(until_us)
         except EngineError as error:
             raise BoardError(f"emulated board: {error}") from error
         self.machine.usb_events()
         self._console.feed(self.machine.console_read())
+        return stop

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
+from portbench.boards.emulated.causes import Cause, causes, totals
+from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.boards.errors import BoardError
 from portbench.workloads import Session
 
@@ -22,28 +25,6 @@ _IRQS = (
     *("UART1_IRQ", "ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "RTC_IRQ"),
 )
 """RP2040 datasheet 2.3.2, by IRQ number."""
-
-
-class SpiFrame(NamedTuple):
-    """One decoded transfer of `device`, a chip: `length` data bytes at `address` of what `name` says."""
-
-    start_us: float
-    end_us: float
-    device: str
-    name: str
-    address: int
-    write: bool
-    length: int
-    data: bytes
-    """The first 16."""
-    meaning: str
-    """The data as a command, a socket state, text or a number, as far as it is one; else empty."""
-    wire_bytes: int
-    """With command and address."""
-
-    @property
-    def duration_us(self) -> float:
-        return self.end_us - self.start_us
 
 
 @dataclass(frozen=True)
@@ -76,6 +57,8 @@ class ExchangeTrace:
     end_us: float
     frames: tuple[SpiFrame, ...]
     events: tuple[Event, ...]
+    causes: tuple[Cause, ...]
+    """Every moment of the exchange by what it went by for, in order."""
     pc_samples: tuple[tuple[int, int, int], ...]
     """(core, address, how often), most often first."""
     lost: int
@@ -123,41 +106,76 @@ class ExchangeTrace:
             "frames": [{**frame._asdict(), "data": frame.data.hex()} for frame in self.frames],
             "registers": [vars(share) for share in self.shares()],
             "events": [vars(event) for event in self.events],
+            "causes": [vars(total) for total in totals(self.causes)],
             "pc_samples": [{"core": core, "address": pc, "count": n} for core, pc, n in self.pc_samples],
             "lost": self.lost,
         }
 
 
+def busiest(sessions: Sequence[Session]) -> Session | None:
+    """The session with most exchanges, which is the one that is traced."""
+    return max(sessions, key=lambda session: len(session.received_us), default=None)
+
+
 def exchange_window(sessions: Sequence[Session], number: int) -> tuple[float, float]:
-    """Start and end of exchange `number` (2 or later: the first has none before it) of the session with most exchanges.
+    """Start and end of exchange `number` of the session with most exchanges; the first begins with the connection.
 
     Raises BoardError where the run had no such exchange.
     """
-    received: list[float] = max((session.received_us for session in sessions), key=len, default=[])
-    if not 2 <= number <= len(received):
-        raise BoardError(f"exchange {number}: the run had {len(received)} exchanges; choose 2 to {len(received)}")
+    session = busiest(sessions)
+    received = session.received_us if session else []
+    if session is None or not 1 <= number <= len(received):
+        known = f"; choose 1 to {len(received)}" if received else ""
+        raise BoardError(f"exchange {number}: the run had {len(received)} exchanges{known}")
+    if number == 1:
+        begun_us = session.established_us if session.established_us is not None else session.started_us
+        return begun_us, received[0]
     return received[number - 2], received[number - 1]
+
+
+def pc_times(sessions: Sequence[Session], turnaround_us: float) -> list[tuple[float, float]]:
+    """When the simulated PC had each exchange, and when it handed its answer to its TCP."""
+    return sorted((at_us, at_us + turnaround_us) for session in sessions for at_us in session.received_us)
+
+
+def slowest_exchange(sessions: Sequence[Session]) -> int:
+    """The exchange, from the second on, that took longest; the earliest of equals.
+
+    Raises BoardError where there is none.
+    """
+    session = busiest(sessions)
+    received = session.received_us if session else []
+    if len(received) < 2:
+        raise BoardError(f"slowest exchange: the run had {len(received)} exchanges, and it takes 2 to compare")
+    took_us = [after - before for before, after in pairwise(received)]
+    return 2 + max(range(len(took_us)), key=lambda index: (took_us[index], -index))
 
 
 def exchange_trace(
     number: int,
     window_us: tuple[float, float],
-    spi_log: Iterable[tuple[float, float, str, str, int, bool, int, bytes, str, int]],
+    frames: Iterable[SpiFrame],
     records: Iterable[dict[str, Any]],
     lost: int,
     intn_pin: int | None,
+    pc_us: Iterable[tuple[float, float]] = (),
 ) -> ExchangeTrace:
-    """Sorts what the engine recorded into one exchange; what lies outside of the window is left out."""
+    """Sorts what the engine recorded into one exchange; what lies outside of the window is left out.
+
+    `pc_us`: see `pc_times`.
+    """
     start_us, end_us = window_us
-    frames = [SpiFrame(*frame) for frame in spi_log]
+    records = list(records)
+    frames = tuple(frame for frame in frames if start_us <= frame.start_us < end_us)
     inside = [record for record in records if start_us <= record["t_us"] < end_us]
     samples = Counter((record["core"], record["pc"]) for record in inside if record["kind"] == "pc")
     return ExchangeTrace(
         number=number,
         start_us=start_us,
         end_us=end_us,
-        frames=tuple(frame for frame in frames if start_us <= frame.start_us < end_us),
+        frames=frames,
         events=tuple(_events(inside, intn_pin)),
+        causes=causes(window_us, frames, records, pc_us),
         pc_samples=tuple(
             (core, pc, n) for (core, pc), n in sorted(samples.items(), key=lambda each: (-each[1], each[0]))
         ),

@@ -169,6 +169,10 @@ class UsbBoard(Board):
             run(self.link, self._console, deadline)
         return RunOutput(result=self._console.result, console=list(self._console.lines))
 
+    def release_port(self) -> None:
+        """Lets somebody else have the serial port."""
+        self._drop_repl()
+
     def reset(self, deadline: Deadline) -> None:
         self._drop_repl()
         if self.link.power is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from portbench.boards import BoardDefinition
@@ -9,6 +10,7 @@ from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.identify import entry_for_file
 from portbench.runner.images import image_store
+from portbench.runner.soak.foreign import Foreign, write
 
 _STAMP_OFFSET = 0xFF000
 """Flash that neither MicroPython nor CircuitPython runs from: between the firmware and the file system (CircuitPython
@@ -22,11 +24,18 @@ class ImageMaker:
         self._entry = entry
         self._board = board
         self._path = folder / f"{entry.id}.uf2"
+        self._foreign = folder / "foreign.uf2"
         image = image_store([entry]).obtain(entry).path
         self._image = None if entry.family is Family.NATIVE or image is None else uf2.read(image)
 
-    def entry_for(self, number: int) -> FirmwareEntry:
-        """The entry of cycle `number`'s image."""
+    def entry_for(self, number: int, foreign: Foreign | None = None) -> FirmwareEntry:
+        """The entry of cycle `number`'s image; `foreign`: of one that says it is and is not."""
+        if foreign is not None:
+            version = re.sub(r"[^0-9.].*", "", self._entry.version or "")
+            write(self._foreign, foreign, self._entry.family, version)
+            return entry_for_file(
+                self._foreign, family=self._entry.family, board=self._board.id, version=self._entry.version
+            )
         if self._image is None:
             return self._entry
         stamp = b"portbench soak %d" % number

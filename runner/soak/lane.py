@@ -29,10 +29,12 @@ from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.progress import ProgressView
+from portbench.runner.soak.desk import DEVICE, NAME, Desk
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.leaks import left_behind, open_terminals
-from portbench.runner.soak.plan import Cycle, Deed, Strike
+from portbench.runner.soak.plan import Cycle, Deed, Strike, plan_cycle
 from portbench.runner.timeouts import Stage
+from portbench.where import Where
 
 _OVERRUN_S = 5.0
 """How far past its deadline a stage may end: what it takes to stop what it had begun."""
@@ -84,9 +86,13 @@ class _View(ProgressView):
 class Lane:
     """`root`: a folder of its own for everything that its boards and runs make."""
 
-    def __init__(self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker) -> None:
+    def __init__(
+        self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker, *, on_desk: bool = False
+    ) -> None:
+        """`on_desk`: on a board that stays, which is restarted by its own command and never by its power."""
         self.folder = root
-        self._planned = planned
+        self._desk = Desk(planned.board, root / "desk.txt") if on_desk else None
+        self._planned = replace(planned, device=DEVICE) if on_desk else planned
         self._images = images
         self._options = replace(options, results_dir=root / "results")
         self._boards, self._locks, self._temporary = root / "b", root / "locks", root / "tmp"
@@ -112,17 +118,26 @@ class Lane:
     def board_pids(self) -> set[int]:
         return {state.pid for folder in self._boards.iterdir() if (state := read_state(folder)) is not None}
 
+    def plan(self, seed: int, number: int) -> Cycle:
+        """Cycle `number` of the soak with `seed`, as this lane can run it."""
+        planned = self._planned
+        console = planned.entry.family not in (Family.NATIVE, Family.FOREIGN)
+        exchanges = planned.workload.exchanges(planned.settings)
+        return plan_cycle(seed, number, console=console, exchanges=exchanges, power=self._desk is None)
+
     def run(self, cycle: Cycle, others: set[int]) -> Record:
         """One cycle. `others`: the processes of other lanes' boards."""
         self.use()
-        record = Record(cycle.number, cycle.strike.name if cycle.strike else None)
+        record = Record(cycle.number, _fault_of(cycle))
         began_s = time.monotonic()
         self._strike, self._armed, self._second_got_in = cycle.strike, False, False
         self._deed_done = False
         self._view.overruns.clear()
         profile = replace(self._planned.profile, spi_hz=cycle.spi_hz)
         try:
-            entry = self._images.entry_for(cycle.number)
+            if self._desk is not None:
+                self._desk.start()
+            entry = self._images.entry_for(cycle.number, cycle.foreign)
             if self._bench is None:
                 self._bench = Bench(self._options, image_store([entry], offline=True), Path(__file__).parents[2])
             row = self._bench.measure(replace(self._planned, entry=entry, profile=profile), self._view).row
@@ -140,13 +155,18 @@ class Lane:
             record.status, record.reason = str(row.status), row.reason or ""
             record.lost += self._judge(row, cycle)
             record.struck = self._disarm() or (self._armed and row.status is not Status.MEASURED)
+            if cycle.foreign is not None:
+                record.struck = row.status is Status.FAILED
+                record.lost += _judge_foreign(row)
             if not record.struck and row.status is not Status.MEASURED:
                 record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
+            if self._desk is not None and self._desk.runs and row.status is Status.FAILED:
+                self._desk.hold_bootsel()
             if self._deed_done and row.status is Status.MEASURED:  # too late for this row, and not to hit the next
                 record.lost += self._close()
         record.hangs += self._view.overruns
         if self._bench is None:
-            record.leaks += left_behind([self._boards, self._locks, self._temporary], others)
+            record.leaks += self._left_behind(others)
         else:
             record.leaks += [f"port {name}" for name in open_terminals()]
             if len(self.board_pids) > 1:
@@ -167,8 +187,17 @@ class Lane:
         record.seconds = time.monotonic() - began_s
         if record.seconds > _CLOSE_S:
             record.hangs.append(f"closing took {record.seconds:.1f} s")
+        if self._desk is not None:
+            self._desk.end()
         record.leaks += left_behind([self._boards, self._locks, self._temporary], others)
         return record
+
+    def _left_behind(self, others: set[int]) -> list[str]:
+        """After a bench that was closed; the board on the desk is to be there as before."""
+        if self._desk is None or not self._desk.runs:
+            return left_behind([self._boards, self._locks, self._temporary], others)
+        found = left_behind([self._locks, self._temporary], others | self.board_pids)
+        return found + [f"folder {folder}" for folder in self._boards.iterdir() if folder.name != NAME]
 
     def entered(self, stage: Stage) -> None:
         """A stage of the row that is on begins."""
@@ -249,6 +278,8 @@ class Lane:
             lost.append(f"{len(stored)} rows on disk after {self._rows} cycles")
         elif stored[-1] != row.model_dump(mode="json"):
             lost.append("the row on disk is another one")
+        if row.where is not Where.EMULATED:
+            lost.append(f"the row says {row.where}, and the board is emulated")
         if row.status is Status.MEASURED:
             actual = row.conditions.spi_hz_actual or 0
             if row.settings != self._planned.settings.model_dump(mode="json"):
@@ -271,3 +302,16 @@ class Lane:
         bench.close()
         stored = json.loads(bench.writer.path.read_text(encoding="utf-8"))["rows"]
         return [] if len(stored) == rows else [f"{len(stored)} rows on disk after {rows} cycles and a close"]
+
+
+def _fault_of(cycle: Cycle) -> str | None:
+    if cycle.foreign is not None:
+        return f"foreign image, {cycle.foreign}"
+    return cycle.strike.name if cycle.strike else None
+
+
+def _judge_foreign(row: Row) -> list[str]:
+    """Such an image has no figures, and its row says why without having waited for a deadline."""
+    if row.status is not Status.FAILED:
+        return [f"a foreign image's row is {row.status}"]
+    return [f"waited for a foreign image: {row.reason}"] if "still waiting" in (row.reason or "") else []

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.runner.soak.foreign import Foreign
 from portbench.runner.timeouts import Stage
 
 SPI_HZ = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
 """Far enough apart that the clock a client reports tells which of them it was given."""
 
 _CALM_SHARE = 0.15
+_FOREIGN_SHARE = 0.05
 _SHORTEST_RUN_US = 1_500_000  # until the simulated link is up
 
 
@@ -38,22 +40,46 @@ class Strike:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One flash, deployment and run. `strike` None: nothing goes wrong."""
+    """One flash, deployment and run. `strike` None: nothing goes wrong.
+
+    `foreign`: the image is none for the board, whatever it says.
+    """
 
     number: int
     spi_hz: int
     strike: Strike | None
+    foreign: Foreign | None = None
 
 
-def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int) -> Cycle:
-    """Cycle `number` of the soak with `seed`. `console`: the runtime has one; else only the drive and the run count."""
+def lane_of(seed: int, number: int, lanes: int) -> int:
+    """Which of the soak's lanes runs cycle `number`, whichever worker that is in."""
+    return random.Random(f"portbench soak {seed} {number} lane").randrange(lanes)
+
+
+def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: bool = True) -> Cycle:
+    """Cycle `number` of the soak with `seed`. `console`: the runtime has one; else only the drive and the run count.
+
+    `power`: the harness has the board's power in hand; else nothing strikes at a power-up, as there is none.
+    """
     rng = random.Random(f"portbench soak {seed} {number}")
     spi_hz = rng.choice(SPI_HZ) - number % 100_000  # no two cycles ask for the same, so that each flashes
+    if rng.random() < _FOREIGN_SHARE:
+        return Cycle(number, spi_hz, None, rng.choice(tuple(Foreign)))
     strike = None
     if rng.random() >= _CALM_SHARE:
         makers = _EVERYWHERE + (_WITH_CONSOLE if console else ())
         strike = rng.choice(makers)(rng, console, exchanges)
+        if not power:
+            strike = replace(strike, faults=tuple(_without_power_up(fault, exchanges, rng) for fault in strike.faults))
     return Cycle(number, spi_hz, strike)
+
+
+def _without_power_up(fault: Fault, exchanges: int, rng: random.Random) -> Fault:
+    """The same fault at a moment that comes without one."""
+    if fault.when is When.POWERED_US:
+        when, after = rng.choice(((When.ENUMERATED, 1), (When.ANSWERED, rng.randrange(1, max(2, exchanges)))))
+        return replace(fault, when=when, after=after, next_power_up=False)
+    return replace(fault, next_power_up=False)
 
 
 Maker = Callable[[random.Random, bool, int], Strike]

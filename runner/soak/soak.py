@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import selectors
 import signal
 import subprocess
@@ -23,7 +24,6 @@ from portbench.runner.soak.leaks import board_processes
 from portbench.runner.soak.report import Tally
 from portbench.runner.soak.worker import LONGEST_CYCLE_S
 
-_LANES = 2
 _PROGRESS = 25
 
 
@@ -31,7 +31,7 @@ _PROGRESS = 25
 class SoakOptions:
     """`first`: number of the first cycle. `workers`: processes at once. `records`: file for a line of JSON a cycle."""
 
-    runtime: str
+    runtimes: tuple[str, ...]
     workload: str
     cycles: int = 100
     seed: int = 1
@@ -90,9 +90,17 @@ class Soak:
         self._starts += 1
         command = [sys.executable, "-m", "portbench.runner.soak.worker", "--root", str(self._root / str(self._starts))]
         command += ["--seed", str(given.seed), "--numbers", f"{cycles.start}:{cycles.stop}:{cycles.step}"]
-        command += ["--runtime", given.runtime, "--workload", given.workload, "--lanes", str(_LANES)]
+        command += [f"--runtime={runtime}" for runtime in given.runtimes] + ["--workload", given.workload]
+        # Not to the user's: what is on a desk's board is saved there before it is written over.
+        environment = {**os.environ, "XDG_DATA_HOME": str(self._root / "data")}
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True, bufsize=1
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            bufsize=1,
+            env=environment,
         )
         worker = Worker(number, process, cycles, time.monotonic())
         self._workers.append(worker)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import json
+import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 from portbench.clients import AddressMode
-from portbench.firmware.catalogue import Family
 from portbench.firmware.images import ImageError
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.soak.images import ImageMaker
 from portbench.runner.soak.lane import Lane, Record
-from portbench.runner.soak.plan import plan_cycle
+from portbench.runner.soak.plan import lane_of
 from portbench.runner.timeouts import Stage
 from portbench.workloads import workload
 
@@ -40,37 +41,42 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--root", type=Path, required=True)
     arguments.add_argument("--seed", type=int, required=True)
     arguments.add_argument("--numbers", required=True, help="the cycles' numbers, FIRST:END:STEP")
-    arguments.add_argument("--runtime", required=True)
+    arguments.add_argument("--runtime", required=True, action="append")
     arguments.add_argument("--workload", required=True)
-    arguments.add_argument("--lanes", type=int, required=True)
     return arguments
 
 
-def main() -> int:
-    faulthandler.enable()
-    arguments = parser().parse_args()
-    first, end, step = map(int, arguments.numbers.split(":"))
+def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
+    """Raises ImageError."""
     address_mode: AddressMode = "static"
     options = BenchOptions(
         where="emulated",
-        runtimes=(arguments.runtime,),
-        workloads=(workload(arguments.workload),),
+        runtimes=(runtime,),
+        workloads=(workload(name),),
         quick=True,
         runs=1,
         timeouts_s=dict(TIMEOUTS_S),
         address_mode=address_mode,
     )
     planned = plan(options)[0]
-    exchanges = planned.workload.exchanges(planned.settings)
-    lanes = []
-    for number in range(arguments.lanes):
-        root = arguments.root / str(number)
-        root.mkdir(parents=True)
-        try:
-            lanes.append(Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root)))
-        except ImageError as error:
-            print(f"soak: {error}", file=sys.stderr)
-            return 2
+    return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
+
+
+def main() -> int:
+    faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a soak in the background would ignore its own Ctrl-C
+    arguments = parser().parse_args()
+    first, end, step = map(int, arguments.numbers.split(":"))
+    lanes: list[Lane] = []
+    for runtime in arguments.runtime:
+        for on_desk in (False, True):
+            root = arguments.root / str(len(lanes))
+            root.mkdir(parents=True)
+            try:
+                lanes.append(make_lane(root, runtime, arguments.workload, on_desk=on_desk))
+            except ImageError as error:
+                print(f"soak: {error}", file=sys.stderr)
+                return 2
 
     def others(lane: Lane) -> set[int]:
         return set().union(*(each.board_pids for each in lanes if each is not lane))
@@ -78,12 +84,13 @@ def main() -> int:
     def tell(record: Record) -> None:
         print(json.dumps(vars(record)), flush=True)
 
-    for count, number in enumerate(range(first, end, step)):
-        lane = lanes[count % len(lanes)]
-        console = planned.entry.family not in (Family.NATIVE, Family.FOREIGN)
-        cycle = plan_cycle(arguments.seed, number, console=console, exchanges=exchanges)
-        tell(lane.run(cycle, others(lane)))
-        if count % (_BENCH_CYCLES * len(lanes)) >= (_BENCH_CYCLES - 1) * len(lanes):
+    run: Counter[int] = Counter()
+    for number in range(first, end, step):
+        chosen = lane_of(arguments.seed, number, len(lanes))
+        lane = lanes[chosen]
+        tell(lane.run(lane.plan(arguments.seed, number), others(lane)))
+        run[chosen] += 1
+        if run[chosen] % _BENCH_CYCLES == 0:
             tell(lane.end(others(lane)))
     for lane in lanes:
         tell(lane.end(others(lane)))

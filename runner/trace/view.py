@@ -1,64 +1,93 @@
-"""A traced exchange for people."""
+"""A traced exchange for people, 80 columns wide."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from rich.console import Console
 from rich.table import Table
 
-from portbench.boards.emulated.trace import ExchangeTrace, SpiFrame
+from portbench.boards.emulated.causes import totals
+from portbench.boards.emulated.spi_frame import SpiFrame
+from portbench.boards.emulated.trace import Event, ExchangeTrace
+from portbench.runner.trace.repeats import repeats
 
 _SHOWN_ADDRESSES = 15
+_SHOWN_BYTES = 6
+_SHOWN_TEXT = 30
 _REGIONS = (("ROM", 0x0000_0000), ("flash", 0x1000_0000), ("SRAM", 0x2000_0000))
 _REGION_BITS = 0xF000_0000
 
 
+@dataclass(frozen=True)
+class Line:
+    """One frame or event of the time line."""
+
+    time_us: float
+    key: Hashable
+    """What makes it the same as another one."""
+    took: str
+    what: str
+    length: str
+    says: str
+
+
 def show(trace: ExchangeTrace, title: str, console: Console) -> None:
-    """Prints the frames and events in order, and then who took the time."""
+    """Prints the frames and events in order, who took the time, and what it went by for."""
     console.print(_timeline(trace, title))
     console.print(_shares(trace))
-    selected = 100 * trace.selected_us / trace.duration_us
-    console.print(
-        f"{trace.duration_us:.1f} us from the server's last exchange to this one; {len(trace.frames)} chip selects, "
-        f"{trace.wire_bytes} SPI bytes, SCSn low for {trace.selected_us:.1f} us ({selected:.1f} %)",
-        soft_wrap=True,
-    )
     if trace.pc_samples:
         console.print(_samples(trace))
+    console.print(_causes(trace))
+    console.print(
+        f"{trace.duration_us:.1f} us; {len(trace.frames)} chip selects, {trace.wire_bytes} SPI bytes",
+        soft_wrap=True,
+    )
     if trace.lost:
         console.print(f"{trace.lost} records did not fit and are missing", style="bold red")
 
 
-def _timeline(trace: ExchangeTrace, title: str) -> Table:
-    table = Table("us", "took", "", "what", "bytes", "data", "", title=title, title_justify="left")
-    for column in (0, 1, 4):
-        table.columns[column].justify = "right"
-    lines = [(frame.start_us, _frame_cells(frame)) for frame in trace.frames]
-    lines += [(event.time_us, ("", "", event.what, "", "", "")) for event in trace.events]
-    for time_us, cells in sorted(lines, key=lambda line: line[0]):
-        table.add_row(f"{time_us - trace.start_us:.2f}", *cells)
+def lines(frames: Sequence[SpiFrame], events: Sequence[Event]) -> list[Line]:
+    """Frames and events by their times."""
+    found = [_frame_line(frame) for frame in frames]
+    found += [Line(event.time_us, event.what, "", event.what, "", "") for event in events]
+    return sorted(found, key=lambda line: line.time_us)
+
+
+def _table(*columns: str, right: Sequence[int], title: str | None = None) -> Table:
+    table = Table(*columns, title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))
+    for index, column in enumerate(table.columns):
+        column.no_wrap = True
+        column.justify = "right" if index in right else "left"
     return table
 
 
-def _frame_cells(frame: SpiFrame) -> tuple[str, ...]:
-    more = "" if frame.length <= len(frame.data) else " ..."
+def _timeline(trace: ExchangeTrace, title: str) -> Table:
+    table = _table("us", "took", "what", "bytes", "says", "", right=(0, 1, 3), title=title)
+    found = lines(trace.frames, trace.events)
+    for repeat in repeats([line.key for line in found]):
+        for line in found[repeat.start : repeat.start + repeat.steps]:
+            times = f"x{repeat.times}" if repeat.times > 1 else ""
+            time = f"{line.time_us - trace.start_us:.2f}"
+            table.add_row(time, line.took, line.what, line.length, line.says, times)
+    return table
+
+
+def _frame_line(frame: SpiFrame) -> Line:
     where = f"{frame.name} 0x{frame.address:04x}" if frame.name.endswith(" buffer") else frame.name
-    data = frame.data.hex(" ") + more
-    return (
-        f"{frame.duration_us:.2f}",
-        "write" if frame.write else "read",
-        where,
-        str(frame.length),
-        data,
-        frame.meaning,
-    )
+    data = frame.data[:_SHOWN_BYTES].hex(" ") + ("..." if frame.length > _SHOWN_BYTES else "")
+    says = frame.meaning if frame.length <= 2 or frame.meaning else data
+    if len(says) > _SHOWN_TEXT:
+        says = says[: _SHOWN_TEXT - 3] + "..."
+    what = f"{'write' if frame.write else 'read'} {where}"
+    key = (what, frame.length, frame.data)
+    return Line(frame.start_us, key, f"{frame.duration_us:.2f}", what, str(frame.length), says or data)
 
 
 def _shares(trace: ExchangeTrace) -> Table:
-    table = Table("register or buffer", "", "frames", "SPI bytes", "us", "of exchange", title_justify="left")
-    for column in range(2, 6):
-        table.columns[column].justify = "right"
+    table = _table("register or buffer", "", "frames", "SPI bytes", "us", "of all", right=(2, 3, 4, 5))
     for share in trace.shares():
         table.add_row(
             share.name,
@@ -66,19 +95,27 @@ def _shares(trace: ExchangeTrace) -> Table:
             str(share.frames),
             str(share.wire_bytes),
             f"{share.duration_us:.2f}",
-            f"{100 * share.of_exchange:.2f} %",
+            f"{100 * share.of_exchange:.1f} %",
         )
+    return table
+
+
+def _causes(trace: ExchangeTrace) -> Table:
+    table = _table("what the time went by for", "times", "us", "of all", right=(1, 2, 3))
+    for total in totals(trace.causes):
+        share = f"{100 * total.of_exchange:.1f} %"
+        table.add_row(total.name, str(total.times), f"{total.duration_us:.2f}", share)
     return table
 
 
 def _samples(trace: ExchangeTrace) -> Table:
     total = sum(count for _, _, count in trace.pc_samples)
-    table = Table("core", "address", "samples", "share", title=f"{total} program counter samples", title_justify="left")
+    title = f"{total} program counter samples"
+    table = _table("core", "address", "samples", "share", right=(2, 3), title=title)
     for name, base in _REGIONS:
         count = sum(count for _, pc, count in trace.pc_samples if pc & _REGION_BITS == base)
         if count:
             table.add_row("", name, str(count), f"{100 * count / total:.1f} %")
-    table.add_section()
     for core, pc, count in islice(trace.pc_samples, _SHOWN_ADDRESSES):
         table.add_row(str(core), f"0x{pc:08x}", str(count), f"{100 * count / total:.1f} %")
     return table

@@ -27,13 +27,27 @@ def test_json_is_all_that_is_printed(invoke: Invoke) -> None:
     assert found["spi"]["chip_selects"] == len(found["frames"]) > 5
 
 
+def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> None:
+    done = invoke("trace", "--messages", 6, "--slowest")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].endswith("SPI bytes") and any(line.startswith("what the time went by for") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
         (["--runtime", "nothing"], 2, "portbench trace: --runtime: 'nothing' is no .uf2 file"),
         (["--board", "nothing"], 2, "portbench trace: --board: unknown board 'nothing'"),
-        (["--exchange", "0"], 2, "portbench trace: Invalid value for '--exchange': 0 is not in the range x>=1"),
-        (["--messages", "3", "--exchange", "4"], 1, "portbench: exchange 4: the run had 3 exchanges; choose 2 to 3"),
+        (
+            ["--exchange", "0"],
+            2,
+            "portbench trace: Invalid value for '--message' / '--exchange': 0 is not in the range x>=1",
+        ),
+        (["--messages", "3", "--exchange", "4"], 1, "portbench: exchange 4: the run had 3 exchanges; choose 1 to 3"),
+        (["--first", "--slowest"], 2, "portbench trace: --message, --first and --slowest name one exchange each"),
+        (["--whole"], 2, "portbench trace: --whole is for the files of --vcd and --perfetto"),
         (["--messages", "3", "--pcap", "/nowhere/x.pcap"], 1, "portbench: "),
     ],
 )

@@ -23,9 +23,7 @@ from tests.workloads.own import FOLDER
 
 pytestmark = pytest.mark.slow
 
-_INSTALLED = any(
-    point.value == "portbench.runner.plugin" for point in importlib.metadata.entry_points(group="pytest11")
-)
+_INSTALLED = any(point.value == "portbench.runner.entry" for point in importlib.metadata.entry_points(group="pytest11"))
 LIMIT_S = 60
 NODE = "portbench/runner/rows/test_rows.py::test_runtime["
 
@@ -43,7 +41,7 @@ class Harness:
             self.environment.pop(variable, None)
 
     def command(self, *arguments: str) -> list[str]:
-        plugin = [] if _INSTALLED else ["-p", "portbench.runner.plugin"]
+        plugin = [] if _INSTALLED else ["-p", "portbench.runner.entry"]
         return [
             sys.executable,
             "-m",

@@ -127,7 +127,7 @@ def test_the_pc_calls_once_the_line_has_come() -> None:
     line.receive(1, b"nonsense", at_us + 30.0)
     assert pc.given_up(at_us + 1e6) is None  # its client may still say why
     assert pc.given_up(at_us + 3e6) == f"connection 1 of 1 to {PEER}: answer 1 is b'nonsense'"
-    assert [session.ok for session in pc.sessions()] == [False] and pc.answered == 0 and not pc.reported
+    assert [session.ok for session in pc.sessions()] == [False] and pc.answered == 0 and pc.reports == 0
 
 
 def test_a_pc_without_a_part_hears_nothing() -> None:

@@ -41,14 +41,14 @@ def _other_tests_leftovers() -> None:
 def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[MakeLane]:
     """A lane for a runtime of the catalogue; at the end it must have left nothing behind.
 
-    `run_s`: longest time of a run; a short one for a fault that nothing else ends.
+    `run_s`: longest time of a run; a short one for a fault that nothing else ends. `on_desk`: on a board that stays.
     """
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     for variable in (RUNTIME_DIR_VARIABLE, LOCK_DIR_VARIABLE):
         monkeypatch.setenv(variable, os.environ.get(variable, ""))
     lanes: list[Lane] = []
 
-    def make(runtime: str, *, run_s: float = 60) -> Lane:
+    def make(runtime: str, *, run_s: float = 60, on_desk: bool = False) -> Lane:
         image(runtime)
         options = BenchOptions(
             where="emulated",
@@ -61,7 +61,7 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
         planned = plan(options)[0]
         root = short_folder / str(len(lanes))
         root.mkdir()
-        lane = Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
+        lane = Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
         lanes.append(lane)
         return lane
 

@@ -14,33 +14,51 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from portbench.boards.emulated.faults import FaultKind
+from portbench.boards.emulated.faults import FaultKind, When
+from portbench.runner.soak.foreign import Foreign
 from portbench.runner.soak.lane import Record
 from portbench.runner.soak.leaks import left_behind, open_terminals
-from portbench.runner.soak.plan import SPI_HZ, Deed, plan_cycle
+from portbench.runner.soak.plan import SPI_HZ, Deed, lane_of, plan_cycle
 from portbench.runner.soak.report import Tally
 
 
-@given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000))
-def test_a_cycle_is_its_seeds(seed: int, number: int, console: bool, exchanges: int) -> None:
-    cycle = plan_cycle(seed, number, console=console, exchanges=exchanges)
-    assert cycle == plan_cycle(seed, number, console=console, exchanges=exchanges)
+@given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000), st.booleans())
+def test_a_cycle_is_its_seeds(seed: int, number: int, console: bool, exchanges: int, power: bool) -> None:
+    cycle = plan_cycle(seed, number, console=console, exchanges=exchanges, power=power)
+    assert cycle == plan_cycle(seed, number, console=console, exchanges=exchanges, power=power)
+    assert cycle.foreign is None or cycle.strike is None
     assert any(hz - 100_000 < cycle.spi_hz <= hz for hz in SPI_HZ)
 
 
+@given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000))
+def test_nothing_waits_for_a_power_up_where_nobody_has_the_power(
+    seed: int, number: int, console: bool, exchanges: int
+) -> None:
+    strike = plan_cycle(seed, number, console=console, exchanges=exchanges, power=False).strike
+    for fault in () if strike is None else strike.faults:
+        assert not fault.next_power_up and fault.when is not When.POWERED_US
+
+
+def test_all_lanes_get_cycles_whichever_worker_runs_them() -> None:
+    assert {lane_of(1, number, 6) for number in range(0, 200, 2)} == set(range(6))
+
+
+@pytest.mark.parametrize("power", [False, True])
 @pytest.mark.parametrize("console", [False, True])
-def test_every_kind_of_fault_comes(console: bool) -> None:
+def test_every_kind_of_fault_comes(console: bool, power: bool) -> None:
     needs_console = {
         FaultKind.BYTES_LOST,
         FaultKind.TYPED_LOST,
         FaultKind.CONSOLE_SILENT,
         FaultKind.PORT_RENAMED,
     }
-    strikes = [plan_cycle(1, number, console=console, exchanges=20).strike for number in range(1000)]
+    cycles = [plan_cycle(1, number, console=console, exchanges=20, power=power) for number in range(1000)]
+    strikes = [cycle.strike for cycle in cycles if cycle.foreign is None]
     kinds = Counter(fault.kind for strike in strikes if strike for fault in strike.faults)
     assert set(kinds) == set(FaultKind) - (set() if console else needs_console)
     assert {strike.deed for strike in strikes if strike} == {None, *Deed}
     assert min(kinds.values()) >= 10 and strikes.count(None) >= 100
+    assert {cycle.foreign for cycle in cycles} == {None, *Foreign}
 
 
 def test_cycles_ask_for_different_clocks_so_that_each_flashes() -> None:

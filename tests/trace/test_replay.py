@@ -17,7 +17,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.trace.record import prepared_flash, trace_row
+from portbench.runner.trace.record import Choice, prepared_flash, trace_row
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Session
@@ -90,7 +90,7 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
     server = SimulatedServer(part_in("ping_pong", {}).serve)
     machine.listen(config.server_port, server)
     machine.spi_log(True)
-    machine.trace_start(["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset"], 5000, 10_007)
+    machine.trace_start(["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire"], 5000, 10_007)
     while machine.time_us < figures.end_us:
         machine.run(figures.end_us + 5e-7)
         machine.console_read()
@@ -133,6 +133,6 @@ def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfi
 def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:
     image("micropython-1.26.0")
     bench = options("micropython-1.26.0", "tuned")
-    trace = trace_row(plan(bench)[0], bench, 6)
+    trace = trace_row(plan(bench)[0], bench, Choice(6))
     assert 45 <= len(trace.frames) <= 52 and 300 <= trace.wire_bytes <= 325
     assert any(frame.meaning == "SOCK_MACRAW" for frame in trace.frames)

@@ -5,7 +5,9 @@ mod py_chip_lan;
 mod py_config;
 mod py_cpu;
 mod py_forward;
+mod py_gdb;
 mod py_machine;
+mod py_profile;
 mod py_time;
 mod py_trace;
 
@@ -26,6 +28,7 @@ fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add_class::<py_machine::PyMachine>()?;
+    m.add_class::<py_gdb::PyGdbSession>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;
     m.add_class::<py_chip_lan::PyChipLan>()?;
     Ok(())

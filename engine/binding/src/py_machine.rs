@@ -3,10 +3,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use board::{Machine, Network, Stop};
-use lan::ForwardTarget;
+use lan::{ForwardTarget, FrameRecord};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use rp2040::probe::profile::Profile;
 use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
@@ -16,8 +17,11 @@ use crate::EngineError;
 use crate::py_app::PyApp;
 use crate::py_config::{self, faults};
 use crate::py_forward;
+use crate::py_profile;
 use crate::py_time::{ps, us};
 use crate::py_trace::{self, KINDS, PyFrame};
+
+type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 
 /// An emulated board on simulated time.
 ///
@@ -40,7 +44,7 @@ fn volume_error(error: &VolumeError) -> PyErr {
 }
 
 impl PyMachine {
-    fn lock(&self) -> MutexGuard<'_, Machine> {
+    pub fn lock(&self) -> MutexGuard<'_, Machine> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,8 +70,8 @@ impl PyMachine {
         self.lock().now()
     }
 
-    /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`, or, once
-    /// for each time that a core does, `locked up`.
+    /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
+    /// `halted` (gdb wants it), or, once for each time that a core does, `locked up`.
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
         let until = ps(until_us);
@@ -78,6 +82,7 @@ impl PyMachine {
             Ok(Stop::Usb) => Ok("usb".into()),
             Ok(Stop::Reset(cause)) => Ok(format!("reset: {cause}")),
             Ok(Stop::LockedUp) => Ok("locked up".into()),
+            Ok(Stop::Halted) => Ok("halted".into()),
             Err(fault) => Err(EngineError::new_err(fault.0)),
         }
     }
@@ -125,6 +130,31 @@ impl PyMachine {
         let sent = machine.lan().map_err(value_error)?.send(now, conn, data);
         machine.reschedule();
         Ok(sent)
+    }
+
+    /// Close a connection of the simulated PC; false if it is gone.
+    fn lan_close(&self, conn: u64) -> PyResult<bool> {
+        let mut machine = self.lock();
+        let now = machine.now();
+        let closed = machine.lan().map_err(value_error)?.close(now, conn);
+        machine.reschedule();
+        Ok(closed)
+    }
+
+    /// Keep the newest `limit` frames of the cable from now on (0: none), for `lan_frames`. Until the next power cycle.
+    fn log_frames(&self, limit: usize) -> PyResult<()> {
+        self.lock().lan().map_err(value_error)?.log_frames(limit);
+        Ok(())
+    }
+
+    /// Take the frames of the cable in order: `[(start_us, arrival_us, to_board, fate, bytes)]`, the fate as
+    /// `lan::Fate` names it.
+    fn lan_frames<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyLanFrame<'py>>> {
+        let frames = self.lock().lan().map_err(value_error)?.take_log();
+        let tuple = |f: FrameRecord| {
+            (us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), PyBytes::new(py, &f.frame))
+        };
+        Ok(frames.into_iter().map(tuple).collect())
     }
 
     /// Lead connections (or datagrams, `udp`) that come to the bound socket `fd` of this machine to `port` of the board, at
@@ -423,7 +453,8 @@ impl PyMachine {
         Ok((list, dropped))
     }
 
-    /// Start tracing the kinds named (`spi`, `pins`, `irq`, `usb`, `lan`, `pc`, `registers`, `reset`).
+    /// Start tracing the kinds named (`spi`, `pins`, `irq`, `usb`, `lan`, `pc`, `registers`, `reset`, `cores`,
+    /// `wire`), beginning with what pins and cores are now.
     #[pyo3(signature = (kinds, limit = 1_000_000, pc_sample_cycles = 1000))]
     fn trace_start(&self, kinds: Vec<String>, limit: usize, pc_sample_cycles: u64) -> PyResult<()> {
         let mut mask = 0;
@@ -437,7 +468,7 @@ impl PyMachine {
         }
         let mut machine = self.lock();
         let chip = machine.chip_mut();
-        chip.bus.sys.trace.start(mask, limit);
+        chip.start_trace(mask, limit);
         chip.sample_pc(if kinds.iter().any(|k| k == "pc") { pc_sample_cycles } else { 0 });
         Ok(())
     }
@@ -456,6 +487,41 @@ impl PyMachine {
             list.append(py_trace::record(py, *at, record)?)?;
         }
         Ok((list, dropped))
+    }
+
+    /// Start a profile: of each instruction and call, or of samples each `sample_cycles` of clk_sys where that is not 0.
+    /// `starts`: addresses at which functions are known to begin.
+    #[pyo3(signature = (sample_cycles = 0, starts = Vec::new()))]
+    fn profile_start(&self, sample_cycles: u64, starts: Vec<u32>) {
+        let mut machine = self.lock();
+        let chip = machine.chip_mut();
+        chip.mem.xip.evictions = Some(Box::default());
+        if sample_cycles == 0 {
+            chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, starts)));
+        } else {
+            chip.start_sampler(sample_cycles);
+        }
+    }
+
+    /// End the profile and take it: what `py_profile::exact` says, or `{"samples": [(core, address, count)]}`, and in both
+    /// `"evictions"`: `[(flash offset missed, flash offset that had to go or None, count)]`.
+    fn profile_take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut machine = self.lock();
+        let chip = machine.chip_mut();
+        let evictions = chip.mem.xip.evictions.take().unwrap_or_default();
+        let d = match chip.probes.profile.take() {
+            Some(profile) => py_profile::exact(py, &profile)?,
+            None => {
+                chip.sample_pc(0);
+                let samples: Vec<_> =
+                    chip.probes.sampler.stop().into_iter().map(|((core, pc), n)| (core, pc, n)).collect();
+                let d = PyDict::new(py);
+                d.set_item("samples", samples)?;
+                d
+            }
+        };
+        d.set_item("evictions", evictions.into_iter().map(|((at, gone), n)| (at, gone, n)).collect::<Vec<_>>())?;
+        Ok(d)
     }
 
     /// Log decoded SPI frames of the devices from now on (or stop).

@@ -9,7 +9,7 @@ use sim::{Ps, SpiFrame};
 use crate::py_time::us;
 
 /// Bits of the trace mask by name.
-pub const KINDS: [(&str, u32); 8] = [
+pub const KINDS: [(&str, u32); 10] = [
     ("spi", kind::SPI),
     ("pins", kind::PINS),
     ("irq", kind::IRQ),
@@ -18,6 +18,8 @@ pub const KINDS: [(&str, u32); 8] = [
     ("pc", kind::PC),
     ("registers", kind::REGISTERS),
     ("reset", kind::RESET),
+    ("cores", kind::CORES),
+    ("wire", kind::WIRE),
 ];
 
 /// `{"t_us": float, "kind": str, ...}`.
@@ -65,6 +67,22 @@ pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'
             d.set_item("write", write)?;
             d.set_item("address", address)?;
             d.set_item("value", value)?;
+        }
+        Record::Core { core, running } => {
+            d.set_item("kind", "cores")?;
+            d.set_item("core", core)?;
+            d.set_item("running", running)?;
+        }
+        Record::Wire { spi, bits, mosi, miso, begin, first, polarity, phase } => {
+            d.set_item("kind", "wire")?;
+            d.set_item("spi", spi)?;
+            d.set_item("bits", bits)?;
+            d.set_item("mosi", mosi)?;
+            d.set_item("miso", miso)?;
+            d.set_item("begin_us", us(begin))?;
+            d.set_item("first_us", us(first))?;
+            d.set_item("polarity", polarity)?;
+            d.set_item("phase", phase)?;
         }
         Record::Reset { cause } => {
             d.set_item("kind", "reset")?;

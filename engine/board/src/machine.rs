@@ -26,6 +26,8 @@ pub enum Stop {
     Reset(&'static str),
     /// A core locked up: only a reset gets it out.
     LockedUp,
+    /// The debugger wanted it.
+    Halted,
 }
 
 pub struct Machine {
@@ -59,7 +61,9 @@ impl Machine {
     /// Applications that listened on the LAN are gone.
     pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
         let flash = self.chip.mem.flash().to_vec();
+        let debug = std::mem::take(&mut self.chip.probes.debug);
         self.chip = Self::power_up(&self.config, &flash, bootsel)?;
+        self.chip.probes.debug = debug;
         Ok(())
     }
 
@@ -124,6 +128,7 @@ impl Machine {
             match self.chip.run_until(step) {
                 RunEnd::Time => {}
                 RunEnd::Reset { cause } => return Ok(Stop::Reset(cause)),
+                RunEnd::Halted => return Ok(Stop::Halted),
                 RunEnd::Unmodelled(fault) => {
                     return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
                 }

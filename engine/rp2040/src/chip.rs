@@ -4,6 +4,7 @@ use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::peripherals::psm;
+use crate::probe::Probes;
 use crate::sys::{ResetRequest, Sys, Unmodelled};
 use crate::trace::{Record, kind};
 use crate::world::World;
@@ -34,6 +35,8 @@ pub enum RunEnd {
     Reset { cause: &'static str },
     /// The guest used something that is not modelled.
     Unmodelled(Unmodelled),
+    /// The debugger wanted it; [`crate::probe::debug::Debug::take_halt`] tells why.
+    Halted,
 }
 
 pub struct Chip<W> {
@@ -44,6 +47,9 @@ pub struct Chip<W> {
     last_rebase: u64,
     sample_cycles: u64,
     next_sample: u64,
+    pub probes: Probes,
+    /// What the trace last had of each core: whether it runs.
+    traced_running: [bool; 2],
 }
 
 impl<W: World> Chip<W> {
@@ -62,6 +68,8 @@ impl<W: World> Chip<W> {
             last_rebase: 0,
             sample_cycles: 0,
             next_sample: u64::MAX,
+            probes: Probes::default(),
+            traced_running: [false; 2],
         };
         for core in &mut chip.cores {
             core.reset(&chip.mem, 0);
@@ -123,13 +131,23 @@ impl<W: World> Chip<W> {
                 self.sample(cycles);
                 limit = limit.min(self.next_sample).max(cycles + 1);
             }
-            self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
-            self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+            self.trace_cores();
+            let mut halted = false;
+            if self.probes.look() {
+                halted = self.probes.run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
+            } else {
+                self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
+                self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+            }
             self.bus.sys.cycle = self.cores[index].cycles;
+            self.trace_cores();
             if let Some(fault) = &mut self.bus.sys.unmodelled
                 && fault.pc == 0
             {
                 fault.pc = self.cores[index].pc;
+            }
+            if halted {
+                return RunEnd::Halted;
             }
         }
         RunEnd::Time
@@ -157,12 +175,49 @@ impl<W: World> Chip<W> {
             return;
         }
         self.next_sample = cycles - cycles % self.sample_cycles + self.sample_cycles;
+        if self.probes.sampler.on() {
+            for core in self.cores.iter().filter(|c| c.state == State::Running) {
+                self.probes.sampler.count(core);
+            }
+        }
         if self.bus.sys.trace.wants(kind::PC) {
             let at = self.bus.sys.clock.ps_at(cycles);
             for core in self.cores.iter().filter(|c| c.state == State::Running) {
                 self.bus.sys.trace.push(at, Record::Pc { core: core.index as u8, pc: core.pc });
             }
         }
+    }
+
+    /// Starts the trace of the kinds in `mask`, with what the pins are now.
+    pub fn start_trace(&mut self, mask: u32, limit: usize) {
+        let trace = &mut self.bus.sys.trace;
+        trace.start(mask, limit);
+        if trace.wants(kind::PINS) {
+            let (level, output_enabled) = (self.bus.sys.pins.level(), self.bus.sys.pins.output_enabled());
+            trace.push(self.now, Record::Pins { level, output_enabled });
+        }
+        self.traced_running = [false; 2];
+        self.trace_cores();
+    }
+
+    fn trace_cores(&mut self) {
+        if !self.bus.sys.trace.wants(kind::CORES) {
+            return;
+        }
+        for core in &self.cores {
+            let running = core.state == State::Running;
+            if self.traced_running[core.index] != running {
+                self.traced_running[core.index] = running;
+                let at = self.bus.sys.clock.ps_at(core.cycles).max(self.now);
+                self.bus.sys.trace.push(at, Record::Core { core: core.index as u8, running });
+            }
+        }
+    }
+
+    /// Samples the program counters into [`Probes::sampler`] every `cycles` of clk_sys.
+    pub fn start_sampler(&mut self, cycles: u64) {
+        self.probes.sampler.start();
+        self.sample_pc(cycles);
     }
 
     fn deliver_events(&mut self, until: Ps) {

@@ -8,6 +8,7 @@ pub mod cpu;
 pub mod memory;
 pub mod peripherals;
 pub mod pins;
+pub mod probe;
 pub mod sys;
 pub mod ticks;
 pub mod trace;

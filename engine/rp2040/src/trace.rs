@@ -12,6 +12,8 @@ pub mod kind {
     pub const PC: u32 = 32;
     pub const REGISTERS: u32 = 64;
     pub const RESET: u32 = 128;
+    pub const CORES: u32 = 256;
+    pub const WIRE: u32 = 512;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,25 @@ pub enum Record {
     },
     Reset {
         cause: &'static str,
+    },
+    /// A core begins to run, or ceases to: it sleeps, is locked up, or is held in reset.
+    Core {
+        core: u8,
+        running: bool,
+    },
+    /// One SPI frame in Motorola's format as the wires had it: SCK has its edges at equal distances, the last of them at the
+    /// record's time and the first where `first` says.
+    Wire {
+        spi: u8,
+        bits: u8,
+        mosi: u16,
+        miso: u16,
+        begin: Ps,
+        first: Ps,
+        /// SPO: SCK idles high.
+        polarity: bool,
+        /// SPH: data stand at SCK's second edge, not at its first.
+        phase: bool,
     },
 }
 

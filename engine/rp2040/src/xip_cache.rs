@@ -7,6 +7,8 @@
 //! A line is filled one 32-bit word at a time, each by its own flash read: pico-feedback issue 307 reports lines half
 //! filled on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
 
+use std::collections::BTreeMap;
+
 pub const LINE_BYTES_LOG2: u32 = 3;
 const SETS: usize = 1024;
 /// Seed of the shift register that chooses victims, and its feedback taps (x^16 + x^14 + x^13 + x^11 + 1: all 65535
@@ -16,6 +18,9 @@ const VICTIM_TAPS: u16 = 0xb400;
 /// Valid bit of a line's words 0 and 1, and where the tag begins.
 const TAG_SHIFT: u32 = 2;
 const BOTH_WORDS: u32 = 3;
+
+/// How often a line was missed, with the line that had to go for it: both as flash offsets.
+pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
@@ -37,6 +42,8 @@ pub struct XipCache {
     /// Counted accesses and those of them that went to the flash, since power-on.
     pub(crate) accesses: u64,
     pub(crate) misses: u64,
+    /// What was missed and what went for it, while somebody wants to know.
+    pub evictions: Option<Box<Evictions>>,
 }
 
 impl Default for XipCache {
@@ -53,6 +60,7 @@ impl Default for XipCache {
             missed_offline: None,
             accesses: 0,
             misses: 0,
+            evictions: None,
         }
     }
 }
@@ -84,8 +92,17 @@ impl XipCache {
         if self.enabled {
             if let Some(held) = ways.iter_mut().find(|way| **way & BOTH_WORDS != 0 && **way >> TAG_SHIFT == tag) {
                 *held |= word;
+                if let Some(evictions) = &mut self.evictions {
+                    *evictions.entry((line << LINE_BYTES_LOG2, None)).or_default() += 1;
+                }
             } else {
                 let lowest = self.victim & 1;
+                if let Some(evictions) = &mut self.evictions {
+                    let gone = ways[usize::from(lowest)];
+                    let place = |tag: u32| (tag << 13) | ((line & (SETS as u32 - 1)) << LINE_BYTES_LOG2);
+                    let gone = (gone & BOTH_WORDS != 0).then(|| place(gone >> TAG_SHIFT));
+                    *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
+                }
                 ways[usize::from(lowest)] = tag << TAG_SHIFT | word;
                 self.victim = (self.victim >> 1) ^ (lowest * VICTIM_TAPS);
             }

@@ -1,7 +1,9 @@
 //! Names of registers and of what they hold, for traces.
 
+use crate::common::{IR_CONFLICT, IR_MP, IR_PPPOE, IR_UNREACH, MR_FARP, MR_PB, MR_PPPOE, MR_RST, MR_WOL};
 use crate::socket::{
-    CR_CLOSE, CR_CONNECT, CR_DISCON, CR_LISTEN, CR_OPEN, CR_RECV, CR_SEND, CR_SEND_KEEP, CR_SEND_MAC, Status,
+    CR_CLOSE, CR_CONNECT, CR_DISCON, CR_LISTEN, CR_OPEN, CR_RECV, CR_SEND, CR_SEND_KEEP, CR_SEND_MAC, IR_CON,
+    IR_DISCON, IR_RECV, IR_SEND_OK, IR_TIMEOUT, MR_BCASTB, MR_MULTI, MR_ND_MC_MMB, MR_UCASTB_MIP6B, Status,
 };
 
 /// One register: its name in the datasheet, its first offset address and its width in bytes.
@@ -56,6 +58,52 @@ const STATES: &[(u8, &str)] = &[
     (Status::IpRaw as u8, "SOCK_IPRAW"),
     (Status::MacRaw as u8, "SOCK_MACRAW"),
 ];
+
+/// Bits of one byte with their names in the datasheet, the highest first.
+pub type Bits = [(u8, &'static str)];
+
+/// MR.
+pub const MODE: &Bits = &[(MR_RST, "RST"), (MR_WOL, "WOL"), (MR_PB, "PB"), (MR_PPPOE, "PPPoE"), (MR_FARP, "FARP")];
+
+/// IR and IMR.
+pub const INTERRUPTS: &Bits = &[(IR_CONFLICT, "CONFLICT"), (IR_UNREACH, "UNREACH"), (IR_PPPOE, "PPPoE"), (IR_MP, "MP")];
+
+/// SIR and SIMR.
+pub const SOCKETS: &Bits =
+    &[(128, "S7"), (64, "S6"), (32, "S5"), (16, "S4"), (8, "S3"), (4, "S2"), (2, "S1"), (1, "S0")];
+
+/// Sn_IR and Sn_IMR.
+pub const SOCKET_INTERRUPTS: &Bits =
+    &[(IR_SEND_OK, "SENDOK"), (IR_TIMEOUT, "TIMEOUT"), (IR_RECV, "RECV"), (IR_DISCON, "DISCON"), (IR_CON, "CON")];
+
+/// Sn_MR's protocol in bits 3 to 0, and what its bits 7 to 4 mean with it.
+const SOCKET_MODES: &[(u8, &str, &Bits)] = &[
+    (0, "closed", &[]),
+    (1, "TCP", &[(MR_ND_MC_MMB, "ND")]),
+    (2, "UDP", &[(MR_MULTI, "MULTI"), (MR_BCASTB, "BCASTB"), (MR_ND_MC_MMB, "MC"), (MR_UCASTB_MIP6B, "UCASTB")]),
+    (3, "IPRAW", &[]),
+    (4, "MACRAW", &[(MR_MULTI, "MFEN"), (MR_BCASTB, "BCASTB"), (MR_ND_MC_MMB, "MMB"), (MR_UCASTB_MIP6B, "MIP6B")]),
+];
+
+/// `RECV CON`; bits without a name as a number, and 0 where none is set.
+pub fn bits(names: &Bits, value: u8) -> String {
+    let known = names.iter().filter(|(bit, _)| value & bit != 0);
+    let mut words: Vec<String> = known.map(|(_, name)| (*name).to_string()).collect();
+    let rest = names.iter().fold(value, |rest, (bit, _)| rest & !bit);
+    if rest != 0 || words.is_empty() {
+        words.push(if rest == 0 { "0".into() } else { format!("0x{rest:02x}") });
+    }
+    words.join(" ")
+}
+
+/// Sn_MR: `MACRAW MFEN`.
+pub fn socket_mode(value: u8) -> String {
+    match (SOCKET_MODES.iter().find(|(known, ..)| *known == value & 0x0f), value & 0xf0) {
+        (Some((_, name, _)), 0) => (*name).to_string(),
+        (Some((_, name, flags)), set) => format!("{name} {}", bits(flags, set)),
+        (None, _) => format!("0x{value:02x}"),
+    }
+}
 
 fn name(names: &[(u8, &str)], value: u8) -> String {
     names.iter().find(|(known, _)| *known == value).map_or("", |(_, name)| *name).to_string()

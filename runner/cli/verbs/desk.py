@@ -44,6 +44,7 @@ _LOOK_S = 0.05
     help="lead a port of this machine to the board: tcp:8080:80, udp:5353:53, ...; port 0 is a free one; repeatable",
 )
 @bench_option("workload", single=True, help="what its simulated PC serves (default: what is measured by default)")
+@click.option("--gdb", type=click.IntRange(0, 65535), metavar="PORT", help="let gdb attach there (0: a free port)")
 @click.option("--log", type=click.Path(path_type=Path), help="add the board's events to this file")
 def COMMAND(
     name: str,
@@ -52,6 +53,7 @@ def COMMAND(
     config: str,
     forwards: tuple[str, ...],
     workload: str | None,
+    gdb: int | None,
     log: Path | None,
 ) -> int:
     with one_line(BoardError, UnknownWorkload):
@@ -69,7 +71,7 @@ def COMMAND(
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         try:
             with until_stopped() as wait:
-                return _watch(name, folder, process, served, wait)
+                return _watch(name, folder, process, served, gdb, wait)
         finally:
             process.terminate()
             try:
@@ -80,7 +82,12 @@ def COMMAND(
 
 
 def _watch(
-    name: str, folder: Path, process: subprocess.Popen[bytes], workload: Workload, wait: Callable[[], bool]
+    name: str,
+    folder: Path,
+    process: subprocess.Popen[bytes],
+    workload: Workload,
+    gdb: int | None,
+    wait: Callable[[], bool],
 ) -> int:
     """Tells of the board's port and drives as they come and go."""
     deadline = Deadline(_START_S, name)
@@ -89,6 +96,8 @@ def _watch(
         return 1  # it has said why
     client = ControlClient(folder, name)
     client.call("serve", deadline, workload=workload.name, settings=workload.settings_type().model_dump(mode="json"))
+    if gdb is not None:
+        click.echo(f"{name}: {client.call('gdb', deadline, port=gdb)['hint']}")
     forwards = client.call("forwards", deadline)["forwards"]
     client.close()
     for facts in forwards:

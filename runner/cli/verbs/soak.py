@@ -20,6 +20,7 @@ from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.seconds import Seconds
+from portbench.runner.interruptions import Interruptions
 from portbench.runner.options import OptionError
 from portbench.workloads import UnknownWorkload, workloads
 
@@ -30,7 +31,7 @@ _FILE_COLUMNS = 110
 @click.option("--cycles", type=click.IntRange(1), default=100, show_default=True, help="how many")
 @click.option("--seed", type=int, default=1, show_default=True, help="of all that is drawn")
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="number of the first cycle")
-@bench_option("runtime", single=True, default="portbench-native", show_default=True, help="id of the catalogue")
+@bench_option("runtime", default=["portbench-native"], show_default=True, help="id of the catalogue (repeatable)")
 @bench_option("workload", single=True, help="what each runs (default: what is measured by default)")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="processes at once")
 @click.option("--reasons", is_flag=True, help="list why rows failed")
@@ -40,7 +41,7 @@ def COMMAND(
     cycles: int,
     seed: int,
     first: int,
-    runtime: str,
+    runtime: tuple[str, ...],
     workload: str | None,
     workers: int,
     reasons: bool,
@@ -52,7 +53,8 @@ def COMMAND(
         from portbench.runner.soak.soak import Soak, SoakOptions
 
         try:
-            catalogue.load().get(runtime)
+            for each in runtime:
+                catalogue.load().get(each)
         except CatalogueError as error:
             raise OptionError(f"--runtime: {error}") from None
         known = workloads()
@@ -60,12 +62,16 @@ def COMMAND(
             raise OptionError(f"--workload: {workload!r} is none of {', '.join(known)}")
         options = SoakOptions(runtime, workload or next(iter(known)), cycles, seed, first, workers, records, limit_s)
     out = console(_FILE_COLUMNS)
+    interruptions = Interruptions()
+    interruptions.listen()
     root = Path(tempfile.mkdtemp(prefix="pbsoak-"))
     try:
         soak = Soak(options, root, out)
         soak.run()
     finally:
+        interruptions.ending()
         shutil.rmtree(root, ignore_errors=True)
-    out.print(f"seed {seed}, {runtime}")
+        interruptions.restore()
+    out.print(f"seed {seed}, {', '.join(runtime)}")
     soak.tally.show(out, reasons=reasons)
     return 0 if soak.tally.passed and soak.tally.cycles == cycles else 1

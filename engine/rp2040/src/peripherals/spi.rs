@@ -274,6 +274,9 @@ impl Spi {
         if sys.trace.wants(kind::SPI) {
             sys.trace.push(sys.now(), Record::Spi { spi: self.index as u8, mosi: frame.data, miso });
         }
+        if sys.trace.wants(kind::WIRE) {
+            self.trace_wires(sys, &frame, miso);
+        }
         if self.rx.len() == FIFO_DEPTH {
             self.overrun = true;
         } else {
@@ -281,6 +284,17 @@ impl Spi {
         }
         self.timed_out = false;
         self.restart_timeout(sys);
+    }
+
+    #[cold]
+    fn trace_wires(&self, sys: &mut Sys, frame: &Frame, miso: u16) {
+        let Some(Format::Motorola { sph }) = self.format() else { return };
+        let (first, last) = if sph { (1, 2 * u64::from(frame.bits)) } else { (2, 2 * u64::from(frame.bits) + 1) };
+        let first = frame.begin + (frame.last_edge - frame.begin) * first / last;
+        let polarity = self.cr0 & cr0::SPO != 0;
+        let Frame { bits, data: mosi, begin, last_edge, .. } = *frame;
+        let record = Record::Wire { spi: self.index as u8, bits, mosi, miso, begin, first, polarity, phase: sph };
+        sys.trace.push(last_edge, record);
     }
 
     fn restart_timeout(&mut self, sys: &Sys) {

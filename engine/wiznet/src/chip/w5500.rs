@@ -255,12 +255,23 @@ fn register_name(bsb: u8, address: u16) -> String {
     }
 }
 
-/// What the data at an address say: a command, a socket's state, text in a buffer, or the number that at most two bytes
+/// What the data at an address say: a command, a socket's state, bits by name, text in a buffer, or the number that at most two bytes
 /// hold; else nothing.
 fn meaning(bsb: u8, address: u16, data: &[u8]) -> String {
     match (block(bsb & 0x1F), data) {
         (Block::Socket(_), &[value]) if address == socket::CR => names::command(value),
         (Block::Socket(_), &[value]) if address == socket::SR => names::state(value),
+        (Block::Socket(_), &[value]) if address == socket::MR => names::socket_mode(value),
+        (Block::Socket(_), &[value]) if matches!(address, socket::IR | socket::IMR) => {
+            names::bits(names::SOCKET_INTERRUPTS, value)
+        }
+        (Block::Common, &[value]) => match address {
+            common::MR => names::bits(names::MODE, value),
+            common::IR | common::IMR => names::bits(names::INTERRUPTS, value),
+            common::SIR | common::SIMR => names::bits(names::SOCKETS, value),
+            common::PHYCFGR => phy::meaning(value),
+            _ => names::number(data),
+        },
         (Block::Tx(_) | Block::Rx(_), _) => names::text(data),
         _ => names::number(data),
     }
@@ -291,6 +302,19 @@ mod tests {
         assert_eq!(meaning(1, socket::CR, &[0x77]), "");
         assert_eq!(meaning(1, socket::SR, &[0x17]), "SOCK_ESTABLISHED");
         assert_eq!(meaning(1, socket::SR, &[0x99]), "");
+        assert_eq!(meaning(1, socket::IR, &[0x05]), "RECV CON");
+        assert_eq!(meaning(1, socket::IMR, &[0xff]), "SENDOK TIMEOUT RECV DISCON CON 0xe0");
+        assert_eq!(meaning(1, socket::IR, &[0]), "0");
+        assert_eq!(meaning(1, socket::MR, &[0x84]), "MACRAW MFEN");
+        assert_eq!(meaning(1, socket::MR, &[0x81]), "TCP 0x80");
+        assert_eq!(meaning(1, socket::MR, &[0x0e]), "0x0e");
+        assert_eq!(meaning(0, common::MR, &[0x80]), "RST");
+        assert_eq!(meaning(0, common::SIMR, &[0x81]), "S7 S0");
+        assert_eq!(meaning(0, common::IR, &[0x40]), "UNREACH");
+        assert_eq!(meaning(0, common::PHYCFGR, &[0xbf]), "link, 100 Mbit/s full duplex");
+        assert_eq!(meaning(0, common::PHYCFGR, &[0xb8]), "no link");
+        assert_eq!(meaning(0, common::PHYCFGR, &[0x38]), "in reset");
+        assert_eq!(meaning(0, common::RCR, &[8]), "8");
         assert_eq!(meaning(1, socket::RX_RSR, &[1, 2]), "258");
         assert_eq!(meaning(1, socket::TX_WR + 1, &[0x39]), "57");
         assert_eq!(meaning(0, common::SIPR, &[192, 168, 50, 100]), "");

@@ -32,6 +32,19 @@ pub struct W5500Phy {
     link_at: Option<Ps>,
 }
 
+/// PHYCFGR in words.
+pub fn meaning(value: u8) -> String {
+    match (value & RST, value & LNK) {
+        (0, _) => "in reset".into(),
+        (_, 0) => "no link".into(),
+        _ => {
+            let speed = if value & SPD_100 != 0 { "100" } else { "10" };
+            let duplex = if value & DPX_FULL != 0 { "full" } else { "half" };
+            format!("link, {speed} Mbit/s {duplex} duplex")
+        }
+    }
+}
+
 impl W5500Phy {
     /// Starts looking for a link at `now`, if it can have one.
     fn relink(&mut self, now: Ps) {

@@ -1,0 +1,119 @@
+"""A port at which gdb finds an emulated board. The engine speaks gdb's protocol; this is its connection.
+
+The board runs as long as nobody is connected. It stops as gdb connects, and while gdb has it stopped no simulated time
+passes, so that a run with gdb has the figures of one without, unless gdb was told to change something.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from portbench._engine import EngineError, GdbSession, Machine
+
+_HOST: Final = "127.0.0.1"
+_SEND_S: Final = 10.0
+_RECEIVE_BYTES: Final = 4096
+
+
+class GdbServer:
+    """Listens on `port` of this machine alone; 0: one that is free. Raises OSError."""
+
+    def __init__(self, port: int, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._client: socket.socket | None = None
+        self._session: GdbSession | None = None
+        self._listener = socket.create_server((_HOST, port))
+        self.port: int = self._listener.getsockname()[1]
+
+    @property
+    def attached(self) -> bool:
+        return self._session is not None
+
+    @property
+    def running(self) -> bool:
+        """Whether the board is to run."""
+        return self._session is None or self._session.running
+
+    @property
+    def hint(self) -> str:
+        """What a person types to get here."""
+        return f"gdb-multiarch -ex 'target extended-remote :{self.port}'"
+
+    def serve(self, machine: Machine, wait_s: float) -> None:
+        """Passes on what has come, or comes within `wait_s`."""
+        waiting = [self._listener] if self._client is None else [self._listener, self._client]
+        for ready in select.select(waiting, [], [], wait_s)[0]:
+            if ready is self._listener:
+                self._accept(machine)
+            elif ready is self._client:
+                self._receive(machine)
+
+    def ran(self, machine: Machine, stop: str) -> None:
+        """Tells gdb of what ended a run of the machine, if that concerns it."""
+        if self._session is None:
+            return
+        if stop == "locked up":
+            locked_up = [core for core, state in enumerate(machine.stats()["core_states"]) if state == "LockedUp"]
+            self._session.interrupt(machine, locked_up[0] if locked_up else 0)
+        else:
+            self._session.report(machine)
+        self._send()
+
+    def exited(self, machine: Machine) -> None:
+        """Tells gdb that there is nothing left to run, and hangs up."""
+        if self._session is not None:
+            self._session.exited(machine)
+            self._send()
+        self.hang_up("the run is over")
+
+    def hang_up(self, why: str) -> None:
+        """Ends the connection, if there is one."""
+        if self._client is not None:
+            self._log(f"gdb: {why}")
+            self._client.close()
+        self._client = self._session = None
+
+    def close(self) -> None:
+        self.hang_up("the board goes away")
+        self._listener.close()
+
+    def _accept(self, machine: Machine) -> None:
+        client, peer = self._listener.accept()
+        if self._client is not None:
+            self._log(f"gdb: {peer[0]}:{peer[1]} refused, as another one is attached")
+            client.close()
+            return
+        client.settimeout(_SEND_S)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._client, self._session = client, GdbSession(machine)
+        self._log(f"gdb: {peer[0]}:{peer[1]} attached")
+
+    def _receive(self, machine: Machine) -> None:
+        assert self._client is not None and self._session is not None
+        try:
+            data = self._client.recv(_RECEIVE_BYTES)
+        except OSError:
+            data = b""
+        if not data:
+            self._session = GdbSession(machine)  # which forgets its breakpoints
+            self.hang_up("detached")
+            return
+        try:
+            self._session.receive(machine, data)
+        except EngineError as error:
+            self.hang_up(str(error))
+            return
+        self._send()
+        if self._session is not None and self._session.over:
+            self.hang_up("detached")
+
+    def _send(self) -> None:
+        if self._client is None or self._session is None:
+            return
+        try:
+            self._client.sendall(self._session.output())
+        except OSError as error:
+            self.hang_up(f"does not listen: {error}")

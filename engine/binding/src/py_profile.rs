@@ -1,0 +1,21 @@
+//! Profiles of the guest as Python objects.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use rp2040::probe::profile::{Node, Profile, Spent};
+
+/// `(instructions, cycles, stalls, misses)`.
+fn spent(spent: Spent) -> (u64, u64, u64, u64) {
+    (spent.instructions, spent.cycles, spent.stalls, spent.misses)
+}
+
+/// `{"addresses": [(address, spent)], "nodes": [(parent, function, core, exception, calls, spent, asleep)],
+/// "starts": [address]}`.
+pub fn exact<'py>(py: Python<'py>, profile: &Profile) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("addresses", PyList::new(py, profile.addresses().into_iter().map(|(at, all)| (at, spent(all))))?)?;
+    let node = |n: &Node| (n.parent, n.function, n.core, n.exception, n.calls, spent(n.spent), n.asleep);
+    d.set_item("nodes", PyList::new(py, profile.nodes().iter().map(node))?)?;
+    d.set_item("starts", profile.starts().collect::<Vec<_>>())?;
+    Ok(d)
+}

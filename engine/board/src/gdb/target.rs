@@ -1,0 +1,285 @@
+//! The board as gdb's target.
+
+use std::fmt;
+
+use gdbstub::common::{Signal, Tid};
+use gdbstub::outputln;
+use gdbstub::target::ext::base::BaseOps;
+use gdbstub::target::ext::base::multithread::{
+    MultiThreadBase, MultiThreadResume, MultiThreadResumeOps, MultiThreadSchedulerLocking,
+    MultiThreadSchedulerLockingOps, MultiThreadSingleStep, MultiThreadSingleStepOps,
+};
+use gdbstub::target::ext::breakpoints::{
+    Breakpoints, BreakpointsOps, HwBreakpoint, HwBreakpointOps, HwWatchpoint, HwWatchpointOps, SwBreakpoint,
+    SwBreakpointOps, WatchKind,
+};
+use gdbstub::target::ext::memory_map::{MemoryMap, MemoryMapOps};
+use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd, MonitorCmdOps};
+use gdbstub::target::ext::target_description_xml_override::{
+    TargetDescriptionXmlOverride, TargetDescriptionXmlOverrideOps,
+};
+use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
+use gdbstub::target::{Target, TargetError, TargetResult};
+use rp2040::cpu::core::Core;
+use rp2040::memory::{RAM_BASE, XIP_BASE};
+use rp2040::sys::ResetRequest;
+
+use super::description;
+use super::registers::{CortexM, CortexMRegisters};
+use crate::machine::Machine;
+
+/// The session cannot go on, as one line says.
+#[derive(Debug)]
+pub struct GdbError(pub String);
+
+impl fmt::Display for GdbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(super) fn tid(core: usize) -> Tid {
+    Tid::MIN.saturating_add(core)
+}
+
+fn index(tid: Tid) -> usize {
+    (tid.get() - 1).min(1)
+}
+
+fn part(text: &[u8], offset: u64, length: usize, buf: &mut [u8]) -> usize {
+    let rest = text.get(offset as usize..).unwrap_or_default();
+    let n = rest.len().min(length).min(buf.len());
+    buf[..n].copy_from_slice(&rest[..n]);
+    n
+}
+
+impl Machine {
+    fn core(&self, tid: Tid) -> &Core {
+        &self.chip().cores[index(tid)]
+    }
+
+    /// What is at `address` in a memory whose reading changes nothing.
+    fn byte(&self, address: u32) -> Option<u8> {
+        let mem = &self.chip().mem;
+        let (memory, base) = match address >> 28 {
+            0 => (mem.rom(), 0),
+            1 => (mem.flash(), XIP_BASE),
+            2 => (mem.ram(), RAM_BASE),
+            _ => return None,
+        };
+        memory.get(address.wrapping_sub(base) as usize).copied()
+    }
+
+    /// Both cores through a reset, and stopped at their first instructions.
+    fn reset_for_debugger(&mut self) {
+        let now = self.now();
+        let chip = self.chip_mut();
+        chip.bus.sys.request_reset(ResetRequest::Processor { core: 0 });
+        chip.bus.sys.attention = true;
+        // The reset comes before anything else does.
+        chip.run_until(now + 1);
+    }
+}
+
+impl Target for Machine {
+    type Arch = CortexM;
+    type Error = GdbError;
+
+    fn base_ops(&mut self) -> BaseOps<'_, CortexM, GdbError> {
+        BaseOps::MultiThread(self)
+    }
+
+    fn support_breakpoints(&mut self) -> Option<BreakpointsOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_monitor_cmd(&mut self) -> Option<MonitorCmdOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_memory_map(&mut self) -> Option<MemoryMapOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_target_description_xml_override(&mut self) -> Option<TargetDescriptionXmlOverrideOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl MultiThreadBase for Machine {
+    fn read_registers(&mut self, regs: &mut CortexMRegisters, tid: Tid) -> TargetResult<(), Self> {
+        *regs = CortexMRegisters::of(self.core(tid));
+        Ok(())
+    }
+
+    fn write_registers(&mut self, regs: &CortexMRegisters, tid: Tid) -> TargetResult<(), Self> {
+        regs.put_into(&mut self.chip_mut().cores[index(tid)]);
+        Ok(())
+    }
+
+    fn read_addrs(&mut self, start: u32, data: &mut [u8], _tid: Tid) -> TargetResult<usize, Self> {
+        let bytes = (0..data.len()).map_while(|at| self.byte(start.wrapping_add(at as u32)));
+        let bytes: Vec<u8> = bytes.collect();
+        if bytes.is_empty() && !data.is_empty() {
+            return Err(TargetError::NonFatal);
+        }
+        data[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    fn write_addrs(&mut self, start: u32, data: &[u8], _tid: Tid) -> TargetResult<(), Self> {
+        let mem = &mut self.chip_mut().mem;
+        let at = start.wrapping_sub(RAM_BASE) as usize;
+        if at.checked_add(data.len()).is_none_or(|end| end > mem.ram().len()) {
+            return Err(TargetError::NonFatal);
+        }
+        for (offset, byte) in data.iter().enumerate() {
+            mem.set_ram_u8(at + offset, *byte);
+        }
+        Ok(())
+    }
+
+    fn list_active_threads(&mut self, thread_is_active: &mut dyn FnMut(Tid)) -> Result<(), GdbError> {
+        thread_is_active(tid(0));
+        thread_is_active(tid(1));
+        Ok(())
+    }
+
+    fn support_resume(&mut self) -> Option<MultiThreadResumeOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_thread_extra_info(&mut self) -> Option<ThreadExtraInfoOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl ThreadExtraInfo for Machine {
+    fn thread_extra_info(&self, tid: Tid, buf: &mut [u8]) -> Result<usize, GdbError> {
+        let text = format!("core {}: {:?}", index(tid), self.core(tid).state);
+        Ok(part(text.as_bytes(), 0, text.len(), buf))
+    }
+}
+
+impl MultiThreadResume for Machine {
+    fn resume(&mut self) -> Result<(), GdbError> {
+        let chip = self.chip_mut();
+        chip.probes.debug.leave(&chip.cores);
+        Ok(())
+    }
+
+    fn clear_resume_actions(&mut self) -> Result<(), GdbError> {
+        self.chip_mut().probes.debug.forget_step();
+        Ok(())
+    }
+
+    fn set_resume_action_continue(&mut self, _tid: Tid, _signal: Option<Signal>) -> Result<(), GdbError> {
+        Ok(())
+    }
+
+    fn support_single_step(&mut self) -> Option<MultiThreadSingleStepOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_scheduler_locking(&mut self) -> Option<MultiThreadSchedulerLockingOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+/// Both cores run or neither does, or the run would be another one: a step of one takes the other along.
+impl MultiThreadSchedulerLocking for Machine {
+    fn set_resume_action_scheduler_lock(&mut self) -> Result<(), GdbError> {
+        Ok(())
+    }
+}
+
+impl MultiThreadSingleStep for Machine {
+    fn set_resume_action_step(&mut self, tid: Tid, _signal: Option<Signal>) -> Result<(), GdbError> {
+        let chip = self.chip_mut();
+        chip.probes.debug.step(&chip.cores[index(tid)]);
+        Ok(())
+    }
+}
+
+impl Breakpoints for Machine {
+    fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_hw_breakpoint(&mut self) -> Option<HwBreakpointOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_hw_watchpoint(&mut self) -> Option<HwWatchpointOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+/// No memory is changed for them either, so that the guest cannot tell.
+impl SwBreakpoint for Machine {
+    fn add_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
+        Ok(self.chip_mut().probes.debug.add_breakpoint(addr))
+    }
+
+    fn remove_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
+        Ok(self.chip_mut().probes.debug.remove_breakpoint(addr))
+    }
+}
+
+impl HwBreakpoint for Machine {
+    fn add_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
+        Ok(self.chip_mut().probes.debug.add_breakpoint(addr))
+    }
+
+    fn remove_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
+        Ok(self.chip_mut().probes.debug.remove_breakpoint(addr))
+    }
+}
+
+/// Of SRAM, for another value, whoever wrote it. Reads cannot be watched.
+impl HwWatchpoint for Machine {
+    fn add_hw_watchpoint(&mut self, addr: u32, len: u32, kind: WatchKind) -> TargetResult<bool, Self> {
+        let chip = self.chip_mut();
+        Ok(kind == WatchKind::Write && chip.probes.debug.add_watchpoint(&chip.mem, addr, len))
+    }
+
+    fn remove_hw_watchpoint(&mut self, addr: u32, len: u32, _kind: WatchKind) -> TargetResult<bool, Self> {
+        Ok(self.chip_mut().probes.debug.remove_watchpoint(addr, len))
+    }
+}
+
+impl MonitorCmd for Machine {
+    fn handle_monitor_cmd(&mut self, cmd: &[u8], mut out: ConsoleOutput<'_>) -> Result<(), GdbError> {
+        match cmd {
+            b"reset" | b"reset halt" | b"reset init" => {
+                self.reset_for_debugger();
+                outputln!(out, "both cores are at their reset; `maintenance flush register-cache` shows it");
+            }
+            b"time" => outputln!(out, "{}.{:06} us of simulated time", self.now() / 1_000_000, self.now() % 1_000_000),
+            _ => outputln!(out, "monitor reset: both cores through a reset; monitor time: simulated time"),
+        }
+        Ok(())
+    }
+}
+
+impl MemoryMap for Machine {
+    fn memory_map_xml(&self, offset: u64, length: usize, buf: &mut [u8]) -> TargetResult<usize, Self> {
+        let text = description::memory_map(self.chip().mem.flash_size());
+        Ok(part(text.as_bytes(), offset, length, buf))
+    }
+}
+
+impl TargetDescriptionXmlOverride for Machine {
+    fn target_description_xml(
+        &self,
+        annex: &[u8],
+        offset: u64,
+        length: usize,
+        buf: &mut [u8],
+    ) -> TargetResult<usize, Self> {
+        match annex {
+            b"target.xml" => Ok(part(description::TARGET.as_bytes(), offset, length, buf)),
+            _ => Err(TargetError::NonFatal),
+        }
+    }
+}

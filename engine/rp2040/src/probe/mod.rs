@@ -1,0 +1,60 @@
+//! What looks at each instruction as it runs: off by default, and without any effect on simulated time when on.
+//!
+//! A core that is looked at runs one instruction at a time. What it does, and when, is the same: a core may leave its loop
+//! after any instruction.
+
+pub mod debug;
+pub mod profile;
+
+use crate::bus::Bus;
+use crate::cpu::core::{Core, State};
+use crate::memory::Memory;
+use crate::world::World;
+
+use debug::Debug;
+use profile::{Instruction, Profile, Sampler};
+
+/// Everything that can look at instructions.
+#[derive(Default)]
+pub struct Probes {
+    pub debug: Debug,
+    pub profile: Option<Box<Profile>>,
+    pub sampler: Sampler,
+}
+
+impl Probes {
+    /// Whether cores have to run instruction by instruction.
+    #[inline]
+    pub fn look(&self) -> bool {
+        self.profile.is_some() || self.debug.looks()
+    }
+
+    /// Runs `core` as [`Core::run`] does. True: the debugger wants the chip to stop.
+    pub fn run<W: World>(&mut self, core: &mut Core, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> bool {
+        if let Some(profile) = &mut self.profile {
+            profile.catch_up(core);
+        }
+        let (level, from, sp) = (core.ipsr, core.pc, core.regs[13]);
+        core.take_pending_exception(mem, bus);
+        if let Some(profile) = &mut self.profile
+            && core.ipsr != level
+        {
+            profile.interrupted(core, from, sp);
+        }
+        while core.state == State::Running && core.cycles < limit && !bus.sys.attention {
+            if self.debug.stops_at(core) {
+                return true;
+            }
+            let before = Instruction::at(core, mem);
+            let next = core.cycles + 1;
+            core.run(mem, bus, next);
+            if let Some(profile) = &mut self.profile {
+                profile.executed(&before, core, mem);
+            }
+            if self.debug.executed(core, before.exception, mem) {
+                return true;
+            }
+        }
+        false
+    }
+}

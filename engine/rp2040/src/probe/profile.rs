@@ -1,0 +1,314 @@
+//! Where the cores' cycles go: by instruction and by call path, or by samples.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cpu::core::{Core, State};
+use crate::cpu::decode::Kind;
+use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
+
+/// Frames of a call path that are told apart; what is deeper counts for the last of them.
+const DEEPEST: usize = 512;
+
+/// The state before one instruction.
+pub struct Instruction {
+    pc: u32,
+    cycles: u64,
+    misses: u64,
+    pub(super) exception: u32,
+    slot: usize,
+    sp: u32,
+}
+
+impl Instruction {
+    pub(super) fn at(core: &Core, mem: &Memory) -> Self {
+        Self {
+            pc: core.pc,
+            cycles: core.cycles,
+            misses: mem.xip.misses,
+            exception: core.ipsr,
+            slot: slot(core.pc, mem),
+            sp: core.regs[13],
+        }
+    }
+}
+
+/// The index of an address in the table of predecoded instructions.
+fn slot(pc: u32, mem: &Memory) -> usize {
+    let (ram, flash) = (pc.wrapping_sub(RAM_BASE) as usize, pc.wrapping_sub(XIP_BASE) as usize);
+    if flash < mem.flash_size() {
+        FLASH_OPS + flash / 2
+    } else if ram < RAM_SIZE {
+        RAM_OPS + ram / 2
+    } else if (pc as usize) < ROM_SIZE {
+        ROM_OPS + pc as usize / 2
+    } else {
+        SCRATCH_OP
+    }
+}
+
+/// The reverse; what ran from elsewhere has address 0xffff_fffe.
+fn address(slot: usize) -> u32 {
+    match slot {
+        SCRATCH_OP => 0xffff_fffe,
+        FLASH_OPS.. => XIP_BASE + 2 * (slot - FLASH_OPS) as u32,
+        RAM_OPS.. => RAM_BASE + 2 * (slot - RAM_OPS) as u32,
+        _ => 2 * slot as u32,
+    }
+}
+
+/// What was spent somewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub instructions: u64,
+    /// With those of `stalls`.
+    pub cycles: u64,
+    /// Cycles in which the core waited for the flash because its cache missed.
+    pub stalls: u64,
+    pub misses: u64,
+}
+
+impl Spent {
+    fn add(&mut self, other: Self) {
+        self.instructions += other.instructions;
+        self.cycles += other.cycles;
+        self.stalls += other.stalls;
+        self.misses += other.misses;
+    }
+}
+
+/// A function on one path of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Index of the caller; a root is its own.
+    pub parent: usize,
+    /// Where it begins, as it was called; 0 for a root.
+    pub function: u32,
+    pub core: usize,
+    /// Number of the exception that it handles, if that is how it was entered.
+    pub exception: u32,
+    pub calls: u64,
+    /// By itself.
+    pub spent: Spent,
+    /// Cycles asleep in it, in WFI or WFE.
+    pub asleep: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Frame {
+    node: usize,
+    /// Where its caller goes on, and with which stack pointer.
+    back: u32,
+    sp: u32,
+}
+
+struct Path {
+    root: usize,
+    frames: Vec<Frame>,
+    /// Up to which cycle all is accounted for.
+    until: u64,
+}
+
+impl Path {
+    fn node(&self) -> usize {
+        self.frames.last().map_or(self.root, |frame| frame.node)
+    }
+}
+
+/// Every call and every cycle.
+///
+/// A function is left when its caller's stack pointer and return address are there again, or when the stack has shrunk
+/// beyond its frame, as by `longjmp`. A jump to the start of a function (a tail call) puts that in the place of the function
+/// that jumps. Starts are those given and those called so far.
+pub struct Profile {
+    at: Vec<Spent>,
+    nodes: Vec<Node>,
+    children: BTreeMap<(usize, u32, u32), usize>,
+    starts: BTreeSet<u32>,
+    paths: [Path; 2],
+}
+
+impl Profile {
+    /// From here on; `starts`: addresses at which functions are known to begin.
+    pub fn new(cores: &[Core; 2], mem: &Memory, starts: impl IntoIterator<Item = u32>) -> Self {
+        let root = |core: usize| Node {
+            parent: core,
+            function: 0,
+            core,
+            exception: 0,
+            calls: 0,
+            spent: Spent::default(),
+            asleep: 0,
+        };
+        let path = |core: usize| Path { root: core, frames: Vec::new(), until: cores[core].cycles };
+        let mut profile = Self {
+            at: vec![Spent::default(); mem.ops.len()],
+            nodes: vec![root(0), root(1)],
+            children: BTreeMap::new(),
+            starts: starts.into_iter().map(|start| start & !1).collect(),
+            paths: [path(0), path(1)],
+        };
+        for core in cores {
+            if core.state == State::Running {
+                profile.enter_unknown(core);
+            }
+        }
+        profile
+    }
+
+    /// What was spent at each address, in order.
+    pub fn addresses(&self) -> Vec<(u32, Spent)> {
+        let spent = self.at.iter().enumerate().filter(|(_, spent)| spent.instructions != 0);
+        let mut found: Vec<_> = spent.map(|(slot, spent)| (address(slot), *spent)).collect();
+        found.sort_unstable_by_key(|(address, _)| *address);
+        found
+    }
+
+    /// All call paths; each node comes after its parent.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Where functions begin, as far as known by now.
+    pub fn starts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.starts.iter().copied()
+    }
+
+    /// The core slept, or was held, since it was last looked at.
+    pub(super) fn catch_up(&mut self, core: &Core) {
+        let path = &mut self.paths[core.index];
+        let gap = core.cycles.saturating_sub(path.until);
+        path.until = core.cycles;
+        if gap != 0 {
+            let node = path.node();
+            self.nodes[node].asleep += gap;
+        }
+    }
+
+    /// `core` has taken an exception at `from`, where its stack pointer was `sp`.
+    pub(super) fn interrupted(&mut self, core: &Core, from: u32, sp: u32) {
+        self.push(core.index, core.pc, core.ipsr, from, sp);
+        self.charge(core, Spent::default());
+    }
+
+    /// `core` has executed the instruction at `before`.
+    pub(super) fn executed(&mut self, before: &Instruction, core: &Core, mem: &Memory) {
+        let misses = mem.xip.misses - before.misses;
+        let stalls = if mem.xip.cost_enabled { misses * u64::from(mem.xip.miss_cycles) } else { 0 };
+        let cycles = core.cycles - before.cycles;
+        let spent = Spent { instructions: 1, cycles, stalls: stalls.min(cycles), misses };
+        self.at[before.slot].add(spent);
+        self.charge(core, spent);
+        let (pc, next) = (before.pc, core.pc);
+        if next == pc.wrapping_add(2) || next == pc.wrapping_add(4) {
+            return;
+        }
+        let index = core.index;
+        if core.ipsr != before.exception && core.regs[14] >= 0xffff_fff0 {
+            // An SVC, or a fault: it may go on behind the instruction or repeat it.
+            self.push(index, next, core.ipsr, pc, before.sp);
+            return;
+        }
+        match mem.ops[before.slot].kind {
+            Kind::Bl => self.call(index, next, pc.wrapping_add(4), before.sp),
+            Kind::Blx => self.call(index, next, pc.wrapping_add(2), before.sp),
+            Kind::Beq | Kind::Bne | Kind::Bcs | Kind::Bcc | Kind::Bmi | Kind::Bpl | Kind::Bvs | Kind::Bvc => {}
+            Kind::Bhi | Kind::Bls | Kind::Bge | Kind::Blt | Kind::Bgt | Kind::Ble => {}
+            kind => self.jump(core, matches!(kind, Kind::Bx | Kind::PopPc)),
+        }
+    }
+
+    fn charge(&mut self, core: &Core, mut spent: Spent) {
+        let path = &mut self.paths[core.index];
+        // With the cycles of an exception's entry, which belong to no instruction.
+        spent.cycles = core.cycles.saturating_sub(path.until);
+        path.until = core.cycles;
+        let node = path.node();
+        self.nodes[node].spent.add(spent);
+    }
+
+    fn call(&mut self, core: usize, function: u32, back: u32, sp: u32) {
+        self.starts.insert(function);
+        self.push(core, function, 0, back, sp);
+    }
+
+    /// `leaves`: the instruction is one by which functions return.
+    fn jump(&mut self, core: &Core, leaves: bool) {
+        let (sp, pc) = (core.regs[13], core.pc);
+        let path = &mut self.paths[core.index];
+        let mut returned = false;
+        while let Some(frame) = path.frames.last() {
+            let is_back = frame.sp == sp && frame.back & !1 == pc;
+            // A frame that nobody pushed has no stack pointer to go by.
+            if !is_back && (frame.sp >= sp || frame.back == u32::MAX) {
+                break;
+            }
+            path.frames.pop();
+            returned = true;
+            if is_back {
+                return;
+            }
+        }
+        let unknown = path.frames.last().is_none_or(|frame| frame.back == u32::MAX);
+        if unknown && (returned || leaves) && !self.starts.contains(&pc) {
+            // Back in whatever had called it.
+            path.frames.clear();
+            self.enter_unknown(core);
+        } else if self.starts.contains(&pc) {
+            let Some(Frame { node, back, sp }) = self.paths[core.index].frames.pop() else { return };
+            if self.nodes[node].function == pc {
+                self.paths[core.index].frames.push(Frame { node, back, sp });
+                return;
+            }
+            let exception = self.nodes[node].exception;
+            self.push(core.index, pc, exception, back, sp);
+        }
+    }
+
+    /// A function that was entered before the profile began.
+    fn enter_unknown(&mut self, core: &Core) {
+        let function = self.starts.range(..=core.pc).next_back().copied().unwrap_or(core.pc);
+        self.push(core.index, function, 0, u32::MAX, u32::MAX);
+    }
+
+    fn push(&mut self, core: usize, function: u32, exception: u32, back: u32, sp: u32) {
+        let path = &mut self.paths[core];
+        let parent = path.node();
+        let deep = path.frames.len() >= DEEPEST;
+        let next = self.nodes.len();
+        let key = (parent, function, exception);
+        let node = if deep { parent } else { *self.children.entry(key).or_insert(next) };
+        if node == next {
+            let spent = Spent::default();
+            self.nodes.push(Node { parent, function, core, exception, calls: 0, spent, asleep: 0 });
+        }
+        self.nodes[node].calls += 1;
+        self.paths[core].frames.push(Frame { node, back, sp });
+    }
+}
+
+/// Program counters at regular cycles of clk_sys.
+#[derive(Default)]
+pub struct Sampler {
+    counts: Option<BTreeMap<(usize, u32), u64>>,
+}
+
+impl Sampler {
+    pub fn start(&mut self) {
+        self.counts = Some(BTreeMap::new());
+    }
+
+    pub fn stop(&mut self) -> BTreeMap<(usize, u32), u64> {
+        self.counts.take().unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn on(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    pub(crate) fn count(&mut self, core: &Core) {
+        if let Some(counts) = &mut self.counts {
+            *counts.entry((core.index, core.pc)).or_default() += 1;
+        }
+    }
+}

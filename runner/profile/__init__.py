@@ -1,0 +1,1 @@
+"""Where a guest's cycles go, function by function."""

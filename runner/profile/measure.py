@@ -1,0 +1,94 @@
+"""Profiles one row's run, from what a bench would have put on the board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from portbench.boards import Deadline
+from portbench.boards.emulated.replay import Figures
+from portbench.boards.emulated.trace import busiest
+from portbench.runner.images import image_store
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.profile.elf import elf_symbols
+from portbench.runner.profile.errors import ProfileError
+from portbench.runner.profile.linker_map import map_symbols
+from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
+from portbench.runner.profile.recovered import BYTECODE_LOOP, FLASH_BASE, bytecode_loop, call_targets, flash_content
+from portbench.runner.profile.symbols import Symbol, Symbols
+from portbench.runner.timeouts import Stage
+from portbench.runner.trace.record import prepared_run
+
+_SRAM = (0x2000_0000, 264 << 10)
+_MOST_BEFORE = 0x1000
+_MOST_AFTER = 0x400
+_TIMES_SLOWER = 30
+"""Each instruction looked at takes so much longer on the host, at most."""
+
+
+@dataclass(frozen=True)
+class How:
+    """`samples_hz` 0: each instruction. `whole`: from power-up, and not from the first exchange to the last."""
+
+    samples_hz: int = 0
+    whole: bool = False
+
+
+def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | None) -> Profile:
+    """Raises ProfileError, BoardError and their like."""
+    image = image_store([row.entry]).obtain(row.entry).path
+    if image is None:
+        raise ProfileError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
+    names = image_symbols(image, elf)
+    replay, run, figures = prepared_run(row, options)
+    symbols = Symbols(names) if names else recovered_symbols(flash_content(image), run.machine.read_sram(*_SRAM))
+    del run
+    window = (0.0, figures.end_us) if how.whole else measured_window(figures)
+    deadline = Deadline(_TIMES_SLOWER * options.timeouts_s[Stage.RUN], row.label)
+    raw = replay.profile(figures, window, deadline, samples_hz=how.samples_hz, starts=symbols.starts)
+    title = f"{row.entry.id} {row.profile.name}"
+    if how.samples_hz:
+        return sampled_profile(raw, symbols, window, how.samples_hz, title)
+    return exact_profile(raw, symbols, window, title)
+
+
+def recovered_symbols(flash: bytes, sram: bytes) -> Symbols:
+    """Functions of an image that brings no names, by where calls lead to; MicroPython's loop by its table."""
+    starts = [*call_targets(flash, FLASH_BASE), *call_targets(sram, _SRAM[0])]
+    loop = bytecode_loop(flash)
+    if loop is None:
+        return Symbols().with_starts(starts)
+    near = [start for start in starts if loop.start - _MOST_BEFORE < start <= loop.start]
+    begin = max(near, default=loop.start)
+    end = min((start for start in starts if loop.end < start), default=loop.end + _MOST_AFTER)
+    size = min(end, loop.end + _MOST_AFTER) - begin
+    return Symbols([Symbol(begin, size, BYTECODE_LOOP)]).with_starts(starts)
+
+
+def measured_window(figures: Figures) -> tuple[float, float]:
+    """From the first exchange to the last; of a workload without any, the whole run."""
+    session = busiest(figures.sessions)
+    if session is None or len(session.received_us) < 2:
+        return 0.0, figures.end_us
+    return session.received_us[0], session.received_us[-1]
+
+
+def elf_or_map(image: Path, elf: Path | None) -> Path | None:
+    """The file that has names: the one that was named, or one beside the image that is called as it is."""
+    beside = (image.with_suffix(ending) for ending in (".elf", ".elf.map", ".map"))
+    return elf or next((path for path in beside if path.is_file()), None)
+
+
+def image_symbols(image: Path, elf: Path | None) -> list[Symbol]:
+    path = elf_or_map(image, elf)
+    if path is None:
+        return []
+    with path.open("rb") as file:
+        is_elf = file.read(4) == b"\x7fELF"
+    if is_elf:
+        return elf_symbols(path)
+    found = map_symbols(path.read_text(encoding="utf-8", errors="replace"))
+    if not found:
+        raise ProfileError(f"--elf: {path}: is neither an ELF file nor a linker map of GNU ld")
+    return found

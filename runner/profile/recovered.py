@@ -1,0 +1,93 @@
+"""What an image without a symbol table tells of its functions."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from portbench.firmware import uf2
+
+FLASH_BASE: Final = 0x1000_0000
+BYTECODE_LOOP: Final = "mp_execute_bytecode"
+_OPCODES: Final = 256
+_MULTI: Final = ((0x70, 0xB0), (0xB0, 0xC0), (0xC0, 0xD0))
+"""Opcodes that MicroPython's entry_table leads to one place each: LOAD_CONST_SMALL_INT_MULTI, LOAD_FAST_MULTI and
+STORE_FAST_MULTI (py/bc0.h, the same since 1.12)."""
+_LARGEST: Final = 0x4000
+_PUSH_LR: Final = 0xB5
+_CALLERS: Final = 2
+
+
+@dataclass(frozen=True)
+class BytecodeLoop:
+    """MicroPython's and CircuitPython's interpreter loop, by its table of jumps at `table`."""
+
+    table: int
+    start: int
+    """The lowest and the highest place that an opcode leads to."""
+    end: int
+
+
+def flash_content(image: Path) -> bytes:
+    """What an image puts into flash, from its start."""
+    parts = uf2.read(image).flash_bytes()
+    flash = bytearray(b"\xff" * (max((at + len(data) for at, data in parts.items()), default=FLASH_BASE) - FLASH_BASE))
+    for at, data in parts.items():
+        flash[at - FLASH_BASE : at - FLASH_BASE + len(data)] = data
+    return bytes(flash)
+
+
+def bytecode_loop(flash: bytes) -> BytecodeLoop | None:
+    """The loop of an image with computed gotos (MICROPY_OPT_COMPUTED_GOTO); None where it has no such table, or two."""
+    count = len(flash) // 4
+    words = struct.unpack(f"<{count}I", flash[: 4 * count])
+    found = []
+    at = _MULTI[0][0]
+    while at + _OPCODES - _MULTI[0][0] <= count:
+        # A run of 64 equal words that are places of code is rare; all else is looked at only there.
+        word = words[at]
+        if word >> 28 not in (1, 2) or words[at + 63] != word:
+            at += 1
+            continue
+        table = words[at - _MULTI[0][0] : at - _MULTI[0][0] + _OPCODES]
+        if _is_entry_table(table):
+            found.append(BytecodeLoop(FLASH_BASE + 4 * (at - _MULTI[0][0]), min(table), max(table)))
+        at += 1
+    return found[0] if len(found) == 1 else None
+
+
+def call_targets(code: bytes, base: int) -> list[int]:
+    """Where functions begin in a memory at `base`: what its BL instructions lead to, and looks like a beginning.
+
+    That is a PUSH with LR, or a place that is called more than once. Data among the code may look like a call.
+    """
+    halfwords = struct.unpack(f"<{len(code) // 2}H", code[: len(code) // 2 * 2])
+    callers: Counter[int] = Counter()
+    for at, high in enumerate(halfwords[:-1]):
+        low = halfwords[at + 1]
+        if high & 0xF800 != 0xF000 or low & 0xD000 != 0xD000:
+            continue
+        sign = high >> 10 & 1
+        j1, j2 = 1 - (low >> 13 & 1 ^ sign), 1 - (low >> 11 & 1 ^ sign)
+        offset = (sign << 24 | j1 << 23 | j2 << 22 | (high & 0x3FF) << 12 | (low & 0x7FF) << 1) - (sign << 25)
+        target = 2 * at + 4 + offset
+        if 0 <= target < 2 * len(halfwords):
+            callers[target] += 1
+    return sorted(
+        base + target
+        for target, count in callers.items()
+        if halfwords[target // 2] >> 8 == _PUSH_LR or count >= _CALLERS
+    )
+
+
+def _is_entry_table(table: Sequence[int]) -> bool:
+    if len(table) < _OPCODES or any(word & 1 or word >> 28 not in (1, 2) for word in table):
+        return False
+    places = [set(table[first:last]) for first, last in _MULTI]
+    if any(len(place) != 1 for place in places) or len(set.union(*places)) != len(_MULTI):
+        return False
+    return max(table) - min(table) < _LARGEST

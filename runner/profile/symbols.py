@@ -1,0 +1,68 @@
+"""Names for addresses of a guest's code."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+_REGIONS: Final = {0x0: "ROM", 0x1: "flash", 0x2: "SRAM"}
+_ELSEWHERE: Final = "elsewhere"
+_MOST_BYTES: Final = 0x1000
+"""Of a function whose end nobody tells: what is behind it may be anything."""
+REGIONS: Final = ("flash", "SRAM", "ROM", _ELSEWHERE)
+
+
+def region(address: int) -> str:
+    """The memory that code at `address` runs from."""
+    return _REGIONS.get(address >> 28, _ELSEWHERE)
+
+
+@dataclass(frozen=True, order=True)
+class Symbol:
+    """A function that begins at `start`; `size` 0: nobody tells, it ends before the next one."""
+
+    start: int
+    size: int
+    name: str
+
+
+class Symbols:
+    """Where functions begin. An address beyond all that is known has a name that says no more than is known."""
+
+    def __init__(self, symbols: Iterable[Symbol] = ()) -> None:
+        by_start: dict[int, Symbol] = {}
+        for symbol in sorted(symbols, key=lambda each: (each.start, -each.size, each.name)):
+            by_start.setdefault(symbol.start, symbol)
+        self._symbols = list(by_start.values())
+        self._starts = [symbol.start for symbol in self._symbols]
+
+    @property
+    def starts(self) -> list[int]:
+        return list(self._starts)
+
+    def find(self, address: int) -> Symbol | None:
+        """The function that `address` lies in."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
+            return None
+        symbol = self._symbols[index]
+        if address >= symbol.start + (symbol.size or _MOST_BYTES):
+            return None
+        return symbol if region(symbol.start) == region(address) else None
+
+    def name(self, address: int) -> str:
+        """`mp_execute_bytecode`, or `0x1000abcd..` for what has no name."""
+        symbol = self.find(address)
+        return symbol.name if symbol is not None else f"0x{address:08x}.."
+
+    def with_starts(self, starts: Iterable[int]) -> Symbols:
+        """With functions of no name at `starts`, where none is known."""
+        known = set(self._starts)
+        inside = (start for start in starts if start not in known and self._beyond(start))
+        return Symbols([*self._symbols, *(Symbol(start, 0, f"0x{start:08x}") for start in inside)])
+
+    def _beyond(self, address: int) -> bool:
+        symbol = self.find(address)
+        return symbol is None or symbol.size == 0

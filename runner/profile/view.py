@@ -1,0 +1,98 @@
+"""A profile for people, 80 columns wide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from portbench.runner.profile.compare import Comparison
+from portbench.runner.profile.model import Profile
+from portbench.runner.profile.symbols import REGIONS
+
+_LONGEST = 34
+
+
+def show(profile: Profile, most: int, console: Console) -> None:
+    """Its `most` expensive functions, the memories that they run from, and who misses the flash cache."""
+    start_us, end_us = profile.window_us
+    how = "each instruction" if profile.exact else "samples"
+    console.print(f"{profile.title}: {(end_us - start_us) / 1e6:.6f} s of simulated time, by {how}", soft_wrap=True)
+    console.print(_functions(profile, most))
+    console.print(_regions([profile]))
+    if profile.missed:
+        console.print(_missed(profile, most))
+        console.print(_evictions(profile, most))
+
+
+def show_comparison(one: Profile, two: Profile, compared: Comparison, most: int, console: Console) -> None:
+    """What of two profiles differs in where code runs from."""
+    show(one, most, console)
+    show(two, most, console)
+    console.print(_regions([one, two]))
+    for sentence in compared.sentences:
+        console.print(sentence, soft_wrap=True)
+
+
+def _table(*columns: str, right: Sequence[int]) -> Table:
+    table = Table(*columns, box=None, padding=(0, 1, 0, 0))
+    for index, column in enumerate(table.columns):
+        column.no_wrap = True
+        column.justify = "right" if index in right else "left"
+    return table
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..."
+
+
+def _functions(profile: Profile, most: int) -> Table:
+    total = max(1, profile.cycles)
+    if not profile.exact:
+        table = _table("function", "runs from", "of all", right=(2,))
+        for each in profile.functions[:most]:
+            table.add_row(_short(each.name), each.region, f"{100 * each.cycles / total:.1f} %")
+        return table
+    table = _table("function", "from", "calls", "cycles", "of all", "misses", "stalled", right=(2, 3, 4, 5, 6))
+    for each in profile.functions[:most]:
+        table.add_row(
+            _short(each.name),
+            each.region,
+            str(each.calls),
+            str(each.cycles),
+            f"{100 * each.cycles / total:.1f} %",
+            str(each.misses),
+            f"{100 * each.stalls / max(1, each.cycles):.0f} %",
+        )
+    return table
+
+
+def _regions(profiles: Sequence[Profile]) -> Table:
+    table = _table("code runs from", *(profile.title.split()[0] for profile in profiles), right=range(1, 3))
+    if len(profiles) == 1:
+        table.columns[1].header = "of all"
+    found = [profile.by_region() for profile in profiles]
+    for name in REGIONS:
+        if any(name in each for each in found):
+            shares = [
+                f"{100 * each.get(name, 0) / max(1, profile.cycles):.1f} %"
+                for each, profile in zip(found, profiles, strict=True)
+            ]
+            table.add_row(name, *shares)
+    return table
+
+
+def _missed(profile: Profile, most: int) -> Table:
+    total = sum(count for _, count in profile.missed)
+    table = _table("what the flash cache missed", "misses", "of all", right=(1, 2))
+    for name, count in profile.missed[:most]:
+        table.add_row(_short(name), str(count), f"{100 * count / total:.1f} %")
+    return table
+
+
+def _evictions(profile: Profile, most: int) -> Table:
+    table = _table("missed", "took the place of", "times", right=(2,))
+    for missed, gone, count in profile.evictions[:most]:
+        table.add_row(_short(missed), _short(gone), str(count))
+    return table

@@ -1,0 +1,69 @@
+"""A board that stays, as `portbench desk` keeps one: no harness ends it, and none has its power in hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from portbench.boards import BoardDefinition, BoardError, Deadline
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.registry import read_state, runtime_dir
+
+NAME: Final = "desk"
+DEVICE: Final = f"usb:{NAME}"
+_START_S = 60.0
+_STOP_S = 60.0
+_LOOK_S = 0.02
+
+
+class Desk:
+    """Started when it is first wanted, and again where somebody has killed it."""
+
+    def __init__(self, definition: BoardDefinition, log: Path) -> None:
+        self._definition = definition
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """It is on the bus when this returns. Raises BoardError."""
+        if self.runs:
+            return
+        self.end()
+        command = [sys.executable, "-m", "portbench.boards.emulated", "--name", NAME, "--board", self._definition.id]
+        command += ["--log", str(self._log), "--end-with", str(os.getpid())]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        folder = runtime_dir() / NAME
+
+        def there() -> bool:
+            if not self.runs:
+                raise BoardError(f"{NAME}: its process ended at once; see {self._log}")
+            state = read_state(folder)
+            return state is not None and state.usb_vid is not None
+
+        Deadline(_START_S, NAME).poll(there, _LOOK_S, "its process to start")
+
+    def hold_bootsel(self) -> None:
+        """A hand plugs it in again with the button held: what a person does about a board that does not answer."""
+        control = ControlClient(runtime_dir() / NAME, NAME)
+        try:
+            control.call("power_cycle", Deadline(_START_S, NAME), bootsel=True)
+        finally:
+            control.close()
+
+    def end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

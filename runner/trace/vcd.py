@@ -1,0 +1,96 @@
+"""The wires of a board's network chip as a VCD file, for PulseView, sigrok-cli or GTKWave.
+
+Levels come from the pins. What the SPI controller shifts is laid out bit by bit between the first and the last clock
+edge that the engine gives for each frame of it, in the mode that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from portbench.boards.definition import Ethernet
+from portbench.boards.emulated.replay import Recording
+
+WIRES: Final = ("sck", "mosi", "miso", "csn", "intn", "rstn")
+_NAMES: Final = {"sck": "SCK", "mosi": "MOSI", "miso": "MISO", "csn": "CSn", "intn": "INTn", "rstn": "RSTn"}
+_SHIFTED: Final = ("sck", "mosi", "miso")
+_NS_PER_US: Final = 1000
+
+Change = tuple[float, str, int]
+"""Time in microseconds, wire, level."""
+
+
+def write_vcd(path: Path, recording: Recording, network: Ethernet, title: str) -> None:
+    """Times are nanoseconds of simulated time since power-up, and begin with the recording."""
+    from vcd import VCDWriter
+
+    start_ns = round(recording.start_us * _NS_PER_US)
+    levels, changes = wire_changes(recording.records, network)
+    with (
+        path.open("w", encoding="ascii") as file,
+        VCDWriter(
+            file, timescale="1 ns", date="", comment=title, version="portbench", init_timestamp=start_ns
+        ) as writer,
+    ):
+        wires = {
+            wire: writer.register_var("board", _NAMES[wire], "wire", size=1, init=levels.get(wire, "x"))
+            for wire in WIRES
+        }
+        for time_us, wire, level in changes:
+            writer.change(wires[wire], max(start_ns, round(time_us * _NS_PER_US)), level)
+        writer.close(max(start_ns, round(recording.end_us * _NS_PER_US)))
+
+
+def wire_changes(records: Iterable[dict[str, Any]], network: Ethernet) -> tuple[dict[str, int], list[Change]]:
+    """The first level of each wire, and all changes after it in order."""
+    pins = {wire: network.pins[f"{wire}_pin"] for wire in WIRES}
+    records = list(records)
+    shifts = [record for record in records if record["kind"] == "wire" and record["spi"] == network.spi_id]
+    found = [change for record in shifts for change in shifted(record)]
+    spans = [(record["begin_us"], record["t_us"]) for record in shifts]
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    span = 0
+    for record in (record for record in records if record["kind"] == "pins"):
+        t_us = record["t_us"]
+        while span < len(spans) and spans[span][1] < t_us:
+            span += 1
+        shifting = span < len(spans) and spans[span][0] <= t_us
+        for wire, pin in pins.items():
+            level = record["level"] >> pin & 1
+            if wire not in first:
+                first[wire] = last[wire] = level
+            # While a frame is shifted the pins stand as they were before it.
+            elif level != last[wire] and not (wire in _SHIFTED and shifting):
+                found.append((t_us, wire, level))
+            last[wire] = level
+    return first, _changing(first, sorted(found, key=lambda change: change[0]))
+
+
+def shifted(record: Mapping[str, Any]) -> list[Change]:
+    """What one frame of the SPI controller does to SCK, MOSI and MISO, most significant bit first."""
+    bits, idle, phase = record["bits"], int(record["polarity"]), record["phase"]
+    edges = 2 * bits
+    step_us = (record["t_us"] - record["first_us"]) / (edges - 1)
+    at_us = [record["first_us"] + step_us * edge for edge in range(edges)]
+    changes: list[Change] = []
+    for bit in range(bits):
+        # The first bit of a frame stands before there was any edge, unless the first edge brings it.
+        before_us = record["begin_us"] if bit == 0 else at_us[2 * bit - 1]
+        data_us = at_us[2 * bit] if phase else before_us
+        for wire in ("mosi", "miso"):
+            changes.append((data_us, wire, record[wire] >> (bits - 1 - bit) & 1))
+        changes += [(at_us[2 * bit], "sck", 1 - idle), (at_us[2 * bit + 1], "sck", idle)]
+    return changes
+
+
+def _changing(first: Mapping[str, int], changes: Iterable[Change]) -> list[Change]:
+    now = dict(first)
+    found = []
+    for time_us, wire, level in changes:
+        if now.get(wire) != level:
+            now[wire] = level
+            found.append((time_us, wire, level))
+    return found

@@ -1,0 +1,231 @@
+"""`Board`: what a test does with a board that it has on its desk, to an emulated one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from portbench.boards.definition import board_definition
+from portbench.boards.emulated.config import CONFIG
+from portbench.boards.errors import BoardError
+from portbench.complaint import first_complaint
+from portbench.firmware import uf2
+from portbench.testing.errors import NothingCame
+from portbench.testing.frames import Frame, write_pcap
+from portbench.testing.network import DEFAULT_S, Caller, Connection, Listener
+from portbench.testing.python import PythonPrompt, type_in
+from portbench.testing.simulation import Simulation
+
+DEFAULT_KIND: Final = "W5500_EVB_PICO"
+_AGAIN_S = 0.1
+_FLUSH_S = 1.5
+"""CircuitPython keeps what was written last in RAM for a second."""
+_EXECUTE_S = 30.0
+
+
+class Board:
+    """An emulated board of `kind`, with power and with blank flash. `settings`: fields of `EmulatedConfig`.
+
+    Its time is simulated and goes on only while one of these methods waits for something, so that a test gives the same
+    times whenever it runs. A wait that fails raises NothingCame, an AssertionError.
+    """
+
+    def __init__(self, kind: str = DEFAULT_KIND, **settings: Any) -> None:
+        try:
+            config = CONFIG.validate_python(settings)
+        except ValidationError as error:
+            raise BoardError(f"{kind}: settings: {first_complaint(error)}") from None
+        self._definition = board_definition(kind)
+        self._simulation = Simulation(self._definition, config)
+        self._prompt = PythonPrompt(self._simulation)
+
+    @property
+    def time_us(self) -> float:
+        """Simulated microseconds since the test got the board, over all power cycles."""
+        return self._simulation.now_us
+
+    @property
+    def console(self) -> str:
+        """All that the board has printed."""
+        return self._simulation.console.text
+
+    @property
+    def events(self) -> list[str]:
+        """What happened beside the console: USB, resets, faults of the cores."""
+        return list(self._simulation.events)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """What passed over the Ethernet cable, in order."""
+        return self._simulation.frames
+
+    @property
+    def link_up(self) -> bool:
+        return self._simulation.machine.link_up
+
+    @property
+    def address(self) -> str | None:
+        """The IPv4 address that the board sent from last; None before it has one."""
+        for frame in reversed(self.frames):
+            found = None if frame.to_board else _source(frame.data)
+            if found is not None and not found.is_unspecified:
+                return str(found)
+        return None
+
+    def flash(self, image: Path | str | bytes) -> None:
+        """Program a UF2 image, as BOOTSEL and a copy to the drive do, and start it. What it does not cover stays."""
+        family, size = self._definition.uf2_family, self._definition.flash_bytes
+        if isinstance(image, bytes):
+            parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
+        else:
+            parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
+        content = bytearray(self._simulation.machine.flash())
+        for base, data in parsed.ranges().items():
+            start = base - uf2.FLASH_BASE
+            content[start : start + len(data)] = data
+        self._simulation.power_up(bytes(content))
+
+    def copy(self, files: Mapping[str, Path | str | bytes]) -> None:
+        """Bring files to the board's file system: to its drive where it has one, else through its Python prompt.
+
+        Keys are paths on the board; a `str` is the content, a `Path` a file of this machine.
+        """
+        contents = {path.lstrip("/"): _content(value) for path, value in files.items()}
+        simulation = self._simulation
+        simulation.wait(lambda: simulation.usb["console_open"], DEFAULT_S, "a console", simulation.came_on_console)
+        if simulation.usb["storage"]:
+            self._copy_to_drive(contents)
+        else:
+            self._prompt.write_files(contents)
+
+    def execute(self, code: str, within_s: float = _EXECUTE_S) -> str:
+        """Run Python `code` at the board's prompt, which interrupts what runs; gives what it printed."""
+        return self._prompt.execute(code, within_s)
+
+    def type(self, text: str | bytes) -> None:
+        """At the console's keyboard; Enter is `\\r`, Ctrl-C `\\x03`."""
+        type_in(self._simulation, text.encode() if isinstance(text, str) else text)
+
+    def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
+        """The next place where `pattern`, a regular expression, is on the console; it begins after the last one."""
+        compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
+        simulation = self._simulation
+        what = f"{compiled.pattern.decode(errors='replace')!r} on the console"
+        return simulation.wait(lambda: simulation.console.find(compiled), within_s, what, simulation.came_on_console)
+
+    def expect_frame(self, wanted: Any, within_s: float = DEFAULT_S, what: str = "the frame") -> Frame:
+        """The first frame for which the function `wanted` is true, those that have passed included."""
+        looked = 0
+
+        def look() -> Frame | None:
+            nonlocal looked
+            frames = self.frames
+            fresh, looked = frames[looked:], len(frames)
+            return next((frame for frame in fresh if wanted(frame)), None)
+
+        return self._simulation.wait(look, within_s, what, self._simulation.came_on_console)
+
+    def run(self, seconds: float) -> None:
+        """Let so much simulated time pass."""
+        self._simulation.run(seconds)
+
+    def connect(self, port: int, address: str | None = None, within_s: float = DEFAULT_S) -> Connection:
+        """Connect from the simulated PC to a port of the board, again and again until somebody answers there.
+
+        `address`: the board's; by default the one that it sends from.
+        """
+        simulation = self._simulation
+        until_us = simulation.now_us + within_s * 1e6
+        what = f"an address of the board, to connect to its port {port}"
+        host = address or simulation.wait(lambda: self.address, within_s, what, simulation.came_on_console)
+        while True:
+            connection = Connection(simulation, f"{host}:{port}")
+            simulation.machine.connect(connection.peer, Caller(connection))
+            left_s = (until_us - simulation.now_us) / 1e6
+            ended = f"{connection} to be accepted"
+            simulation.wait(partial(_answered, connection), left_s, ended, simulation.came_on_console)
+            if connection.open:
+                return connection
+            if simulation.now_us + _AGAIN_S * 1e6 > until_us:
+                raise NothingCame(f"{connection}: refused for {within_s:g} s\n{simulation.came_on_console()}")
+            simulation.run(_AGAIN_S)
+
+    def listen(self, port: int) -> Listener:
+        """A server's port on the simulated PC, which is 192.168.50.1 unless `pc_ip` says otherwise."""
+        return Listener(self._simulation, port)
+
+    def unplug_cable(self) -> None:
+        self._simulation.plug_cable(False)
+
+    def plug_cable(self) -> None:
+        self._simulation.plug_cable(True)
+
+    def pull_power(self) -> None:
+        """The board stops where it is; flash keeps what it has."""
+        self._simulation.power_off()
+
+    def power_up(self) -> None:
+        self._simulation.power_up()
+
+    def power_cycle(self) -> None:
+        self.pull_power()
+        self.power_up()
+
+    def save_pcap(self, path: Path) -> None:
+        """All frames, for Wireshark."""
+        write_pcap(path, self.frames)
+
+    def keep(self, folder: Path, stem: str) -> list[Path]:
+        """The console, and the frames if there are any, as files in `folder`."""
+        kept = [folder / f"{stem}.console.txt"]
+        kept[0].write_text(self.console, encoding="utf-8")
+        if self.frames:
+            kept.append(folder / f"{stem}.pcap")
+            self.save_pcap(kept[-1])
+        return kept
+
+    def report(self) -> str:
+        """What a person wants to know of the board whose test has failed."""
+        events = "".join(f"\n  {event}" for event in list(self._simulation.events)[-10:]) or "\n  (none)"
+        return f"{self._simulation.came_on_console()}\nthe last events:{events}"
+
+    def _copy_to_drive(self, files: Mapping[str, bytes]) -> None:
+        simulation = self._simulation
+        simulation.wait(lambda: simulation.usb["storage_ready"], DEFAULT_S, "the drive", simulation.came_on_console)
+        there = {path for path, is_dir, _ in simulation.machine.volume_list() if is_dir}
+        changes: list[tuple[str, str, bytes]] = []
+        for path, content in files.items():
+            for depth in range(1, path.count("/") + 1):
+                folder = "/".join(path.split("/")[:depth])
+                if folder not in there:
+                    there.add(folder)
+                    changes.append(("mkdir", folder, b""))
+            changes.append(("write", path, content))
+        simulation.machine.volume_apply(changes)
+        simulation.run(_FLUSH_S)
+
+
+def _answered(connection: Connection) -> bool:
+    return connection.open or connection.closed
+
+
+def _content(value: Path | str | bytes) -> bytes:
+    if isinstance(value, Path):
+        return value.read_bytes()
+    return value.encode() if isinstance(value, str) else value
+
+
+def _source(frame: bytes) -> IPv4Address | None:
+    """The sender's address in an IPv4 packet or an ARP one."""
+    kind = frame[12:14]
+    if kind == b"\x08\x00" and len(frame) >= 34:
+        return IPv4Address(frame[26:30])
+    if kind == b"\x08\x06" and len(frame) >= 42:
+        return IPv4Address(frame[28:32])
+    return None

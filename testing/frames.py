@@ -1,0 +1,48 @@
+"""What passed over the board's Ethernet cable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+_US_IN_S = 1_000_000
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame, without padding and FCS. `time_us`: when it was whole at its receiver.
+
+    `lost`: it did not get there, as where the cable was out.
+    """
+
+    time_us: float
+    to_board: bool
+    lost: bool
+    data: bytes
+
+    @cached_property
+    def ethernet(self) -> Any:
+        """Decoded by dpkt: `frame.ethernet.data` is an `dpkt.ip.IP`, `dpkt.arp.ARP`, or bytes; its `data` goes on."""
+        import dpkt
+
+        return dpkt.ethernet.Ethernet(self.data)
+
+    def layer(self, kind: type[Any]) -> Any:
+        """The part of the frame that is a `kind`, such as `dpkt.tcp.TCP`; None where it has none."""
+        part = self.ethernet
+        while part is not None and not isinstance(part, kind):
+            part = getattr(part, "data", None)
+        return part
+
+
+def write_pcap(path: Path, frames: Iterable[Frame]) -> None:
+    """As a capture at the cable's ends would show them; lost ones too. Nanoseconds of simulated time."""
+    import dpkt
+
+    with path.open("wb") as file:
+        writer = dpkt.pcap.Writer(file, nano=True)
+        for frame in frames:
+            writer.writepkt(frame.data, frame.time_us / _US_IN_S)

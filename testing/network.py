@@ -1,0 +1,159 @@
+"""The simulated PC's end of connections with the board."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from portbench.testing.errors import NothingCame
+from portbench.testing.simulation import Simulation
+from portbench.testing.transcript import Transcript
+
+DEFAULT_S: Final = 10.0
+Reply = tuple[bytes, bool, bool, float | None]
+_NOTHING: Final[Reply] = (b"", False, False, None)
+_CLOSE: Final[Reply] = (b"", True, False, None)
+
+
+class Connection:
+    """One TCP connection, as the PC has it. All waits are in simulated time and raise NothingCame."""
+
+    def __init__(self, simulation: Simulation, peer: str) -> None:
+        self._simulation = simulation
+        self._power_up = simulation.power_ups
+        self._number = -1
+        self._came = Transcript()
+        self.peer = peer
+        """The board's end, ADDRESS:PORT."""
+        self.open = False
+        self._closed = self._reset = False
+
+    @property
+    def closed(self) -> bool:
+        """The board has closed its half, or the connection has ended otherwise."""
+        return self._closed or self._without_power
+
+    @property
+    def reset(self) -> bool:
+        """It ended by a reset, by nobody answering, or with the board's power."""
+        return self._reset or self._without_power
+
+    @property
+    def _without_power(self) -> bool:
+        return self._simulation.power_ups != self._power_up
+
+    @property
+    def received(self) -> bytes:
+        """Everything that came."""
+        return self._came.data
+
+    def send(self, data: bytes) -> None:
+        if self._without_power or not self._simulation.machine.lan_send(self._number, data):
+            raise NothingCame(f"{self}: is gone, and takes nothing more\n{self._report()}")
+
+    def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
+        """The next place where `pattern`, a regular expression, is in what came; it begins after the last one."""
+        compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
+
+        def look() -> re.Match[bytes] | None:
+            found = self._came.find(compiled)
+            if found is None and self.closed:
+                raise NothingCame(f"{self}: ended before {compiled.pattern!r} came\n{self._report()}")
+            return found
+
+        return self._simulation.wait(look, within_s, f"{self}: {compiled.pattern!r}", self._report)
+
+    def read(self, within_s: float = DEFAULT_S) -> bytes:
+        """What came after the last `expect`, once the board has closed its half."""
+        self._simulation.wait(lambda: self.closed, within_s, f"{self}: its end", self._report)
+        return self._came.take()
+
+    def close(self) -> None:
+        """Close the PC's half; what the board still sends comes."""
+        if not self._without_power:
+            self._simulation.machine.lan_close(self._number)
+
+    def __str__(self) -> str:
+        return f"connection with {self.peer}"
+
+    def _report(self) -> str:
+        return f"the connection's last lines:\n{self._came.tail()}\n{self._simulation.came_on_console()}"
+
+    def opened(self, number: int) -> None:
+        self._number, self.open = number, True
+
+    def feed(self, data: bytes) -> None:
+        self._came.feed(data)
+
+    def ended(self, reset: bool) -> None:
+        self._closed, self._reset = True, self._reset or reset
+
+
+class Caller:
+    """The engine's side of a connection that the PC opens, see `portbench._engine.LanApp`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
+        self._connection.opened(conn)
+        return _NOTHING
+
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
+        self._connection.feed(data)
+        return _NOTHING
+
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
+        self._connection.ended(reset)
+        return _CLOSE
+
+
+class Listener:
+    """A port of the simulated PC. It stays open when the board's power is cycled."""
+
+    def __init__(self, simulation: Simulation, port: int) -> None:
+        self._simulation = simulation
+        self._port = port
+        self._connections: dict[int, Connection] = {}
+        self._waiting: deque[Connection] = deque()
+        self._listen()
+        simulation.on_power_up.append(self._listen)
+
+    def accept(self, within_s: float = DEFAULT_S) -> Connection:
+        """The next connection that the board has opened. Raises NothingCame."""
+        what = f"a connection to port {self._port} of the simulated PC"
+        self._simulation.wait(lambda: bool(self._waiting), within_s, what, self._simulation.came_on_console)
+        return self._waiting.popleft()
+
+    def _listen(self) -> None:
+        self._connections.clear()
+        self._waiting.clear()
+        self._simulation.machine.listen(self._port, _Server(self._opened, self._connections))
+
+    def _opened(self, number: int, peer: str) -> None:
+        connection = Connection(self._simulation, peer)
+        connection.opened(number)
+        self._connections[number] = connection
+        self._waiting.append(connection)
+
+
+class _Server:
+    """The engine's side of a port, for all its connections."""
+
+    def __init__(self, opened: Callable[[int, str], None], connections: dict[int, Connection]) -> None:
+        self._opened = opened
+        self._connections = connections
+
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
+        self._opened(conn, peer)
+        return _NOTHING
+
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
+        self._connections[conn].feed(data)
+        return _NOTHING
+
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
+        self._connections[conn].ended(reset)
+        return _CLOSE

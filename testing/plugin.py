@@ -1,0 +1,59 @@
+"""pytest's side of it: the fixtures, and what is kept of a test that fails.
+
+pytest loads this file wherever portbench is installed, so it imports what it needs only when a test asks for a board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from portbench.testing.board import Board
+
+_BOARDS = pytest.StashKey["list[Board]"]()
+_FOLDER = pytest.StashKey[Path]()
+
+
+@pytest.fixture
+def make_emulated_board(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Board]]:
+    """Makes emulated boards: `make_emulated_board("RPI_PICO")`, with settings of `EmulatedConfig` by name."""
+    boards: list[Board] = []
+    request.node.stash[_BOARDS] = boards
+    request.node.stash[_FOLDER] = tmp_path
+
+    def make(kind: str = "W5500_EVB_PICO", **settings: Any) -> Board:
+        try:
+            from portbench.testing.board import Board
+        except ImportError as error:
+            pytest.fail(f"the emulated board cannot be used: {error}; build portbench's engine", pytrace=False)
+        boards.append(Board(kind, **settings))
+        return boards[-1]
+
+    yield make
+    boards.clear()
+
+
+@pytest.fixture
+def emulated_board(make_emulated_board: Callable[..., Board]) -> Board:
+    """An emulated W5500-EVB-Pico with power and blank flash; see docs/testing-your-app.md."""
+    return make_emulated_board()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that failed, the boards' consoles and frames are kept in its `tmp_path`."""
+    report = yield
+    if report.failed and report.when == "call" and _BOARDS in item.stash:
+        boards: list[Board] = item.stash[_BOARDS]
+        for number, board in enumerate(boards, 1):
+            stem = "board" if number == 1 else f"board-{number}"
+            kept = board.keep(item.stash[_FOLDER], stem)
+            told = f"{board.report()}\nkept: {', '.join(map(str, kept))}"
+            report.sections.append((f"emulated {stem}", told))
+    return report

@@ -1,0 +1,76 @@
+"""Temporary folders of processes that were killed go; nobody else's do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from portbench.boards.temporary import TemporaryFolder, remove_left_behind
+
+NAME = "portbench-test"
+MAKE_AND_WAIT = """
+import sys
+from portbench.boards.temporary import TemporaryFolder
+print(TemporaryFolder("portbench-test").path, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+
+
+def test_what_a_killed_process_left_goes_with_the_next_start(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAKE_AND_WAIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    left = Path(process.stdout.readline().strip())
+    assert left.parent == tmp_path and left.stat().st_mode & 0o077 == 0
+    remove_left_behind(NAME)
+    assert left.is_dir()  # it lives
+    process.kill()
+    process.communicate()
+    assert left.is_dir()
+    mine = TemporaryFolder(NAME)
+    assert not left.exists() and mine.path.is_dir()
+    mine.remove()
+    mine.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_else_goes(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "precious").touch()
+    link = tmp_path / f"{NAME}-{dead.pid}-link"
+    link.symlink_to(target)
+    others = [tmp_path / f"{NAME}-notes", tmp_path / f"{NAME}-{os.getpid()}-mine", tmp_path / f"{NAME}s-1-x"]
+    for each in others:
+        each.mkdir()
+    file = tmp_path / f"{NAME}-{dead.pid}-file"
+    file.touch()
+    remove_left_behind(NAME)
+    assert (target / "precious").exists() and link.is_symlink() and file.exists()
+    assert all(each.is_dir() for each in others)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root can give a folder away")
+def test_another_users_folder_stays(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    other = tmp_path / f"{NAME}-{dead.pid}-other"
+    other.mkdir()
+    os.chown(other, 65534, 65534)
+    remove_left_behind(NAME)
+    assert other.is_dir()

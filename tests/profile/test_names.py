@@ -1,0 +1,171 @@
+"""Where names of functions come from."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.runner.profile.elf import elf_symbols
+from portbench.runner.profile.errors import ProfileError
+from portbench.runner.profile.linker_map import map_symbols
+from portbench.runner.profile.recovered import FLASH_BASE, BytecodeLoop, bytecode_loop, call_targets, flash_content
+from portbench.runner.profile.symbols import Symbol, Symbols, region
+from tests.conftest import Image
+
+words = st.text("abcdefgh_0123456789", min_size=1, max_size=40)
+
+
+def test_an_address_has_the_name_of_what_it_lies_in() -> None:
+    symbols = Symbols([Symbol(0x100, 8, "f"), Symbol(0x200, 0, "g"), Symbol(0x1000_0000, 4, "h")])
+    assert [symbols.name(at) for at in (0x100, 0x107, 0x108, 0x200, 0x1FF, 0x1000_0000)] == [
+        *("f", "f", "0x00000108..", "g", "0x000001ff..", "h"),
+    ]
+    assert symbols.name(0x1200) == "0x00001200..", "what is far behind the last one is another thing"
+    assert Symbols([Symbol(0x1FFF_FFFE, 0, "f")]).find(0x2000_0000) is None, "no function reaches from flash into SRAM"
+    assert (region(0x10), region(0x1000_0000), region(0x2004_0000), region(0xFFFF_FFFE)) == (
+        *("ROM", "flash", "SRAM", "elsewhere"),
+    )
+
+
+@given(st.dictionaries(st.integers(0, 2000), st.integers(0, 50)), st.lists(st.integers(0, 2000)), st.integers(0, 2000))
+def test_starts_cut_only_what_has_no_end(sizes: dict[int, int], starts: list[int], address: int) -> None:
+    symbols = Symbols(Symbol(start, size, f"f{start}") for start, size in sizes.items())
+    more = symbols.with_starts(starts)
+    assert set(more.starts) <= set(sizes) | set(starts)
+    before, after = symbols.find(address), more.find(address)
+    if before is not None and before.size:
+        assert after == before
+    if after is not None:
+        assert after.start <= address and after.start == max(each for each in more.starts if each <= address)
+
+
+sections = st.lists(st.tuples(words, st.integers(1, 0x7FFF_FFFF), st.integers(0, 0xFFFF)), max_size=20)
+
+
+@given(sections)
+def test_a_map_says_where_code_is(placed: list[tuple[str, int, int]]) -> None:
+    """As GNU ld prints it: a long name has its place in the next line; what was discarded comes before."""
+    lines = [
+        "Discarded input sections",
+        "",
+        " .text.gone     0x00000000       0x10 gone.o",
+        "Linker script and memory map",
+    ]
+    for name, start, size in placed:
+        if len(name) > 8:
+            lines += [f" .text.{name}", f"                0x{start:08x} {size:#10x} lib.a({name}.o)"]
+        else:
+            lines.append(f" .text.{name:<9} 0x{start:08x} {size:#10x} lib.a({name}.o)")
+        lines += [f"                0x{start:08x}                {name}", " *(.text*)", " *fill*  0x10 0x2 "]
+        lines.append(f" .rodata.{name} 0x{start:08x} {size:#10x} lib.a({name}.o)")
+    found = map_symbols("\n".join(lines))
+    assert found == [Symbol(start, size, name) for name, start, size in placed if size]
+
+
+@given(st.text())
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    assert map_symbols(text) == []
+    map_symbols("Linker script and memory map\n" + text)
+
+
+def test_sections_without_a_name_have_the_files() -> None:
+    text = "Linker script and memory map\n .text          0x10000200       0x40 /build/obj/crt0.S.o\n"
+    assert map_symbols(text) == [Symbol(0x1000_0200, 0x40, "crt0.S.o")]
+
+
+def test_an_elf_files_functions(tmp_path: Path) -> None:
+    compiler = shutil.which("arm-none-eabi-gcc")
+    if compiler is None:
+        pytest.skip("arm-none-eabi-gcc is not installed; run: sudo .ci/install-system-packages")
+    source, elf, linked = tmp_path / "x.c", tmp_path / "x.elf", tmp_path / "x.map"
+    source.write_text("int g(int x) { return x * 3; }\nint main(void) { return g(2); }\nint data = 5;\n")
+    flags = [
+        "-mcpu=cortex-m0plus",
+        "-mthumb",
+        "-ffunction-sections",
+        "-nostdlib",
+        "-Wl,-emain",
+        "-Wl,-Ttext=0x10000100",
+    ]
+    subprocess.run([compiler, *flags, f"-Wl,-Map={linked}", "-o", elf, source], check=True, timeout=60)
+    functions = {symbol.name: symbol for symbol in elf_symbols(elf)}
+    assert set(functions) == {"g", "main"}
+    assert all(
+        symbol.start & 1 == 0 and symbol.size and region(symbol.start) == "flash" for symbol in functions.values()
+    )
+    mapped = {symbol.name: symbol.start for symbol in map_symbols(linked.read_text())}
+    assert {name: mapped[name] for name in functions} == {name: symbol.start for name, symbol in functions.items()}
+    subprocess.run([compiler.removesuffix("gcc") + "strip", elf], check=True, timeout=60)
+    with pytest.raises(ProfileError, match="has no functions in its symbol table"):
+        elf_symbols(elf)
+    with pytest.raises(ProfileError, match="is no ELF file"):
+        elf_symbols(source)
+
+
+def bl(at: int, to: int) -> bytes:
+    """BL at byte `at` of the code, to byte `to`."""
+    offset = to - at - 4
+    sign = 1 if offset < 0 else 0
+    j1, j2 = (1 - (offset >> bit & 1 ^ sign) for bit in (23, 22))
+    high = 0xF000 | sign << 10 | offset >> 12 & 0x3FF
+    return struct.pack("<HH", high, 0xD000 | j1 << 13 | j2 << 11 | offset >> 1 & 0x7FF)
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_a_call_leads_to_a_beginning(caller: int, function: int) -> None:
+    code = bytearray(b"\x00\xbf" * 1200)
+    code[2 * caller : 2 * caller + 4] = bl(2 * caller, 1400 + 2 * function)
+    assert call_targets(bytes(code), FLASH_BASE) == [], "what is called once and looks like nothing"
+    code[1400 + 2 * function : 1402 + 2 * function] = b"\x10\xb5"  # push {r4, lr}
+    assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function]
+    code[1400 + 2 * function : 1402 + 2 * function] = b"\x00\xbf"
+    code[1100:1104] = bl(1100, 1400 + 2 * function)
+    assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function], "what is called twice"
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_may_be_code(code: bytes) -> None:
+    assert all(0x2000_0000 <= at < 0x2000_0000 + len(code) for at in call_targets(code, 0x2000_0000))
+    assert bytecode_loop(code) is None
+
+
+def entry_table(base: int) -> list[int]:
+    """Places of opcodes as in MicroPython: 64, 16 and 16 of them have one each, and unused ones have the first."""
+    table = [base + 4 * (opcode % 50) for opcode in range(256)]
+    for place, (first, last) in enumerate(((0x70, 0xB0), (0xB0, 0xC0), (0xC0, 0xD0)), 60):
+        table[first:last] = [base + 4 * place] * (last - first)
+    return table
+
+
+@pytest.mark.parametrize("base", [0x1001_BFAA, 0x2000_263C])
+def test_the_bytecode_loop_is_found_by_its_table(base: int) -> None:
+    def flash(table: list[int]) -> bytes:
+        return bytes(4000) + struct.pack("<256I", *table) + bytes(4000)
+
+    assert bytecode_loop(flash(entry_table(base))) == BytecodeLoop(FLASH_BASE + 4000, base, base + 4 * 62)
+    odd = [place + 1 for place in entry_table(base)]
+    assert bytecode_loop(flash(odd)) is None, "a table of functions"
+    assert bytecode_loop(flash([base] * 256)) is None
+    far = entry_table(base)
+    far[3] += 0x8000
+    assert bytecode_loop(flash(far)) is None
+    assert bytecode_loop(flash(entry_table(base)) * 2) is None, "two are one too many"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "loop"),
+    [
+        ("micropython-1.26.0", BytecodeLoop(0x1007_0490, 0x1001_BFAA, 0x1001_D110)),
+        ("micropython-1.28.0", BytecodeLoop(0x1007_0CE0, 0x1001_C03E, 0x1001_D1A4)),
+        ("wiznet-hardwired", BytecodeLoop(0x1004_F7BC, 0x2000_1F64, 0x2000_2F1E)),
+        ("circuitpython-9.1.4", BytecodeLoop(0x100F_8644, 0x2000_4F20, 0x2000_6026)),
+    ],
+)
+def test_the_loop_of_an_image(runtime: str, loop: BytecodeLoop, image: Image) -> None:
+    assert bytecode_loop(flash_content(image(runtime))) == loop

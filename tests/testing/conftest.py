@@ -1,0 +1,54 @@
+"""Projects of people's own, outside of the checkout, with tests that use a board."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+PAGE = (PROJECT / "docs" / "testing-your-app.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+LIMIT_S = 300
+_POINTS = ("portbench.runner.entry", "portbench.testing.plugin")
+_INSTALLED = {point.value for point in importlib.metadata.entry_points(group="pytest11")}.issuperset(_POINTS)
+
+RunTests = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--strict-markers -p no:labgrid"\n')
+    return folder
+
+
+@pytest.fixture
+def run_tests(project: Path) -> RunTests:
+    """pytest in the project, as its owner runs it; the checkout is on no path but that of installed packages."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PORTBENCH"))
+        }
+        plugins = [] if _INSTALLED else [word for name in _POINTS for word in ("-p", name)]
+        if not _INSTALLED:
+            environment["PYTHONPATH"] = str(PROJECT)
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *plugins, "-p", "no:cacheprovider", *arguments],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,137 @@
+"""The board that tests get: it repeats itself to the picosecond, and says what came where something did not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import dpkt
+import pytest
+
+from portbench.boards import BoardError
+from portbench.firmware.catalogue import Family
+from portbench.runner.soak.foreign import PROGRAMS, Foreign, banner, build
+from tests.conftest import NO_ENGINE, Image
+from tests.ping_pong import NATIVE_IMAGE
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+from portbench.testing import Board, NothingCame
+
+pytestmark = pytest.mark.engine
+Make = Callable[..., Board]
+
+
+def dead(foreign: Foreign) -> bytes:
+    return build(PROGRAMS[foreign], banner(Family.MICROPYTHON))
+
+
+def counted(board: Board) -> tuple[float, list[tuple[float, bool, bytes]]]:
+    """The native client's first three numbers."""
+    board.flash(NATIVE_IMAGE)
+    server = board.listen(5000).accept()
+    server.expect(b"1")
+    server.send(b"2")
+    server.expect(b"3")
+    return board.time_us, [(frame.time_us, frame.to_board, frame.data) for frame in board.frames]
+
+
+def test_two_boards_see_the_same_times(make_emulated_board: Make) -> None:
+    first, second = counted(make_emulated_board()), counted(make_emulated_board())
+    assert first == second and len(first[1]) > 10
+
+
+def test_frames_are_decoded_and_kept_for_wireshark(emulated_board: Board, tmp_path: Path) -> None:
+    counted(emulated_board)
+    asked = next(frame for frame in emulated_board.frames if frame.layer(dpkt.udp.UDP))
+    assert asked.layer(dpkt.udp.UDP).dport == 67 and not asked.to_board
+    assert emulated_board.address == "192.168.50.100"
+    emulated_board.save_pcap(tmp_path / "board.pcap")
+    with (tmp_path / "board.pcap").open("rb") as file:
+        read = list(dpkt.pcap.Reader(file))
+    assert [data for _, data in read] == [frame.data for frame in emulated_board.frames]
+
+
+def test_a_frame_is_waited_for(emulated_board: Board) -> None:
+    emulated_board.flash(NATIVE_IMAGE)
+    found = emulated_board.expect_frame(lambda frame: frame.layer(dpkt.arp.ARP), what="a question by ARP")
+    assert found.time_us <= emulated_board.time_us
+    with pytest.raises(NothingCame, match=r"an IPv6 frame did not come within 0\.5 s of simulated time"):
+        emulated_board.expect_frame(lambda frame: frame.layer(dpkt.ip6.IP6), 0.5, "an IPv6 frame")
+
+
+def test_power_ends_connections_and_a_port_that_listens_stays(emulated_board: Board) -> None:
+    emulated_board.flash(NATIVE_IMAGE)
+    port = emulated_board.listen(5000)
+    first = port.accept()
+    emulated_board.pull_power()
+    with pytest.raises(NothingCame, match="the board is off"):
+        first.expect(b"never", within_s=1)
+    before_us = emulated_board.time_us
+    emulated_board.power_up()
+    port.accept().expect(b"1")
+    assert first.closed and first.reset and emulated_board.time_us > before_us
+    with pytest.raises(NothingCame, match="is gone, and takes nothing more"):
+        first.send(b"2")
+
+
+def test_a_cable_that_is_out_stays_out(emulated_board: Board) -> None:
+    emulated_board.unplug_cable()
+    emulated_board.flash(NATIVE_IMAGE)
+    with pytest.raises(NothingCame, match="a connection to port 5000 of the simulated PC did not come within 4 s"):
+        emulated_board.listen(5000).accept(within_s=4)
+    assert not emulated_board.link_up and emulated_board.frames == []
+    emulated_board.plug_cable()
+    emulated_board.run(3)
+    assert emulated_board.link_up
+
+
+def test_a_port_where_nobody_listens_refuses(emulated_board: Board) -> None:
+    emulated_board.flash(NATIVE_IMAGE)
+    emulated_board.listen(5000).accept()
+    with pytest.raises(NothingCame, match=r"connection with 192\.168\.50\.100:81"):
+        emulated_board.connect(81, within_s=1)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "says"),
+    [
+        (Foreign.LOCKS_UP, r"'hello' on the console did not come, and cannot: core 0 locked up at pc 0x10000280"),
+        (Foreign.RESETS, r"and cannot: 21 resets in \d\.\d s of simulated time"),
+    ],
+)
+def test_what_cannot_come_is_not_waited_for(foreign: Foreign, says: str, emulated_board: Board) -> None:
+    emulated_board.flash(dead(foreign))
+    with pytest.raises(NothingCame, match=says):
+        emulated_board.expect("hello", within_s=3600)
+    assert emulated_board.time_us < 10e6 and emulated_board.events
+
+
+def test_typing_at_a_board_without_a_console_says_so(emulated_board: Board) -> None:
+    emulated_board.flash(dead(Foreign.STANDS_STILL))
+    with pytest.raises(NothingCame, match=re.escape("a console did not come within 10 s of simulated time")):
+        emulated_board.type("hello\r")
+
+
+def test_settings_that_cannot_be_are_one_line(make_emulated_board: Make) -> None:
+    with pytest.raises(BoardError, match="settings: phy_link_delay_us"):
+        make_emulated_board(phy_link_delay_us=-1)
+    with pytest.raises(BoardError, match="RPI_PICO_9"):
+        make_emulated_board("RPI_PICO_9")
+
+
+def test_python_is_run_and_files_are_copied(emulated_board: Board, image: Image) -> None:
+    emulated_board.flash(image("micropython-1.26.0"))
+    emulated_board.copy({"lib/mine/one.py": "ONE = 1\n", "/main.py": b"print('main', 40 + 2)\n"})
+    assert emulated_board.execute("from mine.one import ONE; print(ONE)") == "1\r\n"
+    with pytest.raises(NothingCame, match=r"(?s)the board's Python raised:.*ZeroDivisionError"):
+        emulated_board.execute("1 / 0")
+    emulated_board.power_cycle()
+    emulated_board.expect("main 42\r\n")
+
+
+def test_a_drive_takes_files(emulated_board: Board, image: Image) -> None:
+    emulated_board.flash(image("circuitpython-9.1.4"))
+    emulated_board.copy({"code.py": "print('code', 6 * 7)\n", "lib/deep/er.py": "X = 1\n"})
+    emulated_board.power_cycle()
+    emulated_board.expect(r"code 42\r\n", within_s=20)

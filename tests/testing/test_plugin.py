@@ -1,0 +1,71 @@
+"""What pytest gets with portbench: the fixtures, what is kept of a failure, and nothing of the bench."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import dpkt
+import pytest
+
+from tests.ping_pong import NATIVE_IMAGE
+from tests.testing.conftest import RunTests
+
+LOOK = """
+import sys
+import pytest
+
+def test_mine(request):
+    assert not [name for name in sys.modules if name.startswith("portbench.") and "runner.plugin" in name]
+    assert "pydantic" not in sys.modules and "portbench._engine" not in sys.modules
+    with pytest.raises(ValueError):
+        request.config.getoption("portbench_runtime")
+"""
+FAIL = """
+def test_fails(emulated_board):
+    emulated_board.flash("app.uf2")
+    emulated_board.listen(5000).accept().expect(b"never", within_s=0.25)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [(), ("-k", "mine"), ("--tb=short", "-p", "no:randomly")])
+def test_other_peoples_tests_get_nothing_of_the_bench(
+    arguments: tuple[str, ...], project: Path, run_tests: RunTests
+) -> None:
+    (project / "test_mine.py").write_text(LOOK)
+    done = run_tests("-q", *arguments)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_bench_comes_where_it_is_asked_for(project: Path, run_tests: RunTests) -> None:
+    rows = run_tests("-k", "runtime", "--collect-only", "-q", "--where=hosted", "--runs=1")
+    assert "test_runtime[micropython-unix" in rows.stdout, rows.stdout + rows.stderr
+    rows = run_tests("--runtime=micropython-unix", "--collect-only", "-q")
+    assert "test_runtime[micropython-unix" in rows.stdout, rows.stdout + rows.stderr
+    wrong = run_tests("--no-such-option")
+    assert (
+        wrong.returncode == pytest.ExitCode.USAGE_ERROR and "unrecognized arguments: --no-such-option" in wrong.stderr
+    )
+
+
+@pytest.mark.engine
+def test_a_failure_keeps_the_console_and_the_frames(project: Path, run_tests: RunTests) -> None:
+    (project / "test_app.py").write_text(FAIL)
+    shutil.copy(NATIVE_IMAGE, project / "app.uf2")
+    times = set()
+    for _ in range(2):
+        done = run_tests("-q", f"--basetemp={project / 'artifacts'}")
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "b'never' did not come within 0.25 s of simulated time" in done.stdout
+        assert "the connection's last lines:\n" in done.stdout
+        kept = re.search(r"^kept: (.+), (.+)$", done.stdout, re.MULTILINE)
+        assert kept is not None, done.stdout
+        console, pcap = map(Path, kept.groups())
+        assert console.read_text() == "" and project / "artifacts" in pcap.parents
+        with pcap.open("rb") as file:
+            times.add(tuple(dpkt.pcap.Reader(file)))
+    (frames,) = times  # the same moments in both runs
+    assert len(frames) > 10
