@@ -56,4 +56,4 @@ def test_a_seed_is_the_same_rooms_again_and_none_is_none(tmp_path: Path, monkeyp
     assert len({row.figures["total_us"] for row in (*first, other)}) == 3
     assert len(set(first[0].samples["round_trip_us"])) > 10  # each answer has a turnaround of its own
     assert all(row.is_exact for row in fixed) and len({row.figures["total_us"] for row in fixed}) == 1
-    assert set(fixed[0].samples["round_trip_us"]) <= {217, 218, 219}
+    assert fixed[0].samples == fixed[1].samples and len(set(fixed[0].samples["round_trip_us"])) < 10
