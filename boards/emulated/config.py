@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.pins import HeldPins, Wire
 
 _STRICT = ConfigDict(extra="forbid")
 _Natural = Annotated[StrictInt, Field(ge=0)]
@@ -46,6 +47,8 @@ class EmulatedConfig:
     `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine instead
     (simulated time then follows the host's clock). `capture`: a pcap file of all frames. `board_faults`: armed from the
     start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
+    `pins`: what hands hold them at, besides what the board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`:
+    jumper wires between them, as `["GP0:GP1"]`.
     """
 
     turnaround_us: _Natural = 200
@@ -57,6 +60,8 @@ class EmulatedConfig:
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: StrictBool = True
+    pins: HeldPins = field(default_factory=dict, hash=False)
+    wires: tuple[Wire, ...] = ()
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
@@ -68,6 +73,8 @@ class EmulatedConfig:
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
+            "pins": {**definition.pins, **self.pins},
+            "wires": list(self.wires),
             **engine_settings(definition),
         }
 
