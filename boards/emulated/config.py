@@ -48,7 +48,8 @@ class EmulatedConfig:
     (simulated time then follows the host's clock). `capture`: a pcap file of all frames. `board_faults`: armed from the
     start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
     `pins`: what hands hold them at, besides what the board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`:
-    jumper wires between them, as `["GP0:GP1"]`.
+    jumper wires between them, as `["GP0:GP1"]`. `wall_clock`: simulated time is never ahead of the host's, however busy
+    the board is. `uart_ports`: its UARTs are pseudo-terminals of this machine.
     """
 
     turnaround_us: _Natural = 200
@@ -62,6 +63,8 @@ class EmulatedConfig:
     xip_miss_cost: StrictBool = True
     pins: HeldPins = field(default_factory=dict, hash=False)
     wires: tuple[Wire, ...] = ()
+    wall_clock: StrictBool = False
+    uart_ports: StrictBool = False
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from portbench._engine import EngineError
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
+from portbench.boards.emulated.hand_operations import pins, uart_read, uart_write
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import UnknownWorkload
@@ -171,5 +172,8 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "cable": _cable,
     "faults": _faults,
     "trace": _trace,
+    "pins": pins,
+    "uart_read": uart_read,
+    "uart_write": uart_write,
     "quit": _quit,
 }

@@ -7,6 +7,7 @@ import os
 import queue
 import select
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,14 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import FaultInjector
+from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
-from portbench.boards.emulated.pacing import Pacer
+from portbench.boards.emulated.pacing import Pace, Pacer
+from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
+from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.server.simulated_pc import Part, SimulatedPc
 
@@ -37,10 +41,17 @@ _SRAM = 0x20000000
 _SRAM_BYTES = 264 << 10
 
 
+def _pace(config: EmulatedConfig) -> Pace:
+    if config.bridge:
+        return Pace.REALTIME
+    return Pace.WALL_CLOCK if config.wall_clock else Pace.FREE
+
+
 class BoardProcess:
     """One board in `folder`, which nobody else uses.
 
     `notes` get one line per event. `flash` is what the flash holds at first; blank flash starts the boot loader.
+    `flash_file` has it instead, and keeps it. `links` show its ports.
     What is public here, `operations` use for the control channel.
     """
 
@@ -52,6 +63,8 @@ class BoardProcess:
         folder: Path,
         notes: BoundedLog,
         flash: bytes = b"",
+        flash_file: FlashFile | None = None,
+        links: PortLinks | None = None,
     ) -> None:
         self._name = name
         self.definition = definition
@@ -59,9 +72,14 @@ class BoardProcess:
         self._folder = folder
         self._notes = notes
         self._log = log = notes.line
-        self.machine = Machine(bootrom(), flash, config.settings(definition))
+        self._flash_file = flash_file
+        first = flash if flash_file is None else flash_file.contents
+        self.machine = Machine(bootrom(), first, config.settings(definition))
         self.part = Part()
-        self.pacer = Pacer(realtime=bool(config.bridge))
+        self.pacer = Pacer(_pace(config))
+        self._notice: str | None = None
+        self.uart_ports = UartPorts() if config.uart_ports else None
+        self._links = links
         self._bootsel = False
         self.kept_flash = b""
         self.closing = False
@@ -90,7 +108,14 @@ class BoardProcess:
 
     def close(self) -> None:
         self._control.close()
+        if self._links is not None:
+            self._links.remove()
         self.usb.close()
+        if self.uart_ports is not None:
+            self.uart_ports.close()
+        if self._flash_file is not None:
+            self._save(lambda file: file.save(self.machine.flash()))
+            self._flash_file.close()
         self._notes.end()
 
     def _start_lan(self) -> None:
@@ -106,6 +131,8 @@ class BoardProcess:
         else:
             self.machine = Machine(bootrom(), flash, self.config.settings(self.definition), bootsel)
         self.usb.power_on(self.machine)
+        if self._flash_file is not None:
+            self._save(lambda file: file.restarted(self.machine.flash()))
         self._bootsel = bootsel
         self.fault = None
         self.finished = None
@@ -128,7 +155,26 @@ class BoardProcess:
         time_us = self.machine.time_us
         # Nobody can do anything with a board before the PC has enumerated it, nor while it programs an image.
         hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.machine.usb()["configured"])
-        self._wait(self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry))
+        delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry)
+        if (too_slow := self.pacer.too_slow()) is not None:
+            self._tell(too_slow)
+        if self._flash_file is not None:
+            self._save(lambda file: file.look(stats["flash_generation"], self.machine.flash))
+        self._wait(delay_s)
+
+    def _tell(self, notice: str) -> None:
+        """Whoever watches the board."""
+        if notice != self._notice:
+            self._notice = notice
+            self._log(notice)
+            self.publish()
+
+    def _save(self, how: Callable[[FlashFile], None]) -> None:
+        if self._flash_file is not None:
+            try:
+                how(self._flash_file)
+            except OSError as error:
+                self._tell(f"--flash: {error.filename}: cannot be written ({error.strerror}); the file is as it was")
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
@@ -160,6 +206,8 @@ class BoardProcess:
             self.usb.automount = True
         self._look_at_usb()
         self._print()
+        if self.uart_ports is not None:
+            self.uart_ports.exchange(self.machine)
         self._note_result()
         self.usb.sync()
 
@@ -167,8 +215,11 @@ class BoardProcess:
         """Pauses, but wakes at once when somebody types or asks something."""
         if seconds <= 0.0005:
             return
+        ports = () if self.uart_ports is None else self.uart_ports.ports
         if self.usb.port is not None:
-            select.select([self.usb.port], [], [], min(seconds, 0.02))
+            ports += (self.usb.port,)
+        if ports:
+            select.select(ports, [], [], min(seconds, 0.02))
         else:
             self._serve_requests(min(seconds, 0.02))
 
@@ -226,7 +277,18 @@ class BoardProcess:
         self.usb.changed(usb)
 
     def publish(self) -> None:
-        state = EmulatedState(name=self._name, pid=os.getpid(), definition=self.definition.id, **self.usb.seen())
+        seen = self.usb.seen()
+        uarts = [] if self.uart_ports is None else list(self.uart_ports.paths)
+        if self._links is not None:
+            self._links.show({"port": seen["port"], **{f"uart{number}": path for number, path in enumerate(uarts)}})
+        state = EmulatedState(
+            name=self._name,
+            pid=os.getpid(),
+            definition=self.definition.id,
+            uarts=uarts,
+            notice=self._notice,
+            **seen,
+        )
         write_state(self._folder, state)
 
     def _serve_requests(self, wait_s: float) -> None:
