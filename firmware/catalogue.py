@@ -9,12 +9,13 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import field
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from portbench.complaint import first_complaint
@@ -37,25 +38,30 @@ class Family(StrEnum):
     WIZNET = "wiznet"
     CIRCUITPYTHON = "circuitpython"
     NATIVE = "native"
+    FOREIGN = "foreign"
+    """Anybody's image: nothing is deployed and nothing asked; it connects to the PC by itself, or it does not."""
     HOSTED = "hosted"
 
 
 _STRICT = ConfigDict(extra="forbid")
-_Figure = Annotated[StrictInt | StrictFloat, Field(gt=0, le=10**24, allow_inf_nan=False)]
 _Text = Annotated[StrictStr, Field(min_length=1)]
 _Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.\-]*$")]
 
 
 @dataclass(frozen=True, config=_STRICT)
-class Published:
-    """Silicon figures that somebody published for a profile and a workload."""
+class Offers:
+    """What who chooses an image gets beside its speed, and where that is written. None: not known."""
 
-    workload: _Text
-    settings: dict[str, Any]
-    """Of the workload, where they are not its defaults."""
-    figures: Annotated[dict[str, Annotated[tuple[_Figure, ...], Field(min_length=1)]], Field(min_length=1)]
-    """By the workload's names for them; one entry per run."""
-    source: _Text
+    released: date
+    """When this image was."""
+    maintained: StrictBool
+    """Whether those who made it still release newer ones."""
+    sources: Annotated[tuple[_Text, ...], Field(min_length=1)]
+    python: _Text | None = None
+    """Which Python it is, of which release: `MicroPython 1.20`."""
+    tcp_sockets: Annotated[StrictInt, Field(ge=0, le=1_000_000)] | None = None
+    """TCP connections that can be open at once."""
+    tls: StrictBool | None = None
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -67,7 +73,6 @@ class Profile:
     """SPI clock that the client asks for; None: the driver's own default."""
     intn: StrictBool | None = None
     """Whether the client passes the INTn pin; None: the driver's own default, or not settable."""
-    published: tuple[Published, ...] = ()
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Settings of workloads, by the workload's name, where this profile does not run them with their defaults."""
 
@@ -85,6 +90,7 @@ class FirmwareEntry:
     file: _Text | None = None
     url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+/.+")] | None = None
     sha256: Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    offers: Offers | None = None
     package: _Text | None = None
     """Python package of a hosted port."""
     path: Path | None = None
@@ -103,13 +109,15 @@ _REQUIRED: Final[dict[Family, frozenset[str]]] = {
     Family.WIZNET: frozenset({"version", "file", "url"}),
     Family.CIRCUITPYTHON: frozenset({"version", "file", "url"}),
     Family.NATIVE: frozenset({"version"}),
+    Family.FOREIGN: frozenset({"version", "file", "url"}),
     Family.HOSTED: frozenset({"package"}),
 }
 _OPTIONAL: Final[dict[Family, frozenset[str]]] = {
-    Family.MICROPYTHON: frozenset({"sha256"}),
-    Family.WIZNET: frozenset({"sha256"}),
-    Family.CIRCUITPYTHON: frozenset({"sha256"}),
+    Family.MICROPYTHON: frozenset({"sha256", "offers"}),
+    Family.WIZNET: frozenset({"sha256", "offers"}),
+    Family.CIRCUITPYTHON: frozenset({"sha256", "offers"}),
     Family.NATIVE: frozenset(),
+    Family.FOREIGN: frozenset({"sha256"}),
     Family.HOSTED: frozenset(),
 }
 _ALWAYS: Final = frozenset({"id", "family", "board", "profiles"})
@@ -120,6 +128,7 @@ DEFAULT_PROFILES: Final[dict[Family, tuple[Profile, ...]]] = {
     Family.WIZNET: (Profile("as-published", spi_hz=2_000_000), Profile("tuned", spi_hz=20_000_000)),
     Family.CIRCUITPYTHON: (Profile("as-published"),),
     Family.NATIVE: (Profile("tuned"),),
+    Family.FOREIGN: (Profile("as-built"),),
     Family.HOSTED: (Profile("hosted"),),
 }
 """Of an image that is in no catalogue."""

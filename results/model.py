@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import statistics
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -20,6 +21,10 @@ _Figure = Annotated[int | float, Field(ge=-_MOST, le=_MOST)]
 _Positive = Annotated[float, Field(gt=0, le=_MOST)]
 _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, Field(min_length=1)]
+
+
+TimedBy = Literal["board", "pc"]
+_NOT_SIMULATED: Final = frozenset({"log", "console_tail", "published", "note", "build", "offers", "image_url"})
 
 
 class _Model(BaseModel):
@@ -61,7 +66,29 @@ class Published(_Model):
     """The key of the figure that it is; None: the headline."""
     values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
+    stated: _Positive | None = None
+    """As the source itself rounds it."""
     source: _Text
+    url: _Text | None = None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+
+class Offers(_Model):
+    """What who chooses a firmware gets beside its speed. None: not known."""
+
+    released: date
+    """When this firmware was."""
+    maintained: bool
+    """Whether those who made it still release newer ones."""
+    python: _Text | None = None
+    """Which Python it is, of which release: `MicroPython 1.20`."""
+    tcp_sockets: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    """TCP connections that can be open at once."""
+    tls: bool | None = None
+    sources: Annotated[list[_Text], Field(min_length=1)]
 
 
 class Sim(_Model):
@@ -71,6 +98,10 @@ class Sim(_Model):
     """Seconds that this PC took; differs from run to run."""
     flash_sha256: _Hash | None = None
     """Of the flash content when the run had ended."""
+    seed: _Count | None = None
+    """What the run's room was drawn from; None: nothing varied, and every run is the same."""
+    room: dict[str, _Figure] = {}
+    """What of the surroundings was drawn."""
     counters: dict[str, _Figure] = {}
     """Simulated counts and times, such as SPI bytes or chip selects."""
 
@@ -87,6 +118,8 @@ class Row(_Model):
     version: str
     """As the firmware reports it; empty when it never got that far."""
     where: Where
+    timed_by: TimedBy = "board"
+    """Whose clock the figures are of: the client's on the board, or, for an image that tells nothing, the PC's."""
     status: Status
     reason: str | None = None
     """One line that says why a row is skipped or failed."""
@@ -104,6 +137,12 @@ class Row(_Model):
     """One number each; units are in the names. `ready_us`: from the client's start to where the workload begins."""
     samples: dict[str, list[_Figure]] = {}
     """Many numbers each, in the order in which they were taken."""
+    line: str | None = None
+    """The line of code with which the client brought its network up, which is what the profile decides."""
+    offers: Offers | None = None
+    """As the catalogue has it."""
+    image_url: str | None = None
+    """Of a row that is skipped for want of its image: where that can be had."""
     note: str | None = None
     """What a reader of the table should know about this row."""
     published: Published | None = None
@@ -117,6 +156,11 @@ class Row(_Model):
         """The headline figure."""
         return None if self.headline is None else self.figures.get(self.headline.name)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether another run under the same conditions is the same to the last digit."""
+        return self.sim is not None and self.sim.seed is None
+
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
         if self.status is not Status.MEASURED:
@@ -128,7 +172,7 @@ class Row(_Model):
 
     def simulated_figures(self) -> dict[str, Any]:
         """Everything that a second run must repeat exactly if this row is emulated."""
-        figures = self.model_dump(mode="json", exclude={"log", "console_tail", "published", "note", "build"})
+        figures = self.model_dump(mode="json", exclude=set(_NOT_SIMULATED))
         if self.sim is not None:
             figures["sim"].pop("host_s")
         return figures

@@ -20,8 +20,9 @@ PAGE: Final = Path("docs/results.md")
 _READING = f"""## How to read this
 
 *spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows.
-*ready ms* is the time from the client's start to where the workload begins. *silicon* is what was published for a real
-board with this firmware and this profile, *ratio* the measured figure divided by it. Tables are ranked each by itself:
+It is left out where no two runs differ. *ready ms* is the time from the client's start to where the workload begins.
+*silicon* is what was published for a real board with this firmware and this profile, or with the version in brackets of
+the same family; *ratio* is the measured figure divided by it. Tables are ranked each by itself:
 their clocks and their limits differ.
 
 {UNSTABLE_RULE}

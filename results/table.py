@@ -1,13 +1,15 @@
-"""Tables of a run, for the terminal (rich) and as Markdown (tabulate), from the same cells.
+"""Tables of a run with what follows from them, for the terminal (rich) and as Markdown (tabulate), in the same words.
 
-Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves.
+Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves, and apart from them
+those that the PC has timed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from itertools import count
+from typing import Final, get_args
 
 import tabulate
 from rich.cells import cell_len
@@ -16,16 +18,22 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from portbench.results.model import Row, RunFile, Status
+from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
+from portbench.results.cells import CEILING_RANK, cells, known_workload, own_columns
+from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
 from portbench.where import Where
-from portbench.workloads import Column, UnknownWorkload, Workload, workload
 
 _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
     Where.EMULATED: "Emulated boards, timed by themselves in simulated time.",
-    Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time.",
+    Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time. A ceiling, and nothing to flash.",
+}
+_TIMED_BY_PC: Final = {
+    Where.SILICON: "Real boards with images that tell nothing, timed by the PC",
+    Where.EMULATED: "Emulated boards with images that tell nothing, timed by the simulated PC",
+    Where.HOSTED: "Ports that tell nothing, timed by the PC",
 }
 _LEFT: Final = frozenset(
     {"runtime", "build", "version", "profile", "board", "SPI MHz asked -> real", "INTn", "address", "notes"}
@@ -33,9 +41,12 @@ _LEFT: Final = frozenset(
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
-_LEAST_WANTED: Final = ("address", "board", "build", "version", "ready ms", "notes")
-"""These leave a narrow terminal first, then the workload's own from the last on, then those of `_MORE_WANTED`."""
-_MORE_WANTED: Final = ("spread", "runs", "where", "silicon", "SPI MHz asked -> real", "INTn")
+_SAID_ONCE: Final = ("board", "address", "runs", "spread")
+"""Columns, with the workload's settings, that are said above the table where all rows have the same."""
+_LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
+"""These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.
+What says which row it is, its figure and INTn, which explains most of it, stay."""
+_MORE_WANTED: Final = ("where", "SPI MHz asked -> real", "spread", "ratio", "silicon")
 
 
 @dataclass(frozen=True)
@@ -48,15 +59,17 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     own: tuple[str, ...] = ()
     """Columns that the workload brings, the most wanted first."""
+    below: tuple[str, ...] = ()
+    """Paragraphs; code to paste begins with four spaces."""
 
     def markdown(self) -> str:
         """As GitHub-flavoured Markdown, with its title as a heading."""
         align = ["left" if column in _LEFT else "right" for column in self.columns]
-        cells = [[_escape(cell) for cell in row] for row in self.rows]
-        body = tabulate.tabulate(cells, self.columns, tablefmt="pipe", colalign=align, disable_numparse=True)
-        return f"## {self.title}\n\n{self.about}\n\n{body}\n"
+        lines = [[_escape(cell) for cell in row] for row in self.rows]
+        body = tabulate.tabulate(lines, self.columns, tablefmt="pipe", colalign=align, disable_numparse=True)
+        return "\n".join([f"## {self.title}\n", f"{self.about}\n", f"{body}\n", paragraphs(self.below)]).rstrip() + "\n"
 
-    def rich(self, width: int) -> RichTable:
+    def rich(self, width: int) -> RenderableType:
         """For a terminal of `width` characters: columns that have no room are left out and named below."""
         left_out: list[str] = []
         for column in (*_LEAST_WANTED, *reversed(self.own), *_MORE_WANTED):
@@ -75,7 +88,7 @@ class Table:
         for row in self.rows:
             shown = zip(self.columns, row, strict=True)
             table.add_row(*(Text(cell) for column, cell in shown if column not in left_out))
-        return table
+        return Renderables(table, *map(_line, self.below))
 
     def _width(self, left_out: list[str]) -> int:
         """Characters that the table needs without the columns `left_out`; folding columns need few."""
@@ -90,95 +103,92 @@ class Table:
 def tables(run: RunFile) -> list[Table]:
     """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
     made = [
-        _measured(name, where, group_rows(run.rows, name, where))
+        _measured(name, where, timed_by, group_rows(run.rows, name, where, timed_by))
         for name in dict.fromkeys(row.workload for row in run.rows)
         for where in Where
+        for timed_by in get_args(TimedBy)
     ]
-    made.append(_not_measured(row for row in run.rows if row.status is not Status.MEASURED))
+    made.append(_not_measured(row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None))
     return [table for table in made if table.rows]
 
 
 def markdown(run: RunFile) -> str:
     """All tables of the run as Markdown."""
-    return "\n".join(table.markdown() for table in tables(run)) or "Nothing was run.\n"
+    if not run.rows:
+        return "Nothing was run.\n"
+    parts = [*(table.markdown() for table in tables(run)), paragraphs(map(shown, not_at_hand(run.rows)))]
+    return "\n".join(filter(None, parts))
 
 
 def terminal(run: RunFile, width: int) -> RenderableType:
-    """All tables of the run for a rich console of `width` characters."""
-    return Renderables(*(table.rich(width) for table in tables(run))) if run.rows else Text("Nothing was run.")
+    """All tables of the run for a rich console of `width` characters; print it with `crop=False`, for code is whole."""
+    if not run.rows:
+        return Text("Nothing was run.")
+    missing = map(_line, map(shown, not_at_hand(run.rows)))
+    return Renderables(*(table.rich(width) for table in tables(run)), *missing)
 
 
-def _measured(name: str, where: Where, groups: list[Group]) -> Table:
-    known = _workload(name)
+def paragraphs(below: Iterable[str]) -> str:
+    """As Markdown: text cannot become anything else there, code stays as it is."""
+    return "".join(f"{text if text.startswith(CODE) else _escape(text)}\n\n" for text in below).removesuffix("\n")
+
+
+def _line(paragraph: str) -> Text:
+    """Code is never broken: it is there to be pasted."""
+    if paragraph.startswith(CODE):
+        return Text(paragraph, style="bold", no_wrap=True, overflow="ignore")
+    return Text(paragraph)
+
+
+def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -> Table:
+    known = known_workload(name)
     title = f"{known.title if known else name}: {where}"
-    lines = [{"rank": str(rank), **_cells(group, known)} for rank, group in enumerate(groups, start=1)]
+    ranks = map(str, count(1))
+    foreign = timed_by == "pc"  # whatever is in them, they are ranked among themselves, and answer nothing
+    ranked = sorted(groups, key=lambda group: not (foreign or is_python(group.first)))
+    lines = [
+        cells(group, known, next(ranks) if foreign or is_python(group.first) else CEILING_RANK) for group in ranked
+    ]
+    settings = tuple(dict.fromkeys(setting for group in groups for setting in group.first.settings))
+    said = _said_once(lines, (*settings, *_SAID_ONCE))
     about = _ABOUT[where]
+    if foreign:
+        title += ", timed by the PC"
+        about = f"{_TIMED_BY_PC[where]}: from one {known.exchange if known else 'exchange'}'s arrival to the next's."
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"
         about += f" PC turnaround {low if low == high else f'{low} to {high}'} us."
-    own = [column.title for column in _columns(known, groups)]
-    own += [setting for group in groups for setting in group.first.settings]
-    return _table(title, about, lines, tuple(dict.fromkeys(own)))
+    if rooms := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
+        about += f" {_rooms(rooms)}"
+    if said:
+        about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
+    own = dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)) if groups else {}
+    below = () if foreign else (*answer(groups, where), *published_lines(known, groups))
+    return _table(title, about, lines, tuple(own), below)
 
 
-def _workload(name: str) -> Workload | None:
-    """None for one of somebody whose workloads are not here."""
-    try:
-        return workload(name)
-    except UnknownWorkload:
-        return None
+def _rooms(drawn: list[Sim]) -> str:
+    """From which seed, and how far apart the runs were."""
+    seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
+    told = []
+    for name in dict.fromkeys(name for each in drawn for name in each.room):
+        values = [each.room[name] for each in drawn if name in each.room]
+        low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+        told.append(f"{name} {low if low == high else f'{low} to {high}'}")
+    return f"Each run in a room of its own, drawn from seed {seeds}: {', '.join(told)}."
 
 
-def _columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:
-    """What the workload shows; of an unknown one every figure."""
-    if known is not None:
-        return known.columns
-    names = dict.fromkeys(name for group in groups for name in group.first.figures)
-    return tuple(Column(name, name) for name in names if groups[0].headline.name != name and name != "ready_us")
-
-
-def _cells(group: Group, known: Workload | None) -> dict[str, str]:
-    row = group.first
-    silicon, ratio, ready_us = group.published, group.ratio, group.figure("ready_us")
-    return {
-        "runtime": row.runtime,
-        "build": row.build if row.build != row.image_file else "",
-        "version": row.version,
-        "profile": row.profile or "",
-        "board": row.board or "",
-        "SPI MHz asked -> real": _spi(row),
-        "INTn": "" if row.conditions.intn is None else "yes" if row.conditions.intn else "no",
-        "address": row.conditions.address_mode or "",
-        **{name: str(value) for name, value in row.settings.items()},
-        "runs": str(group.value.n),
-        group.headline.unit: _figure(group.value.median),
-        "spread": f"{group.value.spread:.1%}{' unstable' if group.unstable else ''}",
-        **{column.title: _cell(column, group) for column in _columns(known, [group])},
-        "ready ms": "" if ready_us is None else f"{ready_us / 1000:.0f}",
-        "silicon": "" if silicon is None else _figure(silicon),
-        "ratio": "" if ratio is None else f"{ratio:.2f}",
-        "notes": "; ".join(_notes(group, known)),
-    }
-
-
-def _cell(column: Column, group: Group) -> str:
-    if column.statistic is None:
-        value = group.figure(column.of)
-    else:
-        summary = group.sample(column.of)
-        value = None if summary is None else getattr(summary, column.statistic)
-    return "" if value is None else _figure(value * column.scale)
-
-
-def _notes(group: Group, known: Workload | None) -> Iterable[str]:
-    if group.unstable:
-        yield f"unstable: {', '.join(group.unstable)}"
-    if published := group.publication:
-        titles = (column.title for column in _columns(known, [group]) if column.of == published.figure)
-        of = f" ({next(titles, published.figure)})" if published.figure else ""
-        yield f"silicon{of}: {published.source}"
-    yield from sorted({row.note for row in group.rows if row.note})
+def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str, str]:
+    """What all lines have alike of these columns, and no longer have: a column that never changes explains nothing."""
+    said = {}
+    for column in columns:
+        values = {line.get(column, "") for line in lines}
+        if len(values) == 1 and values != {""}:
+            said[column] = values.pop()
+            for line in lines:
+                del line[column]
+    return said
 
 
 def _not_measured(rows: Iterable[Row]) -> Table:
@@ -191,27 +201,15 @@ def _not_measured(rows: Iterable[Row]) -> Table:
     return _table("Not measured", "Rows that were skipped or failed, and why.", lines)
 
 
-def _table(title: str, about: str, lines: list[dict[str, str]], own: tuple[str, ...] = ()) -> Table:
+def _table(
+    title: str, about: str, lines: list[dict[str, str]], own: tuple[str, ...] = (), below: tuple[str, ...] = ()
+) -> Table:
     names = dict.fromkeys(name for line in lines for name in line)
     columns = tuple(column for column in names if any(line.get(column) for line in lines))
-    cells = tuple(tuple(shown(line.get(column, "")) for column in columns) for line in lines)
-    return Table(shown(title), about, tuple(map(shown, columns)), cells, tuple(map(shown, own)))
-
-
-def _spi(row: Row) -> str:
-    asked, actual = row.conditions.spi_hz_asked, row.conditions.spi_hz_actual
-    if asked is None and actual is None:
-        return ""
-    return f"{'default' if asked is None else _mhz(asked)} -> {'?' if actual is None else _mhz(actual)}"
-
-
-def _mhz(hertz: int) -> str:
-    return f"{hertz / 1e6:.4g}"
-
-
-def _figure(value: float) -> str:
-    """Four significant digits at least, never in exponent form."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.3g}"
+    rows = tuple(tuple(shown(line.get(column, "")) for column in columns) for line in lines)
+    return Table(
+        shown(title), shown(about), tuple(map(shown, columns)), rows, tuple(map(shown, own)), tuple(map(shown, below))
+    )
 
 
 def _escape(cell: str) -> str:

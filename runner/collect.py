@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import OwnNetwork, RunOutput
+from portbench.boards.room import Room
+from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
-from portbench.results.model import Conditions, Headline, Row, Sim, Status
+from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
+from portbench.results.published import published_of
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.published import published
+from portbench.runner.profile_line import profile_line
 from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Readiness
@@ -37,6 +40,7 @@ class RowDraft:
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None
+    room: Room | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
         said = result.said.model_dump(include={"ready_us", "link_us", "connect_attempts"}, exclude_none=True)
@@ -48,12 +52,16 @@ class RowDraft:
             headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
             figures=result.measurement.figures | said,
             samples=result.measurement.samples,
-            sim=None if output.sim is None else Sim.model_validate(output.sim),
+            sim=self._sim(output),
             note=self._note(result.library),
         )
 
     def skipped(self, reason: str) -> Row:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
+
+    def without_image(self, reason: str) -> Row:
+        url = self.planned.entry.url
+        return self._row(status=Status.SKIPPED, reason=one_line(reason), image_url=url)
 
     def failed(self, reason: str, console_tail: list[str]) -> Row:
         tail = [shown(line) for line in console_tail]
@@ -68,6 +76,7 @@ class RowDraft:
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
             "where": self.where,
+            "timed_by": "pc" if entry.family is Family.FOREIGN else "board",
             "board": None if entry.family is Family.HOSTED else self.planned.board.id,
             "profile": self.planned.profile_name,
             "run_index": self.planned.number - 1,
@@ -75,19 +84,35 @@ class RowDraft:
             "image_sha256": self.image.sha256 if self.image else None,
             "settings": self.planned.settings.model_dump(mode="json"),
             "conditions": self._conditions(None),
-            "published": published(self.planned.profile, self.planned.workload),
+            "published": published_of(self.planned.workload, entry.id, self.planned.profile.name),
+            "line": self._line(),
+            "offers": None if entry.offers is None else Offers(**asdict(entry.offers)),
             "log": self.log,
         }
         fields: dict[str, Any] = known | more
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
 
+    def _sim(self, output: RunOutput) -> Sim | None:
+        if output.sim is None:
+            return None
+        drawn = {} if self.room is None else {"seed": self.options.seed, "room": self.room.figures()}
+        return Sim.model_validate(output.sim | drawn)
+
+    def _line(self) -> str | None:
+        if self.planned.workload.readiness is Readiness.BOOTED:
+            return None
+        try:
+            return profile_line(self.planned.entry, self.planned.board, self.planned.profile)
+        except DeploymentError:  # the row itself fails of it
+            return None
+
     def _note(self, library: str | None) -> str | None:
         """What sets this row apart from one that was measured alone, or with the deployed library for sure."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
-        if self.options.parallel > 1:
+        if self.options.parallel > 1 and self.where is not Where.EMULATED:
             notes.append("in parallel: shares this PC")
         return "; ".join(notes) or None
 
@@ -99,7 +124,9 @@ class RowDraft:
         if self.own_network is not None:
             turnaround_us = self.own_network.turnaround_us
             turnaround_us = self.options.turnaround_us if turnaround_us is None else turnaround_us
-        has_address = self.own_network is not None or self.planned.entry.family is not Family.HOSTED
+        family = self.planned.entry.family
+        # Which address a foreign image has, and how it got it, is its own business.
+        has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from portbench.boards import BoardDefinition, UnknownBoard, board_definition, known_boards
-from portbench.clients import nic_line
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
 from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD
-from portbench.runner.plan import client_family, why_not
-from portbench.runner.program import asks_intn, native_sets
+from portbench.runner.plan import why_not
+from portbench.runner.profile_line import profile_line
 from portbench.workloads import Workload, workloads
 
 
@@ -70,16 +69,6 @@ def _profile(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> 
         "settings": profile.settings,
         "line": profile_line(entry, board, profile),
     }
-
-
-def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> str | None:
-    """The line of the client that the profile decides; None without a network, or with the PC's own."""
-    if entry.family is Family.NATIVE:
-        spi_hz, intn = native_sets(profile)
-        return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
-    if board.network is None:
-        return None
-    return nic_line(client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile))
 
 
 def _workload(workload: Workload) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import entry_for_file, identify
 from portbench.firmware.uf2 import Uf2Error
+from portbench.results.published import BadPublished, published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
-from portbench.runner.published import published
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
@@ -77,7 +77,7 @@ class PlannedRow:
 
 
 def client_family(entry: FirmwareEntry) -> str:
-    """As in `clients.FAMILIES`, or `native`."""
+    """As in `clients.FAMILIES`, or `native` or `foreign`."""
     if entry.family is Family.HOSTED and entry.package == _BLINKA_PACKAGE:
         return "blinka"
     return str(entry.family)
@@ -89,6 +89,8 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
         if entry.family is not Family.HOSTED and _board_of(entry) is None:
             boards = ", ".join(known_boards())
             raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
+    if options.family is not None and not any(map(_is_file, options.runtimes)):
+        raise OptionError(f"--family {options.family}: is for image files; name one: --runtime FILE.uf2")
     if options.runtimes:
         entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
     else:
@@ -127,6 +129,9 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     if family == "native":
         if workload.body("native") is None:
             return f"{workload.name} has no native client"
+    elif family == "foreign":
+        if not workload.timed_by_pc:
+            return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
     if workload.readiness is not Readiness.BOOTED and entry.family is not Family.HOSTED and board.network is None:
@@ -159,7 +164,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
             image = replace(entry, path=workload.body("native"))
         for profile, settings in _profiles(entry, workload, options):
             _check_room(entry, workload, settings)
-            published(profile, workload)  # so that what cannot be used is told before anything starts
+            _check_published(entry, profile, workload)
             for number in range(1, options.runs + 1):
                 yield PlannedRow(
                     image, profile, workload, settings, board, number, options.runs, device, is_one_of_several
@@ -189,8 +194,16 @@ def _check_room(entry: FirmwareEntry, workload: Workload, settings: WorkloadSett
         raise OptionError(f"{entry.id}: {error}") from None
 
 
+def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload) -> None:
+    """So that what cannot be used is told before anything starts. Raises OptionError."""
+    try:
+        published_of(workload, entry.id, profile.name)
+    except BadPublished as error:
+        raise OptionError(str(error)) from None
+
+
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
-    if runtime.lower().endswith(".uf2"):
+    if _is_file(runtime):
         return _entry_of_file(Path(runtime), options)
     try:
         entry = known.get(runtime)
@@ -202,6 +215,10 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     return entry
 
 
+def _is_file(runtime: str) -> bool:
+    return runtime.lower().endswith(".uf2")
+
+
 def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
     """Of an image that says which board it is for, that board. Raises OptionError."""
     try:
@@ -210,7 +227,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
         if says is not None and options.board not in (None, says):
             raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
         board = says or options.board
-        return entry_for_file(path, board=board.id if board else DEFAULT_BOARD)
+        return entry_for_file(path, family=options.family, board=board.id if board else DEFAULT_BOARD)
     except (BadDefinition, CatalogueError, Uf2Error) as error:
         raise OptionError(f"--runtime: {error}") from None
 

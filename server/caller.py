@@ -130,7 +130,11 @@ class WorkloadCaller:
                     await asyncio.sleep(RETRY_US / 1e6)
             await over
         except TimeoutError:
-            recording.error = f"no answer to connecting within {self._connect_limit_us / 1e6:g} s"
+            limit = f"{self._connect_limit_us / 1e6:g} s"
+            refused = recording.attempts - 1
+            recording.error = (
+                f"refused {refused} times in {limit}" if refused else f"no answer to connecting within {limit}"
+            )
         except OSError as error:
             recording.error = f"cannot connect ({error.strerror or error})"
         except asyncio.CancelledError:

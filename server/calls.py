@@ -60,15 +60,18 @@ class Calls:
             elif now_us >= max(recording.established_us, recording.last_byte_us or 0.0) + IDLE_LIMIT_US:
                 recording.error = f"no byte for {IDLE_LIMIT_US / 1e6:g} s after {recording.exchanges} exchanges"
             if recording.error is not None:
-                self.ended(recording, now_us)
+                self.ended(recording, now_us, counts=False)
 
-    def ended(self, recording: Recording, now_us: float) -> None:
-        """It is over, well unless it has an error."""
+    def ended(self, recording: Recording, now_us: float, *, counts: bool = True) -> None:
+        """It is over, well unless it has an error; `counts`: which may be one that the workload counts."""
         if self._open.pop(recording.number, None) is None:
             return
         recording.ended(now_us)
-        self.caller.ended(good=recording.error is None)
-        if recording.error is not None and self.fault is None:
+        good = recording.error is None or (
+            counts and self.caller.counts_failures and recording.established_us is not None
+        )
+        self.caller.ended(good=good)
+        if not good and self.fault is None:
             of = f"connection {recording.number + 1} of {self.caller.connections} to {recording.peer}"
             self.fault, self.fault_us = f"{of}: {recording.error}", now_us
 

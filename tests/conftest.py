@@ -116,14 +116,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterat
 
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
-    """Commands that a test runs in this process take signals for themselves. Ctrl-C works even where whoever started
-    the tests ignores it, as a shell does for what it runs in the background."""
+    """Commands that a test runs in this process take signals for themselves. What whoever started the tests ignores
+    works, in the tests and in what they start: Ctrl-C in a shell's background, SIGHUP under nohup."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in numbers:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     before = [signal.getsignal(number) for number in numbers]
     try:
         yield

@@ -14,19 +14,30 @@ class Caller:
     """Opens `connections` in all, `at_once` of them at a time, each `pause_us` after the one that it follows.
 
     `conversation` makes the PC's part of a connection. After one that failed no other is opened, as the run has no
-    figures.
+    figures, unless the workload counts failures: then only one that is not taken at all ends the run. `farewell` makes
+    a last connection's, which is opened once all others are over and tells the board that it may stop.
     """
 
     def __init__(
-        self, conversation: Callable[[], Conversation], connections: int, *, at_once: int = 1, pause_us: int = 0
+        self,
+        conversation: Callable[[], Conversation],
+        connections: int,
+        *,
+        at_once: int = 1,
+        pause_us: int = 0,
+        counts_failures: bool = False,
+        farewell: Callable[[], Conversation] | None = None,
     ) -> None:
         for name, value, least in (("connections", connections, 1), ("at_once", at_once, 1), ("pause_us", pause_us, 0)):
             if value < least:
                 raise ValueError(f"a caller's {name} is {value}; use {least} or more")
-        self.connections = connections
+        self.connections = connections + (farewell is not None)
+        """All of them, the farewell among them."""
+        self.counts_failures = counts_failures
         self.at_once = min(at_once, connections)
         self.pause_us = pause_us
         self._conversation = conversation
+        self._farewell = farewell
         self._begun = 0
         self._open = 0
         self._failed = False
@@ -35,12 +46,17 @@ class Caller:
         """The next connection's, which is opened now; None where none may be opened."""
         if self._failed or self._begun == self.connections or self._open == self.at_once:
             return None
+        make = self._conversation
+        if self._farewell is not None and self._begun == self.connections - 1:
+            if self._open:
+                return None
+            make = self._farewell
         self._begun += 1
         self._open += 1
-        return self._conversation()
+        return make()
 
     def ended(self, *, good: bool) -> None:
-        """One that was begun is over."""
+        """One that was begun is over; `good` unless the run can have no figures for it."""
         if not self._open:
             raise ValueError("no connection is open that could have ended")
         self._open -= 1

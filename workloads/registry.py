@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from portbench.toml_files import BadFile
+from portbench.workloads.published import read_published
 from portbench.workloads.workload import Workload
 
 WORKLOADS_VARIABLE: Final = "PORTBENCH_WORKLOADS"
@@ -66,6 +68,9 @@ def _load(name: str, folder: Path) -> Workload:
     try:
         script = importlib.import_module(f"{package}.{_SCRIPT.removesuffix('.py')}")
         made: Workload = script.WORKLOAD
+        read_published(folder)  # a slip in it is told here, not in the middle of a table
+    except BadFile as error:
+        raise UnknownWorkload(str(error)) from error
     except (Exception, SystemExit) as error:  # whatever the user's file does
         said = " ".join(str(error).split())
         raise UnknownWorkload(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {said})") from error

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
+from portbench.workloads.published import PublishedSource, read_published
 from portbench.workloads.session import Session
 
 _PYTHONS: Final = ("micropython", "circuitpython")
@@ -105,12 +106,19 @@ class Workload(ABC):
     """It is measured where no workload is named."""
     drifting: ClassVar[str | None] = None
     """The samples whose halves are compared to see whether a run drifts."""
+    timed_by_pc: ClassVar[bool] = False
+    """`measure_session` is there: the PC alone can time a client that tells nothing."""
     exchange: ClassVar[str] = "exchange"
     """What people call one exchange with the PC."""
 
     @property
     def folder(self) -> Path:
         return Path(inspect.getfile(type(self))).parent
+
+    @property
+    def published(self) -> tuple[PublishedSource, ...]:
+        """What others published of it on silicon. Raises BadFile."""
+        return read_published(self.folder)
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs, None where the workload has none in that language."""
@@ -129,6 +137,13 @@ class Workload(ABC):
 
         `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
         """
+
+    def measure_session(self, session: Session, settings: Any) -> Measurement:
+        """The figures of a client that tells nothing, by what the PC kept of its connection.
+
+        `session` has at least `exchanges(settings)`. Raises BadResult for what cannot be.
+        """
+        raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
     def derive(self, figures: Mapping[str, float], settings: Any) -> dict[str, float]:
         """Figures that follow from others, the headline among them, as for figures that others published."""

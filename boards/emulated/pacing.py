@@ -7,6 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
+LAG_S = 0.02
+"""A board that serves a program of this machine catches up with the clock by this much, and forgets what is more."""
 BUSY_SHARE = 0.2
 """A board whose cores execute more than this share of their cycles has work to do."""
 _JUMPED_S: Final = 0.5
@@ -30,6 +32,8 @@ class Pace(StrEnum):
 
 
 class Pacer:
+    """A board that serves a program of this machine is never ahead of the host: that would see answers too early."""
+
     def __init__(self, pace: Pace = Pace.FREE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._pace = pace
         self._clock = clock
@@ -39,6 +43,7 @@ class Pacer:
         self._last_instructions = 0
         self._lost_s = 0.0
         self._told = False
+        self._serving = False
         self.flat_out = False
         """Run flat out even when idle, as during a measured run."""
 
@@ -48,12 +53,25 @@ class Pacer:
         self._base_sim_us = self._last_us = 0.0
         self._last_instructions = 0
 
-    def delay_s(self, time_us: float, instructions: int, clk_sys_hz: int, *, hurry: bool = False) -> float:
-        """How long to wait before simulating on from `time_us`. `hurry`: somebody waits for this idle board."""
+    def delay_s(
+        self, time_us: float, instructions: int, clk_sys_hz: int, *, hurry: bool = False, serving: bool = False
+    ) -> float:
+        """How long to wait before simulating on from `time_us`.
+
+        `hurry`: somebody waits for this idle board. `serving`: a program of this machine is connected to it.
+        """
         cycles = (time_us - self._last_us) * clk_sys_hz / 1e6
         busy = cycles > 0 and (instructions - self._last_instructions) / cycles > BUSY_SHARE
         self._last_us, self._last_instructions = time_us, instructions
         ahead_s = (time_us - self._base_sim_us) / 1e6 - (self._clock() - self._base_host_s)
+        if serving:
+            if not self._serving or ahead_s < -LAG_S:
+                self._lost_s += max(0.0, -ahead_s)
+                self._rebase(time_us)
+                ahead_s = 0.0
+            self._serving = True
+            return max(0.0, ahead_s)
+        self._serving = False
         if self._pace is Pace.REALTIME and not self.flat_out:
             return max(0.0, ahead_s)
         if self._pace is Pace.WALL_CLOCK and not self.flat_out:
@@ -70,7 +88,7 @@ class Pacer:
 
     def too_slow(self) -> str | None:
         """One line, once, for whoever relies on the board's clock."""
-        if self._told or self._lost_s < _SLOW_S:
+        if self._told or self._pace is not Pace.WALL_CLOCK or self._lost_s < _SLOW_S:
             return None
         self._told = True
         after_s = self._clock() - self._started_s

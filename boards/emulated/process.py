@@ -13,21 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from portbench._engine import EngineError, Machine
+from portbench.boards.board import Unattended
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated import foreign
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import FaultInjector
 from portbench.boards.emulated.flash_file import FlashFile
+from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
+from portbench.boards.emulated.forward import Forwards
+from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
+from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
+from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.server.simulated_pc import Part, SimulatedPc
@@ -39,6 +46,10 @@ _CLOSE_SLICE_US = 50.0
 """The same while a fault is to strike in the middle of something."""
 _SRAM = 0x20000000
 _SRAM_BYTES = 264 << 10
+
+
+def _unsaved(error: OSError) -> str:
+    return f"--flash: cannot be written ({error.strerror}); the file is as it was"
 
 
 def _pace(config: EmulatedConfig) -> Pace:
@@ -90,11 +101,14 @@ class BoardProcess:
         self._cpu_faults = CpuFaultLog(log)
         self.liveness = Liveness()
         self.networked = False
+        self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
         for fault in config.board_faults:
             self.faults.arm(fault)
         self._start_lan()
+        self.pings = Pings()
+        self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self.publish()
 
@@ -107,16 +121,22 @@ class BoardProcess:
             self.close()
 
     def close(self) -> None:
+        """Raises BoardError where the flash could not be saved; all else is closed then."""
         self._control.close()
         if self._links is not None:
             self._links.remove()
+        self.forwards.close()
         self.usb.close()
         if self.uart_ports is not None:
             self.uart_ports.close()
-        if self._flash_file is not None:
-            self._save(lambda file: file.save(self.machine.flash()))
-            self._flash_file.close()
         self._notes.end()
+        if self._flash_file is not None:
+            try:
+                self._flash_file.save(self.machine.flash())
+            except OSError as error:
+                raise BoardError(_unsaved(error)) from error
+            finally:
+                self._flash_file.close()
 
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
@@ -140,6 +160,8 @@ class BoardProcess:
         self._run_started_s = time.monotonic()
         self.pacer.restart()
         self._start_lan()
+        self.forwards.powered_up(self.machine)
+        self.pings.powered_up()
         self._cpu_faults.powered_up()
         self.liveness.powered_up()
         self._notes.restart()
@@ -155,7 +177,8 @@ class BoardProcess:
         time_us = self.machine.time_us
         # Nobody can do anything with a board before the PC has enumerated it, nor while it programs an image.
         hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.machine.usb()["configured"])
-        delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry)
+        serving = self.forwards.serving
+        delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
         if (too_slow := self.pacer.too_slow()) is not None:
             self._tell(too_slow)
         if self._flash_file is not None:
@@ -174,7 +197,7 @@ class BoardProcess:
             try:
                 how(self._flash_file)
             except OSError as error:
-                self._tell(f"--flash: {error.filename}: cannot be written ({error.strerror}); the file is as it was")
+                self._tell(_unsaved(error))
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
@@ -187,7 +210,9 @@ class BoardProcess:
         self.usb.type()
         self.faults.look()
         self.usb.come_back()
-        slice_us = _CLOSE_SLICE_US if self.faults.watches_closely else _SLICE_US
+        slice_us = SERVING_SLICE_US if self.forwards.serving else _SLICE_US
+        if self.faults.watches_closely:
+            slice_us = _CLOSE_SLICE_US
         try:
             stop = self.machine.run(self.machine.time_us + slice_us)
         except EngineError as error:
@@ -213,7 +238,7 @@ class BoardProcess:
 
     def _wait(self, seconds: float) -> None:
         """Pauses, but wakes at once when somebody types or asks something."""
-        if seconds <= 0.0005:
+        if seconds <= 0.0001:
             return
         ports = () if self.uart_ports is None else self.uart_ports.ports
         if self.usb.port is not None:
@@ -236,7 +261,7 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self.finished is None and (self._watch.result is not None or self.pc.reported):
+        if self.finished is None and (self._watch.result is not None or self.pc.reported or self.pc.whole):
             self.finished = self.figures()
             self.disturbed()
 
@@ -264,7 +289,17 @@ class BoardProcess:
         network = self.definition.network
         if not self.networked or network is None:
             return None
-        return no_frame(now_us, network.chip, self.machine.stats()["chip_selects"])
+        stats = self.machine.stats()
+        if self.alone is None:
+            return no_frame(now_us, network.chip, stats["chip_selects"])
+        return no_frame(now_us, network.chip, stats["chip_selects"], foreign.FIRST_FRAME_US) or foreign.given_up(
+            now_us,
+            self.alone,
+            self.pc.sessions(),
+            link_up=self.machine.link_up,
+            frames_from_board=stats["frames_from_board"],
+            server=f"{self.config.pc_ip}:{self.config.server_port}",
+        )
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from portbench.results import storage
 from portbench.results.csv_export import rows_csv, samples_csv
-from portbench.results.model import Conditions, Headline, Machine, Published, Row, RunFile, Sim
+from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim
 from portbench.results.schema import json_schema
 from tests.cli.conftest import Invoke
 
@@ -116,7 +116,7 @@ def test_the_schema_in_the_docs_is_the_models(invoke: Invoke) -> None:
 
 def test_the_page_on_the_format_has_every_field() -> None:
     text = (DOCS / "results-format.md").read_text(encoding="utf-8")
-    for kind in (RunFile, Row, Conditions, Headline, Published, Sim, Machine):
+    for kind in (RunFile, Row, Conditions, Headline, Published, Offers, Sim, Machine):
         for name in kind.model_fields:
             assert f"`{name}`" in text, f"{kind.__name__}.{name}"
 

@@ -48,9 +48,9 @@ def test_characters_go_both_ways_at_the_boards_own_speed(uart: int, tx: int, rx:
     assert machine.uart_write(uart, b"HAL") == 3
     run_to(machine, SET_UP_US + 4 * CHARACTER_US - 1)
     assert (machine.uart_read(uart), machine.uart_unsent(uart)) == (b"IB", 0)
-    run_to(machine, SET_UP_US + 4 * CHARACTER_US + 10)
+    run_to(machine, SET_UP_US + 4.5 * CHARACTER_US)
     assert machine.uart_read(uart) == b"M"
-    assert 4 * CHARACTER_US < machine.uart_time_us(uart) - SET_UP_US < 4 * CHARACTER_US + 10
+    assert 4 * CHARACTER_US < machine.uart_time_us(uart) - SET_UP_US < 4.5 * CHARACTER_US
     assert machine.uart_read(1 - uart) == b""
 
 

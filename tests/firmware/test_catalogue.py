@@ -82,9 +82,8 @@ def test_shipped_catalogue() -> None:
     as_published, tuned = entries["micropython-1.20.0"].profiles
     assert (as_published.name, as_published.spi_hz, as_published.intn) == ("as-published", 2_000_000, False)
     assert (tuned.name, tuned.spi_hz, tuned.intn) == ("tuned", None, True)
-    (published,) = as_published.published
-    assert (published.workload, published.settings) == ("ping_pong", {"messages": 1000})
-    assert published.figures == {"total_us": (258_900_000, 259_000_000, 258_800_000)} and tuned.published == ()
+    offers = entries["wiznet-hardwired"].offers
+    assert offers is not None and (offers.maintained, offers.tcp_sockets) == (False, 8)
     assert [profile.spi_hz for profile in entries["wiznet-hardwired"].profiles] == [2_000_000, 20_000_000]
     for entry in entries.values():
         if entry.family not in (Family.HOSTED, Family.NATIVE):
@@ -114,11 +113,10 @@ def test_unknown_runtime_names_the_nearest() -> None:
         ("[[image]]", "images = 1\n[[image]]", ["unknown key 'images'"]),
         ('file = "W', 'file = "../W', ["file is '../W", "plain"]),
         ('url = "https://', 'url = "file:///', ["url is 'file:///"]),
-        ("total_us = [258_900_000", "total_us = [0.0", ["profiles[1].published[1].figures.total_us[1]"]),
-        ("figures = { total_us = [258_900_000, 259_000_000, 258_800_000] }", "figures = {}", ["figures is {}"]),
-        ('workload = "ping_pong"', 'work = "ping_pong"', ["profiles[1].published[1]", "work"]),
-        ('source = "S. Hennion, 2023-09-25"', 'source = ""', ["profiles[1].published[1].source is ''"]),
-        ("settings = { messages = 1000 }", "settings = 1000", ["profiles[1].published[1].settings is 1000"]),
+        ("released = 2023-04-26", "released = 2023", ["offers.released is 2023"]),
+        ("maintained = true", "maintained = 1", ["offers.maintained is 1"]),
+        ("tcp_sockets = 5", "sockets = 5", ["offers.sockets is 5; the key is unknown"]),
+        ("tcp_sockets = 5", "tcp_sockets = -5", ["offers.tcp_sockets is -5"]),
         ("intn = true", "intn = true\nsettings = 3", ["profiles[2].settings is 3"]),
         ("intn = true", "intn = true\nsettings.ping_pong = 3", ["profiles[2].settings.ping_pong is 3"]),
         ('name = "tuned"', 'name = "as-published"', ["profile 'as-published' is there twice"]),

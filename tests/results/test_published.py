@@ -1,25 +1,59 @@
-"""What was published is laid beside the same figure as measured, whichever of the workload's figures it is."""
+"""What was published is laid beside the same figure as measured; what cannot be is one line before anything starts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portbench.boards import board_definition
-from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
-from portbench.results.model import Machine, Published, Row, RunFile
+from portbench.results.model import Published, Row
+from portbench.results.published import BadPublished, nearest, published_of
 from portbench.results.table import tables
 from portbench.runner.collect import RowDraft
-from portbench.runner.options import BenchOptions, OptionError
+from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.toml_files import BadFile
 from portbench.where import Where
-from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
+from portbench.workloads import (
+    WORKLOADS_VARIABLE,
+    Measurement,
+    Metric,
+    PublishedFirmware,
+    PublishedSource,
+    Readiness,
+    Session,
+    UnknownWorkload,
+    Workload,
+    WorkloadSettings,
+    workloads,
+)
+from portbench.workloads.published import FILE, read_published
+from tests.ping_pong import PING_PONG
+from tests.results.rows import row, run_of
 
-MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="CPU", cores=2, python="CPython 3.11")
+OWN = """
+[[source]]
+who = "somebody, 2024"
+url = "https://example.org/figures"
+board = "W5500_EVB_PICO"
+settings = { messages = 500 }
+[[source.firmware]]
+runtime = "port-1"
+family = "micropython"
+version = "1.9.0"
+profile = "own"
+figures = { total_us = [1_000_000, 2_000_000] }
+"""
+
+
+def in_a_folder(text: str, folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / FILE).write_text(text, encoding="utf-8")
+    return folder
 
 
 class Sums(Workload):
@@ -31,6 +65,17 @@ class Sums(Workload):
     headline = Metric("per_s", "1/s")
     comparable = ("half_per_s",)
     settings_type = WorkloadSettings
+
+    def __init__(self, **figures: list[float]) -> None:
+        firmware = PublishedFirmware(
+            runtime="port-1", family="micropython", version="1", profile="default", figures=figures
+        )
+        told = {"who": "somebody, 2024", "url": "https://example.org", "board": "W5500_EVB_PICO"}
+        self.sources = (PublishedSource(**told, firmware=[firmware]),)
+
+    @property
+    def published(self) -> tuple[PublishedSource, ...]:
+        return self.sources
 
     def check(
         self, result: Mapping[str, Any], settings: WorkloadSettings, sessions: Sequence[Session] = ()
@@ -46,58 +91,113 @@ class Sums(Workload):
         return derived
 
 
-def published(**figures: tuple[float, ...]) -> Published | None:
-    profile = Profile("default", published=(catalogue.Published("sums", {}, figures, "somebody, 2024"),))
-    entry = FirmwareEntry("port-1", Family.MICROPYTHON, "W5500_EVB_PICO", (profile,), version="1", file="port.uf2")
-    planned = PlannedRow(entry, profile, Sums(), WorkloadSettings(), board_definition("W5500_EVB_PICO"))
-    return RowDraft(planned, BenchOptions(), Where.EMULATED).skipped("not today").published
-
-
 @pytest.mark.parametrize(
     ("figures", "expected"),
     [
-        (
-            {"one_us": (10.0, 20.0), "other_us": (30.0, 30.0)},
-            Published(values=[25_000, 20_000], source="somebody, 2024"),
-        ),
-        ({"one_us": (10.0,)}, Published(figure="half_per_s", values=[100_000], source="somebody, 2024")),
+        ({"one_us": [10.0, 20.0], "other_us": [30.0, 30.0]}, (None, [25_000, 20_000])),
+        ({"one_us": [10.0]}, ("half_per_s", [100_000])),
     ],
 )
 def test_the_headline_if_it_follows_from_what_was_published_else_the_next_best(
-    figures: dict[str, tuple[float, ...]], expected: Published | None
+    figures: dict[str, list[float]], expected: tuple[str | None, list[float]]
 ) -> None:
-    assert published(**figures) == expected
+    profile = Profile("default")
+    entry = FirmwareEntry("port-1", Family.MICROPYTHON, "W5500_EVB_PICO", (profile,), version="1", file="port.uf2")
+    planned = PlannedRow(entry, profile, Sums(**figures), WorkloadSettings(), board_definition("W5500_EVB_PICO"))
+    found = RowDraft(planned, BenchOptions(), Where.EMULATED).skipped("not today").published
+    assert found is not None and (found.figure, found.values) == expected
+    assert (found.source, found.url) == ("somebody, 2024", "https://example.org")
 
 
-def test_figures_that_nothing_can_be_laid_beside_are_a_slip_of_the_catalogue() -> None:
-    with pytest.raises(OptionError, match=r"^profile 'default': published for sums by somebody, 2024: "):
-        published(other_us=(10.0,))
+@pytest.mark.parametrize(
+    ("figures", "reason"),
+    [
+        ({"other_us": [10.0]}, "'per_s' is not among the figures"),
+        ({"one_us": [1.0], "other_us": [1.0, 2.0]}, "the figures have different numbers of runs"),
+    ],
+)
+def test_figures_that_nothing_can_be_laid_beside_are_one_line(figures: dict[str, list[float]], reason: str) -> None:
+    with pytest.raises(BadPublished) as caught:
+        published_of(Sums(**figures), "port-1", "default")
+    assert str(caught.value) == f"published for sums by somebody, 2024: port-1: {reason}"
 
 
-def cells(beside: Published, **figures: float) -> dict[str, str]:
-    row = Row(
-        workload="sums",
-        runtime="port-1",
-        build="port.uf2",
-        family="micropython",
-        version="1",
-        where="emulated",
-        status="measured",
-        headline={"name": "per_s", "unit": "1/s"},
-        figures=figures,
-        published=beside,
-    )
-    (table,) = tables(RunFile(started_utc=datetime(2026, 1, 2, tzinfo=UTC), machine=MACHINE, rows=[row]))
+def test_all_that_is_shipped_can_be_used_and_is_what_the_sources_say() -> None:
+    found = {
+        (each.runtime, each.profile): published_of(kind, each.runtime, each.profile)
+        for kind in workloads().values()
+        for source in kind.published
+        for each in source.firmware
+    }
+    assert len(found) >= 5 and all(found.values())
+    blog = {runtime: (told.stated, told.median) for (runtime, profile), told in found.items() if told and told.stated}
+    assert blog == {
+        "micropython-1.20.0": (3.9, pytest.approx(3.862, abs=0.001)),
+        "circuitpython-8.2.6": (11, pytest.approx(11.136, abs=0.001)),
+        "wiznet-1.0.5": (37, pytest.approx(38.023, abs=0.001)),
+        "wiznet-2.0.0": (723, pytest.approx(723.066, abs=0.001)),
+    }
+
+
+def test_a_file_of_figures_is_read(tmp_path: Path) -> None:
+    (source,) = read_published(in_a_folder(OWN, tmp_path / "a"))
+    (firmware,) = source.firmware
+    assert firmware.figures == {"total_us": [1_000_000, 2_000_000]} and firmware.release == (1, 9, 0)
+    assert read_published(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('who = "', 'whom = "', "source[1].who is absent; add it (and 1 more)"),
+        ("[1_000_000, ", "[0.0, ", "source[1].firmware[1].figures.total_us[1]"),
+        ("[1_000_000, 2_000_000]", "[]", "source[1].firmware[1].figures.total_us is []; "),
+        ('url = "https://', 'url = "', "source[1].url is 'example.org/figures'; "),
+        ("total_us = [1_000_000", f"total_us = [{'9' * 400}", "source[1].firmware[1].figures.total_us[1]"),
+        ("[[source]]", "[[source", "is not TOML"),
+    ],
+)
+def test_a_slip_in_it_is_one_line_that_names_the_file(old: str, new: str, reason: str, tmp_path: Path) -> None:
+    folder = in_a_folder(OWN.replace(old, new), tmp_path / "a")
+    with pytest.raises(BadFile) as caught:
+        read_published(folder)
+    said = str(caught.value)
+    assert said.startswith(f"{folder / FILE}: ") and reason in said and "\n" not in said
+
+
+def test_a_workload_with_such_a_slip_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = in_a_folder("source = 1", tmp_path / "slipped")
+    (folder / "workload.py").write_text((Path(__file__).parents[1] / "workloads/own/spin/workload.py").read_text())
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path))
+    with pytest.raises(UnknownWorkload, match=rf"^{folder / FILE}: source is 1"):
+        workloads()
+
+
+def line(*rows: Row) -> dict[str, str]:
+    (table,) = tables(run_of(*rows))
     return dict(zip(table.columns, table.rows[0], strict=True))
 
 
 def test_the_ratio_is_of_the_figure_that_was_published() -> None:
-    shown = cells(Published(figure="half_per_s", values=[200, 100, 400], source="somebody"), per_s=10, half_per_s=150)
-    assert (shown["silicon"], shown["ratio"], shown["notes"]) == ("200.0", "0.75", "silicon (half_per_s): somebody")
-    shown = cells(Published(values=[20], source="somebody"), per_s=10, half_per_s=150)
-    assert (shown["silicon"], shown["ratio"], shown["notes"]) == ("20", "0.50", "silicon: somebody")
+    beside = Published(figure="total_us", values=[2000, 1000, 4000], source="somebody")
+    assert (line(row(1500, published=beside))["silicon"], line(row(1500, published=beside))["ratio"]) == (
+        "2000",
+        "0.75",
+    )
+    stated = Published(values=[2000], stated=1.9e3, source="somebody")
+    assert (line(row(4000, published=stated))["silicon"], line(row(4000, published=stated))["ratio"]) == (
+        "1900",
+        "0.50",
+    )
+    lacking = line(row(1500, published=Published(figure="others_us", values=[200], source="somebody")))
+    assert lacking["silicon"] == "200.0" and "ratio" not in lacking
 
 
-def test_a_row_without_that_figure_has_no_ratio() -> None:
-    shown = cells(Published(figure="half_per_s", values=[200], source="somebody"), per_s=10)
-    assert shown["silicon"] == "200.0" and "ratio" not in shown
+def test_firmware_of_the_same_family_stands_in_with_its_version() -> None:
+    of = {"board": "W5500_EVB_PICO", "profile": "as-published", "family": "wiznet", "runtime": "wiznet-9"}
+    found = nearest(PING_PONG, row(4000, **of))
+    assert found is not None and found[0].runtime == "wiznet-2.0.0"  # the newer of two
+    shown = line(row(4000, **of))
+    assert (shown["silicon"], shown["ratio"]) == ("723 (2.0.0)", f"{1000 / 723.066:.2f}")
+    for other in ({"board": "RPI_PICO"}, {"profile": "tuned"}, {"family": "native"}):
+        assert nearest(PING_PONG, row(4000, **(of | other))) is None

@@ -75,7 +75,6 @@ def test_figures_of_a_row() -> None:
         "profile": "tuned",
         "SPI MHz asked -> real": "",
         "INTn": "",
-        "messages": "4",
         "runs": "2",
         "messages/s": "1990",
         "spread": "1.0%",
@@ -84,11 +83,27 @@ def test_figures_of_a_row() -> None:
         "ready ms": "1500",
         "silicon": "1000",
         "ratio": "1.99",
-        "notes": "silicon: someone",
     }
     assert slow["SPI MHz asked -> real"] == "2 -> 1.953" and slow["INTn"] == "no" and slow["messages/s"] == "500.0"
     assert cells("Ping-pong: silicon")[0]["notes"] == "board desk"
     assert "SPI MHz asked -> real" not in cells("Ping-pong: hosted")[0]
+
+
+def test_what_the_pc_has_timed_is_never_ranked_with_what_boards_have() -> None:
+    own, foreign = row(2000, runtime="own"), row(1000, runtime="foreign", timed_by="pc", family="foreign")
+    run = run_of(own, foreign)
+    titles = ["Ping-pong: emulated", "Ping-pong: emulated, timed by the PC"]
+    assert [table.title for table in tables(run)] == titles
+    assert [[(line["rank"], line["runtime"]) for line in cells(title, run)] for title in titles] == [
+        [("1", "own")],
+        [("1", "foreign")],
+    ]
+    foreign_table = tables(run)[1]
+    assert foreign_table.below == ()  # it answers nothing
+    assert foreign_table.about.startswith(
+        "Emulated boards with images that tell nothing, timed by the simulated PC: from one message's arrival to the"
+        " next's."
+    )
 
 
 def test_a_workload_that_is_not_here_shows_every_figure() -> None:
@@ -99,10 +114,7 @@ def test_a_workload_that_is_not_here_shows_every_figure() -> None:
         "runtime": "fast",
         "build": "mine/some.uf2",
         "version": "1.0",
-        "depth": "3",
-        "runs": "1",
         "us": "12.5",
-        "spread": "0.0%",
         "hops": "7",
         "ready ms": "2000",
     }
@@ -172,7 +184,7 @@ def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"│ *1 │ fast +│ tuned +│", shown) and "1990" in shown and "1.99" in shown
     assert "INTn" in shown  # it explains more of a figure than the spread does
-    assert "A wider terminal also shows: version, ready ms, notes" in " ".join(shown.split())
+    assert "A wider terminal also shows: version, runs, ready ms, p99 us, round trip" in " ".join(shown.split())
     for word in ("waited 5 s for <the>", "console"):
         assert word in shown
 

@@ -40,5 +40,7 @@ def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
     assert row.headline is None and row.figures == {} and row.reason == "no image" and row.version == "2.0.0"
     assert row.published == Published(
         values=[1000 * 1e6 / total_us for total_us in (1_377_000, 1_383_000, 1_388_000)],
+        stated=723,
         source="S. Hennion, 2023-09-25",
+        url="https://sjhennion.github.io/jekyll/update/2023/09/25/w5500-bootloader-speed-test.html",
     )

@@ -7,7 +7,7 @@ import pytest
 from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls
 from portbench.server.recording import Recording
 from portbench.workloads import Caller
-from tests.server.asking import ANSWER, QUESTION, asking
+from tests.server.asking import ANSWER, QUESTION, Ask, asking
 
 PEER = "10.0.0.2:80"
 
@@ -93,3 +93,23 @@ def test_the_limit_of_connecting_may_be_another() -> None:
     recording = begun(calls)
     assert calls.refused(recording, 0.0) and not calls.refused(recording, 1.0)
     assert recording.error == "refused 2 times in 0.005 s"
+
+
+def test_a_failure_may_be_one_that_counts() -> None:
+    calls = Calls(Caller(lambda: Ask(1), 3, counts_failures=True))
+    bad = begun(calls)
+    bad.established(1.0)
+    bad.receive(b"x", 2.0)
+    calls.ended(bad, 2.0)
+    assert calls.fault is None
+    never = begun(calls, 3.0)
+    calls.look(3.0 + CONNECT_LIMIT_US)
+    assert calls.fault == f"connection 2 of 3 to {PEER}: no answer to connecting within 10 s"
+    assert never.error and calls.begin(PEER, 4.0) is None
+
+
+def test_a_board_that_hangs_ends_a_run_that_counts_failures() -> None:
+    calls = Calls(Caller(lambda: Ask(1), 2, counts_failures=True))
+    begun(calls).established(1.0)
+    calls.look(1.0 + IDLE_LIMIT_US)
+    assert calls.fault == f"connection 1 of 2 to {PEER}: no byte for 30 s after 0 exchanges" and calls.caller.over

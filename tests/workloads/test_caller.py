@@ -37,6 +37,27 @@ def test_no_other_follows_one_that_failed() -> None:
     assert caller.begin() is None and caller.over
 
 
+def test_a_farewell_waits_until_all_others_are_over() -> None:
+    class Farewell(Silent):
+        """The last one's."""
+
+    caller = Caller(Silent, 2, at_once=2, farewell=Farewell)
+    assert caller.connections == 3 and type(caller.begin()) is Silent and type(caller.begin()) is Silent
+    caller.ended(good=True)
+    assert caller.begin() is None and not caller.over
+    caller.ended(good=True)
+    assert not caller.over and type(caller.begin()) is Farewell
+    caller.ended(good=True)
+    assert caller.over and caller.begin() is None
+
+
+def test_no_farewell_after_a_failure() -> None:
+    caller = Caller(Silent, 1, farewell=Silent)
+    caller.begin()
+    caller.ended(good=False)
+    assert caller.over and caller.begin() is None
+
+
 def test_no_more_at_once_than_there_are() -> None:
     assert Caller(Silent, 2, at_once=5).at_once == 2
 

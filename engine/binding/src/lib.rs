@@ -4,6 +4,7 @@ mod py_app;
 mod py_chip_lan;
 mod py_config;
 mod py_cpu;
+mod py_forward;
 mod py_machine;
 mod py_pins;
 mod py_time;

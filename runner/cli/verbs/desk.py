@@ -21,6 +21,7 @@ from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, read_state, runtime_dir
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.forwards import described
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.served import served_workload
 from portbench.runner.cli.until_stopped import until_stopped
@@ -29,7 +30,7 @@ from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, Workload
 
 _START_S = 30.0
-_STOP_S = 5.0
+_STOP_S = 15.0
 _LOOK_S = 0.05
 
 
@@ -41,6 +42,13 @@ _LOOK_S = 0.05
 @click.option("--wire", "wires", multiple=True, metavar="GP0:GP1", help="a jumper wire; repeatable")
 @click.option("--free-running", is_flag=True, help="run ahead of the clock where the board is busy")
 @click.option("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
+@click.option(
+    "--forward",
+    "forwards",
+    multiple=True,
+    metavar="RULE",
+    help="lead a port of this machine to the board: tcp:8080:80, udp:5353:53, ...; port 0 is a free one; repeatable",
+)
 @bench_option("workload", single=True, help="what its simulated PC serves (default: what is measured by default)")
 @click.option("--log", type=click.Path(path_type=Path), help="add the board's events to this file")
 def COMMAND(
@@ -51,6 +59,7 @@ def COMMAND(
     wires: tuple[str, ...],
     free_running: bool,
     config: str,
+    forwards: tuple[str, ...],
     workload: str | None,
     log: Path | None,
 ) -> int:
@@ -66,6 +75,7 @@ def COMMAND(
         command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
         command += ["--config", settings, "--links", "--log", str(log or os.devnull)]
         command += ["--end-with", str(os.getpid())]
+        command += [f"--forward={rule}" for rule in forwards]
         command += [] if flash is None else ["--keep-flash", str(flash)]
         # In a session of its own: Ctrl-C is for us, who end it.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
@@ -91,7 +101,10 @@ def _watch(
         return 1  # it has said why
     client = ControlClient(folder, name)
     client.call("serve", deadline, workload=workload.name, settings=workload.settings_type().model_dump(mode="json"))
+    forwards = client.call("forwards", deadline)["forwards"]
     client.close()
+    for facts in forwards:
+        click.echo(f"{name}: {described(facts)}")
     click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload.name}; Ctrl-C ends it")
     links = PortLinks(folder)
     for number in range(UARTS):

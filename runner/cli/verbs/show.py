@@ -38,7 +38,7 @@ def COMMAND(file: str | None, results_dir: str | None, where: str | None, form: 
         run = run.model_copy(update={"rows": [row for row in run.rows if row.where == where]})
     if form is None:
         out = console(_FILE_COLUMNS)
-        out.print(terminal(run, out.width))
+        out.print(terminal(run, out.width), crop=False)
     else:
         click.echo(_as_text(run, form), nl=False)
 

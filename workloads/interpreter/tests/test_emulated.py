@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.firmware import catalogue
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
@@ -55,9 +54,8 @@ def boards_of_this_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def published(runtime: str) -> dict[str, float]:
-    (profile,) = catalogue.load().get(runtime).profiles
-    (figures,) = (each.figures for each in profile.published if each.workload == WORKLOAD.name)
-    return {name: value for name, (value,) in figures.items()}
+    (firmware,) = (each for source in WORKLOAD.published for each in source.firmware if each.runtime == runtime)
+    return {name: value for name, (value,) in firmware.figures.items()}
 
 
 @pytest.mark.parametrize("runtime", ["micropython-pico-1.24.1", "circuitpython-pico-9.1.4"])

@@ -1,0 +1,166 @@
+"""The answer in words below a table: which firmware, with which line of code, at what price. All of it from the rows.
+
+A paragraph is text; one that begins with four spaces is code to paste, as in Markdown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from portbench.results.cells import figure, stated
+from portbench.results.model import Offers, Published, Row, Status
+from portbench.results.published import BadPublished, as_headline
+from portbench.results.stats import Group
+from portbench.where import Where
+from portbench.workloads import Workload
+
+CODE: Final = "    "
+_NO_PYTHON: Final = frozenset({"native"})
+_OTHERS: Final = 3
+_WORTH_TELLING: Final = 1.005
+"""The least factor between two settings: below it both figures would be printed alike."""
+
+
+def is_python(row: Row) -> bool:
+    """Whether the row's firmware runs Python; else it shows what the board could do, and is ranked with nothing."""
+    return row.family not in _NO_PYTHON
+
+
+def answer(groups: Sequence[Group], where: Where) -> list[str]:
+    """Of the groups of one table, best first. Ports on the PC answer nothing: nobody can flash them."""
+    if where is Where.HOSTED:
+        return []
+    pythons = [group for group in groups if is_python(group.first)]
+    ceilings = [group for group in groups if not is_python(group.first)]
+    return [*_fastest(pythons), *_settings(pythons), *_ceiling(ceilings, pythons)]
+
+
+def published_lines(known: Workload | None, groups: Sequence[Group]) -> list[str]:
+    """Where the figures of the column *silicon* are from, and what they are; nothing where no row has one beside it."""
+    if known is None or not groups:
+        return []
+    boards = {group.first.board for group in groups}
+    lines = []
+    for source in known.published:
+        if source.board not in boards:
+            continue
+        with contextlib.suppress(BadPublished):
+            figures = [(each.runtime, as_headline(known, source, each)) for each in source.firmware]
+            told = ", ".join(f"{runtime} {stated(published)}" for runtime, published in figures)
+            lines.append(f"Silicon: {told} {_unit(known, figures[0][1])}, by {source.who}: {source.url}")
+    return lines
+
+
+def not_at_hand(rows: Iterable[Row]) -> list[str]:
+    """Of all rows that are skipped for want of their images: one line, and one to get them all."""
+    missing = [row for row in rows if row.status is Status.SKIPPED and row.image_url is not None]
+    if not missing:
+        return []
+    names = ", ".join(dict.fromkeys(row.runtime for row in missing))
+    urls = " ".join(dict.fromkeys(f"-O {row.image_url}" for row in missing))
+    folder = "${PORTBENCH_FIRMWARE_DIR:-.}"
+    return [
+        f"Without an image: {names}. All of them, into the folder that PORTBENCH_FIRMWARE_DIR names:",
+        f'{CODE}(mkdir -p "{folder}" && cd "{folder}" && curl -fL {urls})',
+    ]
+
+
+def _fastest(pythons: Sequence[Group]) -> list[str]:
+    if not pythons:
+        return []
+    best = pythons[0]
+    others = _best_of_each(pythons)[1:]
+    rate = f"{figure(best.value.median)} {best.headline.unit}"
+    compared = ", ".join(f"{_factor(best, other)} times {other.first.runtime}'s best" for other in others[:_OTHERS])
+    of = f" ({best.first.profile})" if best.first.profile else ""
+    text = f"Fastest Python: {best.first.runtime}{of}, {rate}{', ' + compared if compared else ''}."
+    if not others:
+        text = f"The only Python here: {best.first.runtime}{of}, {rate}."
+    lines = [text]
+    if best.first.line:
+        lines += [CODE + best.first.line]
+    if others and (price := _price(best, others[0])):
+        lines.append(price)
+    return lines
+
+
+def _best_of_each(groups: Sequence[Group]) -> list[Group]:
+    """Of each firmware its best row, best first."""
+    firsts: dict[tuple[str, str], Group] = {}
+    for group in groups:
+        firsts.setdefault((group.first.runtime, group.first.build), group)
+    return list(firsts.values())
+
+
+def _price(best: Group, other: Group) -> str | None:
+    """What the best lacks that the next one has, as far as both are known."""
+    here, there = best.first.offers, other.first.offers
+    if here is None or there is None:
+        return None
+    lacks = list(_lacks(here, there))
+    if not lacks:
+        return f"It gives up nothing that is known beside {other.first.runtime}."
+    return f"What it gives up beside {other.first.runtime}: {'; '.join(lacks)}. Sources: {', '.join(here.sources)}."
+
+
+def _lacks(here: Offers, there: Offers) -> Iterable[str]:
+    if here.tcp_sockets is not None and there.tcp_sockets is not None and here.tcp_sockets < there.tcp_sockets:
+        yield f"{here.tcp_sockets} TCP sockets instead of {there.tcp_sockets}"
+    if there.tls and here.tls is False:
+        yield "TLS"
+    if here.released < there.released:
+        older = " instead of ".join(f"{each.python or 'a release'} of {each.released.year}" for each in (here, there))
+        yield older
+    if there.maintained and not here.maintained:
+        yield "upkeep: nobody releases newer ones"
+
+
+def _settings(pythons: Sequence[Group]) -> list[str]:
+    """Of each firmware the factor between its best settings and its worst, with both lines; those with the same lines
+    together."""
+    together: dict[tuple[str, str], list[tuple[Group, Group]]] = {}
+    for best in _best_of_each(pythons):
+        of = [each for each in pythons if _firmware(each) == _firmware(best)]
+        worst = of[-1]
+        if best.first.line and worst.first.line and best.first.line != worst.first.line:
+            together.setdefault((best.first.line, worst.first.line), []).append((best, worst))
+    lines = []
+    for (line, instead), pairs in together.items():
+        told = [
+            f"{best.first.runtime} {_factor(best, worst)} times ({figure(best.value.median)} instead of"
+            f" {figure(worst.value.median)} {best.headline.unit})"
+            for best, worst in pairs
+            if _times(best, worst) >= _WORTH_TELLING
+        ]
+        if told:
+            lines += [f"Settings make {', '.join(told)} as fast:", f"{CODE}{line}", "instead of", f"{CODE}{instead}"]
+    return lines
+
+
+def _ceiling(ceilings: Sequence[Group], pythons: Sequence[Group]) -> list[str]:
+    return [
+        f"Ceiling: {group.first.runtime}, which is no Python, {figure(group.value.median)} {group.headline.unit}"
+        + (f", {_factor(group, pythons[0])} times the fastest Python." if pythons else ".")
+        for group in ceilings
+    ]
+
+
+def _firmware(group: Group) -> tuple[str, str]:
+    return group.first.runtime, group.first.build
+
+
+def _factor(group: Group, other: Group) -> str:
+    times = _times(group, other)
+    return f"{times:.2f}" if times < 2 else f"{times:.1f}" if times < 100 else f"{times:.0f}"
+
+
+def _times(group: Group, other: Group) -> float:
+    """How many times better; both have the same headline."""
+    here, there = group.value.median, other.value.median
+    return here / there if group.headline.better == "higher" else there / here
+
+
+def _unit(known: Workload, published: Published) -> str:
+    return known.headline.unit if published.figure is None else published.figure

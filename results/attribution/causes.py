@@ -1,0 +1,63 @@
+"""What a moment of simulated time can go to. Each picosecond of a span goes to exactly one of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Group:
+    """Causes that a reader takes as one."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Cause:
+    """`name`: the key in a run file."""
+
+    name: str
+    group: str
+    title: str
+
+
+_SPI: Final = Group("spi", "SPI")
+_DRIVER: Final = Group("driver", "driver between SPI frames")
+_CODE: Final = Group("code", "interpreter and C code")
+_WAIT: Final = Group("wait", "waiting")
+_USB: Final = Group("usb", "USB")
+_NETWORK: Final = Group("network", "network and PC")
+_UNNAMED: Final = Group("unnamed", "unnamed")
+
+GROUPS: Final = {group.name: group for group in (_SPI, _DRIVER, _CODE, _WAIT, _USB, _NETWORK, _UNNAMED)}
+
+_ALL: Final = (
+    Cause("spi_bits", "spi", "bits on the bus"),
+    Cause("gap_miss", "spi", "between bytes of a frame: flash cache misses"),
+    Cause("gap_wait", "spi", "between bytes of a frame: bus wait states"),
+    Cause("gap_run", "spi", "between bytes of a frame: execution"),
+    Cause("driver_miss", "driver", "flash cache misses"),
+    Cause("driver_wait", "driver", "bus wait states"),
+    Cause("driver_run", "driver", "execution"),
+    Cause("code_miss", "code", "flash cache misses"),
+    Cause("code_wait", "code", "bus wait states"),
+    Cause("code_run", "code", "execution"),
+    Cause("wait_poll", "wait", "a frame lies unread until a timer polls the chip"),
+    Cause("wait_intn", "wait", "a frame lies unread until the chip's interrupt is served"),
+    Cause("wait_timer", "wait", "asleep until a timer"),
+    Cause("wait_dma", "wait", "asleep until a DMA transfer ends"),
+    Cause("wait_chip", "wait", "asleep until the network chip's interrupt, no frame unread"),
+    Cause("wait_usb", "wait", "asleep until USB"),
+    Cause("wait_other", "wait", "asleep until another interrupt or event"),
+    Cause("usb", "usb", "in the USB interrupt"),
+    Cause("wire_to_pc", "network", "a frame on the wire to the PC"),
+    Cause("pc", "network", "the PC prepares its answer"),
+    Cause("delayed_ack", "network", "the PC delays its acknowledgement"),
+    Cause("wire_to_board", "network", "a frame on the wire to the board"),
+    Cause("unnamed", "unnamed", "unnamed"),
+)
+
+CAUSES: Final = {cause.name: cause for cause in _ALL}
+"""By name, in the order of a table."""

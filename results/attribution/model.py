@@ -1,0 +1,177 @@
+"""The attribution of a row as a run file holds it: one list per cause or count, with an entry for each span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from portbench.results.attribution.causes import CAUSES, GROUPS
+
+_MOST = 1 << 63
+_Ps = Annotated[int, Field(ge=0, le=_MOST)]
+_Count = Annotated[int, Field(ge=0, le=_MOST)]
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Span:
+    """One stretch of time that the client took on its own clock: a message, a loop, or a stage on the way to ready."""
+
+    name: str
+    start_ps: int
+    duration_ps: int
+    reported_us: float | None
+    """What the client said that it took; None for a stage that it does not tell."""
+    causes_ps: dict[str, int]
+    """By `CAUSES`; those that took nothing are left out. They add up to `duration_ps`."""
+    counts: dict[str, int]
+    """See `Spans.counts`."""
+    interrupts: dict[str, int]
+    """Taken by core 0, by the datasheet's names."""
+    registers: dict[str, int]
+    """SPI frames by what they read or wrote: `S0_RX_RSR read`."""
+
+    def share(self, *causes: str) -> float:
+        """Part of the span, 0 to 1, that went to these causes or groups."""
+        if not self.duration_ps:
+            return 0.0
+        return sum(self.ps(cause) for cause in causes) / self.duration_ps
+
+    def ps(self, cause: str) -> int:
+        """Picoseconds that went to a cause, or to a group of them."""
+        if cause in CAUSES:
+            return self.causes_ps.get(cause, 0)
+        if cause not in GROUPS:
+            raise KeyError(cause)
+        return sum(ps for name, ps in self.causes_ps.items() if CAUSES[name].group == cause)
+
+    @property
+    def miss_ps(self) -> int:
+        """Flash cache misses, wherever the core met them."""
+        return self.ps("gap_miss") + self.ps("driver_miss") + self.ps("code_miss")
+
+    @property
+    def named_share(self) -> float:
+        return 1.0 - self.share("unnamed")
+
+
+class Spans(_Model):
+    """Many spans, in the order of their time. Every list has an entry for each."""
+
+    names: list[_Text] = []
+    start_ps: list[_Ps] = []
+    duration_ps: list[_Ps] = []
+    reported_us: list[Annotated[float, Field(ge=0)] | None] = []
+    causes_ps: dict[_Text, list[_Ps]] = {}
+    counts: dict[_Text, list[_Count]] = {}
+    """`spi_frames`, `spi_bytes`, `cache_accesses`, `cache_misses`, `instructions`, of these `flash_instructions` and
+    `rom_instructions`, `frames_from_board`, `frames_to_board`, `sleeps`, and `hidden_ps`: network time that the board
+    did not wait for."""
+    interrupts: dict[_Text, list[_Count]] = {}
+    registers: dict[_Text, list[_Count]] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Span]:  # type: ignore[override]
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, index: int) -> Span:
+        def at(columns: dict[str, list[int]]) -> dict[str, int]:
+            return {name: column[index] for name, column in columns.items() if column[index]}
+
+        return Span(
+            name=self.names[index],
+            start_ps=self.start_ps[index],
+            duration_ps=self.duration_ps[index],
+            reported_us=self.reported_us[index],
+            causes_ps=at(self.causes_ps),
+            counts=at(self.counts),
+            interrupts=at(self.interrupts),
+            registers=at(self.registers),
+        )
+
+    def named(self, name: str) -> Spans:
+        """Those of one name."""
+        which = [index for index, each in enumerate(self.names) if each == name]
+
+        def some(columns: dict[str, list[int]]) -> dict[str, list[int]]:
+            return {key: [column[index] for index in which] for key, column in columns.items()}
+
+        return Spans(
+            names=[name] * len(which),
+            start_ps=[self.start_ps[index] for index in which],
+            duration_ps=[self.duration_ps[index] for index in which],
+            reported_us=[self.reported_us[index] for index in which],
+            causes_ps=some(self.causes_ps),
+            counts=some(self.counts),
+            interrupts=some(self.interrupts),
+            registers=some(self.registers),
+        )
+
+    def total(self, name: str = "total") -> Span:
+        """All of them as one."""
+
+        def summed(columns: dict[str, list[int]]) -> dict[str, int]:
+            return {key: total for key, column in columns.items() if (total := sum(column))}
+
+        told = [value for value in self.reported_us if value is not None]
+        return Span(
+            name=name,
+            start_ps=min(self.start_ps, default=0),
+            duration_ps=sum(self.duration_ps),
+            reported_us=sum(told) if told else None,
+            causes_ps=summed(self.causes_ps),
+            counts=summed(self.counts),
+            interrupts=summed(self.interrupts),
+            registers=summed(self.registers),
+        )
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Self:
+        columns = chain(*(each.values() for each in (self.causes_ps, self.counts, self.interrupts, self.registers)))
+        lengths = {len(column) for column in columns}
+        lengths |= {len(self.start_ps), len(self.duration_ps), len(self.reported_us)}
+        if wrong := lengths - {len(self.names)}:
+            raise ValueError(f"{len(self.names)} spans, but a list of {max(wrong)} entries")
+        if unknown := sorted(set(self.causes_ps) - set(CAUSES)):
+            raise ValueError(f"{unknown[0]!r} is no cause")
+        for index, duration in enumerate(self.duration_ps):
+            summed = sum(column[index] for column in self.causes_ps.values())
+            if summed != duration:
+                raise ValueError(f"the causes of span {index + 1} add up to {summed} ps, not {duration}")
+        return self
+
+
+class FlashPages(_Model):
+    """Where flash cache misses were, from the first span's start to the last one's end."""
+
+    page_bytes: Annotated[int, Field(ge=1)] = 4096
+    misses: dict[Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")], _Count] = {}
+    """By the address at which a page begins."""
+
+
+class Attribution(_Model):
+    """Where the time of an emulated row went."""
+
+    version: Literal[1] = 1
+    spans: Spans = Spans()
+    """What the workload timed: messages, loops."""
+    stages: Spans = Spans()
+    """The way to ready: `boot`, then as far as the client goes `link`, `address`, `connect`."""
+    spi_hz: _Count | None = None
+    """The network chip's SPI clock as programmed at the end of the run."""
+    clk_sys_hz: _Count | None = None
+    miss_cycles: _Count | None = None
+    """Cycles of clk_sys that a flash cache miss takes."""
+    delayed_ack_us: _Count | None = None
+    """The longest that the simulated PC delays an acknowledgement."""
+    flash_pages: FlashPages = FlashPages()

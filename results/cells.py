@@ -1,0 +1,123 @@
+"""What a table says of a group of rows, as text: the same for a terminal and for a page."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import Final
+
+from portbench.results.model import Published, Row
+from portbench.results.published import BadPublished, nearest
+from portbench.results.stats import Group
+from portbench.workloads import Column, UnknownWorkload, Workload, workload
+
+CEILING_RANK: Final = "-"
+"""Of what is no Python: it has none."""
+
+
+def known_workload(name: str) -> Workload | None:
+    """None for one of somebody whose workloads are not here."""
+    try:
+        return workload(name)
+    except UnknownWorkload:
+        return None
+
+
+def own_columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:
+    """What the workload shows; of an unknown one every figure."""
+    if known is not None:
+        return known.columns
+    names = dict.fromkeys(name for group in groups for name in group.first.figures)
+    return tuple(Column(name, name) for name in names if groups[0].headline.name != name and name != "ready_us")
+
+
+def cells(group: Group, known: Workload | None, rank: str) -> dict[str, str]:
+    """By column, the most useful first."""
+    row = group.first
+    silicon, ratio = beside(group, known)
+    ready_us = group.figure("ready_us")
+    return {
+        "rank": rank,
+        "runtime": row.runtime,
+        "profile": row.profile or "",
+        group.headline.unit: figure(group.value.median),
+        "spread": spread(group),
+        "silicon": silicon,
+        "ratio": ratio,
+        "INTn": "" if row.conditions.intn is None else "yes" if row.conditions.intn else "no",
+        "SPI MHz asked -> real": _spi(row),
+        **{column.title: _cell(column, group) for column in own_columns(known, [group])},
+        "ready ms": "" if ready_us is None else f"{ready_us / 1000:.0f}",
+        "version": "" if row.version in row.runtime else row.version,
+        "build": row.build if row.build != row.image_file else "",
+        "board": row.board or "",
+        "address": row.conditions.address_mode or "",
+        **{name: str(value) for name, value in row.settings.items()},
+        "runs": str(group.value.n),
+        "notes": "; ".join(_notes(group)),
+    }
+
+
+def spread(group: Group) -> str:
+    """Nothing where the runs are the same to the last digit: there is no spread to speak of."""
+    if group.first.is_exact:
+        return "exact"
+    if not group.value.spread and not group.unstable:
+        return ""
+    return f"{group.value.spread:.1%}{' unstable' if group.unstable else ''}"
+
+
+def beside(group: Group, known: Workload | None) -> tuple[str, str]:
+    """What was published for silicon, and the measured figure as a multiple of it.
+
+    Of other firmware of the same family with the same profile, if of this there is nothing: with its version.
+    """
+    if published := group.publication:
+        return stated(published), _ratio(group, published)
+    if known is not None:
+        with contextlib.suppress(BadPublished):
+            if near := nearest(known, group.first):
+                firmware, published = near
+                return f"{stated(published)} ({firmware.version})", _ratio(group, published)
+    return "", ""
+
+
+def stated(published: Published) -> str:
+    """The published figure, as its source rounds it where it does."""
+    return figure(published.median) if published.stated is None else f"{published.stated:g}"
+
+
+def figure(value: float) -> str:
+    """Four significant digits at least, never in exponent form."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.3g}"
+
+
+def _ratio(group: Group, published: Published) -> str:
+    ratio = group.ratio_to(published)
+    return "" if ratio is None else f"{ratio:.2f}"
+
+
+def _cell(column: Column, group: Group) -> str:
+    if column.statistic is None:
+        value = group.figure(column.of)
+    else:
+        summary = group.sample(column.of)
+        value = None if summary is None else getattr(summary, column.statistic)
+    return "" if value is None else figure(value * column.scale)
+
+
+def _notes(group: Group) -> Iterable[str]:
+    if group.unstable:
+        yield f"unstable: {', '.join(group.unstable)}"
+    yield from sorted({row.note for row in group.rows if row.note})
+
+
+def _spi(row: Row) -> str:
+    asked, actual = row.conditions.spi_hz_asked, row.conditions.spi_hz_actual
+    if asked is None and actual is None:
+        return ""
+    return f"{'default' if asked is None else _mhz(asked)} -> {'?' if actual is None else _mhz(actual)}"
+
+
+def _mhz(hertz: int) -> str:
+    return f"{hertz / 1e6:.4g}"

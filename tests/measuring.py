@@ -1,0 +1,55 @@
+"""A row of any workload, measured once by a bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.firmware import catalogue
+from portbench.firmware.images import ImageStore
+from portbench.results.model import Row, Status
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView
+from portbench.workloads import Workload
+
+Measure = Callable[..., Row]
+
+
+@pytest.fixture
+def measured_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
+    """`measured_row(workload, runtime, profile, **settings)`: each on a board of its own, hosted or emulated.
+
+    Skips the test where the image cannot be had.
+    """
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    with ExitStack() as stack:
+
+        def measure(workload: Workload, runtime: str, profile: str = "hosted", **settings: Any) -> Row:
+            options = BenchOptions(
+                runtimes=(runtime,),
+                profiles=(profile,),
+                workloads=(workload,),
+                where="auto" if profile == "hosted" else "emulated",
+                runs=1,
+                settings=settings,
+                results_dir=tmp_path / "results",
+                phy_link_delay_s=0.1,
+            )
+            (row,) = plan(options)
+            bench = Bench(options, ImageStore(catalogue.load()), tmp_path)
+            stack.callback(bench.close)
+            said = stack.enter_context((tmp_path / "said.txt").open("a"))
+            measured = bench.measure(row, ProgressView(1, Console(file=said))).row
+            if measured.status is Status.SKIPPED:
+                pytest.skip(measured.reason or runtime)
+            return measured
+
+        yield measure

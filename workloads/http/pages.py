@@ -1,0 +1,36 @@
+"""The two pages that every board serves, and what of them is fixed."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+Page = Literal["static", "dynamic"]
+
+STATIC: Final = (
+    b"<!DOCTYPE html><html><head><title>portbench</title></head><body><h1>portbench</h1>"
+    b"<p>A page of 137 bytes, as its model.</p></body></html>"
+)
+"""137 bytes, as the page of the published measurement had."""
+PATH: Final[dict[Page, bytes]] = {"static": b"/", "dynamic": b"/dynamic"}
+END_PATH: Final = b"/end"
+"""Asked for last: the board stops."""
+_DYNAMIC: Final = re.compile(
+    rb"<!DOCTYPE html><html><body><p>request (?P<count>[0-9]{1,9})</p><p>ADC (?P<adc>[0-9]{1,5}|none)</p></body></html>"
+)
+
+
+def fault(page: Page, body: bytes) -> str | None:
+    """What is wrong with the body of `page` as it came, None where nothing is."""
+    if page == "static":
+        return None if body == STATIC else f"the page is {_shown(body)}, not the static one of {len(STATIC)} bytes"
+    found = _DYNAMIC.fullmatch(body)
+    if found is None:
+        return f"the page is {_shown(body)}, not the dynamic one"
+    if found["adc"] != b"none" and int(found["adc"]) > 0xFFFF:
+        return f"the page's ADC reading is {int(found['adc'])}, more than 16 bits"
+    return None
+
+
+def _shown(body: bytes) -> str:
+    return f"{len(body)} bytes, {body[:32]!r}"

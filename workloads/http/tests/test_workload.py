@@ -1,0 +1,92 @@
+"""The figures of a run, from what the PC kept of its connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portbench.workloads import BadResult, Caller, Session, workload
+from portbench.workloads.http.conversation import End, GetPages
+from portbench.workloads.http.workload import Settings
+
+HTTP = workload("http")
+
+
+def session(number: int, *, start_us: float, pages: int = 1, error: str | None = None, attempts: int = 1) -> Session:
+    """Connect takes 100 us, each page 1000 us more, its first byte 600 us."""
+    established_us = start_us + 100
+    return Session(
+        number=number,
+        peer="10.0.0.2:80",
+        started_us=start_us,
+        established_us=established_us,
+        asked_us=established_us + 200,
+        first_byte_us=established_us + 600 if pages else None,
+        received_us=[established_us + 1000 * (page + 1) for page in range(pages)],
+        ended_us=established_us + 1000 * pages + 50,
+        exchanges=pages,
+        received_bytes=200 * pages,
+        error=error,
+        attempts=attempts,
+    )
+
+
+def check(sessions: list[Session], asked: int, **settings: Any) -> Any:
+    return HTTP.check({"asked": asked, "faults": 0}, Settings(**settings), sessions)
+
+
+def test_every_stage() -> None:
+    end = session(2, start_us=9000)
+    found = check([session(0, start_us=1000), session(1, start_us=3000, attempts=3), end], 3, requests=2)
+    assert found.samples == {
+        "connect_us": [100, 100],
+        "waiting_us": [400, 400],
+        "processing_us": [1000, 1000],
+        "total_us": [1100, 1100],
+    }
+    assert found.figures == {
+        "completed": 2,
+        "failed": 0,
+        "failed_reset": 0,
+        "failed_short": 0,
+        "failed_wrong": 0,
+        "refused_attempts": 2,
+        "board_faults": 0,
+        "duration_us": 3150,
+        "requests_per_s": 2e6 / 3150,
+    }
+
+
+def test_pages_of_one_connection() -> None:
+    found = check([session(0, start_us=0, pages=3), session(1, start_us=9000)], 4, requests=3, keep_alive=5)
+    assert found.samples["connect_us"] == [100, 0, 0] and found.samples["total_us"] == [1100, 1000, 1000]
+    assert found.figures["requests_per_s"] == 3e6 / 3150
+
+
+def test_failures_are_counted() -> None:
+    bad = ["wrong: status 404, not 200", "short: the board closed", "connection lost after 0 exchanges (reset)"]
+    failed = [session(number, start_us=0, pages=0, error=error) for number, error in enumerate(bad)]
+    figures = check([*failed, session(3, start_us=0), session(4, start_us=0)], 9, requests=4).figures
+    assert [figures[f"failed_{kind}"] for kind in ("wrong", "short", "reset")] == [1, 1, 1]
+    assert figures["completed"] == 1 and figures["failed"] == 3
+
+
+def test_a_run_without_a_page_has_no_figures() -> None:
+    with pytest.raises(BadResult, match=r"^no page came right: short: the board closed$"):
+        check([session(0, start_us=0, pages=0, error="short: the board closed")], 1, requests=1)
+
+
+def test_a_board_that_was_asked_for_less_than_came() -> None:
+    with pytest.raises(BadResult, match=r"^the client was asked for 0 pages, and 1 came right$"):
+        check([session(0, start_us=0), session(1, start_us=5000)], 1, requests=1)
+
+
+def test_the_last_connection_tells_the_board_to_stop() -> None:
+    caller: Caller = HTTP.caller(Settings(requests=5, keep_alive=2), 1000)
+    assert caller.connections == 4
+    talks = []
+    while (talk := caller.begin()) is not None:
+        talks.append(talk)
+        caller.ended(good=True)
+    assert [type(each) for each in talks] == [GetPages, GetPages, GetPages, End] and caller.over

@@ -1,0 +1,153 @@
+"""How many pages a second a board serves to a PC that asks as ApacheBench does, and how long each stage takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import (
+    BadResult,
+    Caller,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.http.conversation import SHORT, WRONG, End, GetPages
+from portbench.workloads.http.pages import Page
+
+_FAILURES: Final = ("reset", "short", "wrong")
+
+
+class Settings(WorkloadSettings):
+    requests: int = Field(default=100, ge=1, le=10_000, description="pages of one run")
+    page: Page = Field(default="static", description="static (137 bytes) or dynamic (a counter and an ADC reading)")
+    at_once: int = Field(default=1, ge=1, le=8, description="connections that are open at once")
+    keep_alive: int = Field(default=1, ge=1, le=10_000, description="pages asked for on one connection")
+
+    @property
+    def connections(self) -> int:
+        """Without the one that tells the board to stop."""
+        return math.ceil(self.requests / self.keep_alive)
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    asked: Annotated[int, Field(ge=1)]
+    """Requests that came whole to the board, the one that tells it to stop among them."""
+    faults: Annotated[int, Field(ge=0)]
+    """Exceptions of the board's sockets; a page that the PC has whole may have one, too."""
+
+
+class HttpWorkload(Workload):
+    name = "http"
+    title = "HTTP"
+    readiness = Readiness.LISTENING
+    headline = Metric("requests_per_s", "requests/s")
+    reading = (
+        "a *request* is one page asked for and got, on the PC's clock. As ApacheBench has them, *connect* ends with the"
+        " handshake, *waiting* is from the request to the answer's first byte, *total* is from the connection's first"
+        " packet to the answer's last byte; medians. *failed* are pages that did not come, came short or came wrong."
+    )
+    columns = (
+        Column("connect ms", "connect_us", "median", 0.001),
+        Column("waiting ms", "waiting_us", "median", 0.001),
+        Column("total ms", "total_us", "median", 0.001),
+        Column("p99 ms", "total_us", "p99", 0.001),
+        Column("failed", "failed"),
+    )
+    settings_type = Settings
+    drifting = "total_us"
+    exchange = "request"
+
+    def quick(self) -> Settings:
+        return Settings(requests=5)
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        said = read_result(Result, result)
+        asked = sessions[: settings.connections]
+        samples: dict[str, list[float]] = {"connect_us": [], "waiting_us": [], "processing_us": [], "total_us": []}
+        for session in asked:
+            _add_stages(session, samples)
+        completed = len(samples["total_us"])
+        if not completed:
+            first = next((session.error for session in asked if session.error is not None), "none was asked for")
+            raise BadResult(f"no page came right: {first}")
+        if said.asked <= completed:
+            raise BadResult(f"the client was asked for {said.asked - 1} pages, and {completed} came right")
+        began_us = min(session.started_us for session in asked)
+        ended_us = max(session.ended_us or session.started_us for session in asked)
+        failures = _failures(asked)
+        figures = {
+            "completed": float(completed),
+            "failed": float(settings.requests - completed),
+            **{f"failed_{kind}": float(failures[kind]) for kind in _FAILURES},
+            "refused_attempts": float(sum(session.attempts - 1 for session in asked)),
+            "board_faults": float(said.faults),
+            "duration_us": ended_us - began_us,
+        }
+        return Measurement(self.derive(figures, settings), samples)
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        if "duration_us" not in figures:
+            return dict(figures)
+        return {**figures, "requests_per_s": figures["completed"] * 1e6 / figures["duration_us"]}
+
+    def exchanges(self, settings: Settings) -> int:
+        return settings.requests + 1
+
+    def caller(self, settings: Settings, max_bytes: int) -> Caller:
+        counts = _pages_of_connections(settings)
+        return Caller(
+            lambda: GetPages(settings.page, next(counts)),
+            settings.connections,
+            at_once=settings.at_once,
+            counts_failures=True,
+            farewell=End,
+        )
+
+
+def _pages_of_connections(settings: Settings) -> Iterator[int]:
+    left = settings.requests
+    while left:
+        pages = min(left, settings.keep_alive)
+        yield pages
+        left -= pages
+
+
+def _add_stages(session: Session, samples: dict[str, list[float]]) -> None:
+    """A sample of each stage for each page that came right; those that follow on a connection have no connect."""
+    began_us = session.established_us
+    if began_us is None:
+        return
+    for number, came_us in enumerate(session.received_us):
+        connect_us = began_us - session.started_us if number == 0 else 0.0
+        samples["connect_us"].append(connect_us)
+        samples["processing_us"].append(came_us - began_us)
+        samples["total_us"].append(connect_us + came_us - began_us)
+        if number == 0 and session.first_byte_us is not None and session.asked_us is not None:
+            samples["waiting_us"].append(session.first_byte_us - session.asked_us)
+        began_us = came_us
+
+
+def _failures(sessions: Sequence[Session]) -> dict[str, int]:
+    """How many connections ended how; a page that came wrong also ends its connection."""
+    found = dict.fromkeys(_FAILURES, 0)
+    for session in sessions:
+        if session.error is not None:
+            kind = "wrong" if session.error.startswith(WRONG) else "short"
+            if not session.error.startswith((WRONG, SHORT)):
+                kind = "reset"
+            found[kind] += 1
+    return found
+
+
+WORKLOAD = HttpWorkload()

@@ -1,0 +1,79 @@
+"""What others published of a workload on silicon: `published.toml` in its folder, read and checked.
+
+[[source]]
+who = "..."                     # and when
+url = "https://..."
+board = "W5500_EVB_PICO"        # as boards/definitions names it
+settings = { messages = 1000 }  # of the workload, where they are not its defaults
+
+[[source.firmware]]
+runtime = "micropython-1.20.0"  # as the catalogue names it, whether its image is to be had or not
+family = "micropython"
+version = "1.20.0"
+profile = "as-published"
+figures = { total_us = [258_900_000, 259_000_000] }  # one entry per run, by the workload's names
+stated = { messages_per_s = 3.9 }                    # as the source itself rounds it
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from portbench.complaint import first_complaint
+from portbench.toml_files import BadFile, parse_toml, read_text
+
+FILE: Final = "published.toml"
+
+_Text = Annotated[str, Field(min_length=1)]
+_Figure = Annotated[int | float, Field(gt=0, le=10**24, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class PublishedFirmware(_Part):
+    """Of one firmware with one profile."""
+
+    runtime: _Text
+    family: _Text
+    version: _Text
+    profile: _Text
+    figures: Annotated[dict[str, Annotated[list[_Figure], Field(min_length=1)]], Field(min_length=1)]
+    stated: dict[str, _Figure] = {}
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The numbers of the version, for what is newer than what."""
+        return tuple(map(int, re.findall(r"\d+", self.version)))
+
+
+class PublishedSource(_Part):
+    """Somebody's figures: with which settings, of which firmware."""
+
+    who: _Text
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
+    board: _Text
+    settings: dict[str, Any] = {}
+    firmware: Annotated[list[PublishedFirmware], Field(min_length=1)]
+
+
+class _File(_Part):
+    source: list[PublishedSource] = []
+
+
+@cache
+def read_published(folder: Path) -> tuple[PublishedSource, ...]:
+    """What the workload in `folder` has; nothing where it has no such file. Raises BadFile."""
+    path = folder / FILE
+    if not path.exists():
+        return ()
+    try:
+        return tuple(_File.model_validate(parse_toml(read_text(path), path)).source)
+    except ValidationError as error:
+        raise BadFile(f"{path}: {first_complaint(error)}") from error
