@@ -11,6 +11,8 @@ from portbench.results.published import BadPublished, nearest
 from portbench.results.stats import Group
 from portbench.workloads import Column, UnknownWorkload, Workload, workload
 
+EXACT: Final = "exact"
+"""In the place of a spread: another run would be the same."""
 CEILING_RANK: Final = "-"
 """Of what is no Python: it has none."""
 
@@ -61,7 +63,7 @@ def cells(group: Group, known: Workload | None, rank: str) -> dict[str, str]:
 def spread(group: Group) -> str:
     """Nothing where the runs are the same to the last digit: there is no spread to speak of."""
     if group.first.is_exact:
-        return "exact"
+        return EXACT
     if not group.value.spread and not group.unstable:
         return ""
     return f"{group.value.spread:.1%}{' unstable' if group.unstable else ''}"

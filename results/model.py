@@ -12,6 +12,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validato
 from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$"
+"""Of a run."""
 
 _MOST: Final = 10**24
 """No figure is larger, in whatever unit; arithmetic with those that are would overflow."""
@@ -203,6 +205,8 @@ class RunFile(_Model):
     started_utc: AwareDatetime
     finished_utc: AwareDatetime | None = None
     """None while it runs, and for ever if it was interrupted."""
+    name: Annotated[str, Field(pattern=NAME)] | None = None
+    """What its user calls it."""
     machine: Machine
     tools: dict[str, str] = {}
     """Version by package name."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import Final
 
 from portbench.results.atomic import replace_file
-from portbench.results.model import RunFile
+from portbench.results.model import RunFile, Status
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown
@@ -17,6 +18,7 @@ from portbench.workloads import UnknownWorkload, workload
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
 
+_ROWS: Final = re.compile(r"^<!-- rows: (.*) -->$", re.MULTILINE)
 _READING = f"""## How to read this
 
 *spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows.
@@ -42,7 +44,15 @@ def page(run: RunFile) -> str:
         facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
     listed = "\n".join(map(shown, facts))
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench publish`."
-    return f"{head}\n\n{listed}\n\n{markdown(run)}\n{_READING}{_readings(run)}"
+    rows = f"<!-- rows: {', '.join(_measured(run))} -->"
+    return f"{head}\n\n{listed}\n\n{rows}\n\n{markdown(run)}\n{_READING}{_readings(run)}"
+
+
+def _measured(run: RunFile) -> list[str]:
+    """The rows that have figures, in words that no comment ends at."""
+    rows = (row for row in run.rows if row.status is Status.MEASURED)
+    names = (" ".join(filter(None, (row.workload, row.where, row.runtime, row.profile, row.board))) for row in rows)
+    return sorted({re.sub(r"[^\w. -]+|--+", "-", name) for name in names})
 
 
 def _readings(run: RunFile) -> str:
@@ -56,8 +66,24 @@ def _readings(run: RunFile) -> str:
     return "".join(paragraphs)
 
 
-def publish(run: RunFile, path: Path = PAGE) -> None:
-    """Writes the page of `run` to `path`; raises `StorageError`."""
+def lacking(run: RunFile, path: Path) -> list[str]:
+    """The rows that the page at `path` has and `run` has not measured."""
+    try:
+        found = _ROWS.search(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return []
+    has = set(_measured(run))
+    return [name for name in (found[1].split(", ") if found and found[1] else []) if name not in has]
+
+
+def publish(run: RunFile, path: Path = PAGE, *, force: bool = False) -> None:
+    """Writes the page of `run` to `path`; raises `StorageError`, also where that has rows which `run` has not."""
+    if not force and (lost := lacking(run, path)):
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        raise StorageError(
+            f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
+            " measure those too, write another page with --output, or give --force"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, page(run))

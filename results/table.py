@@ -19,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
-from portbench.results.cells import CEILING_RANK, cells, known_workload, own_columns
+from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
 from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
@@ -184,7 +184,7 @@ def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str,
     said = {}
     for column in columns:
         values = {line.get(column, "") for line in lines}
-        if len(values) == 1 and values != {""}:
+        if len(values) == 1 and values != {""} and (column != "spread" or values == {EXACT}):
             said[column] = values.pop()
             for line in lines:
                 del line[column]

@@ -342,7 +342,11 @@ class Bench:
 def new_run_file(options: BenchOptions, root: Path) -> RunWriter:
     """A run file of now, on this machine. Raises StorageError."""
     run = RunFile(
-        started_utc=datetime.now(UTC), machine=describe_machine(), tools=tool_versions(TOOLS), git=git_state(root)
+        started_utc=datetime.now(UTC),
+        name=options.name,
+        machine=describe_machine(),
+        tools=tool_versions(TOOLS),
+        git=git_state(root),
     )
     return RunWriter(run, options.results_dir)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
@@ -15,6 +16,7 @@ from portbench.boards.room import MOST_SEED
 from portbench.clients import AddressMode, StaticAddress
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
+from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.timeouts import DEFAULT_S, Stage
 from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
@@ -138,6 +140,14 @@ OPTIONS: Final = (
     ),
     Option("--address-mode", "dhcp (default) or static", default="dhcp", choices=("dhcp", "static")),
     Option("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static"),
+    Option("--name", "what to call this run, as pr-1234: `portbench compare` and --baseline find it by that"),
+    Option(
+        "--require",
+        "a runtime whose rows must be measured, or all: they fail where they would be skipped (repeatable)",
+        repeatable=True,
+        metavar="RUNTIME",
+        completes="runtime",
+    ),
     Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
 )
 
@@ -174,6 +184,8 @@ class BenchOptions:
     seed: int | None = None
     address_mode: AddressMode = "dhcp"
     static: StaticAddress | None = None
+    name: str | None = None
+    required: tuple[str, ...] = ()
     results_dir: Path = RESULTS_FOLDER
 
     @property
@@ -247,6 +259,8 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         seed=seed,
         address_mode=cast(AddressMode, _choice(given, "address_mode")),
         static=_static(given.get("static_address")),
+        name=_run_name(given.get("name")),
+        required=tuple(given.get("require") or ()),
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
     known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}
@@ -291,6 +305,12 @@ def _choice(given: Mapping[str, Any], name: str) -> str:
 
 def _number(given: Mapping[str, Any], name: str, kind: Callable[[str], T], low: float, high: float) -> T:
     return _checked(_BY_NAME[name].flag, str(_value(given, name)), kind, low, high)
+
+
+def _run_name(text: str | None) -> str | None:
+    if text is not None and (re.match(NAME, text) is None or text == "latest"):
+        raise OptionError(f"--name: {text!r} is no name; use letters, digits, dots, dashes and slashes, and not latest")
+    return text
 
 
 def _seed(given: Mapping[str, Any]) -> int | None:

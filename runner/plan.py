@@ -25,6 +25,8 @@ from portbench.results.published import BadPublished, published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
+ALL = "all"
+"""In place of a runtime, as `--require` takes it."""
 _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
 
 
@@ -114,6 +116,11 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
         if wanted not in profiles:
             raise OptionError(f"--profile: {wanted!r} is none of {', '.join(profiles)}")
     rows = list(_rows(entries, options))
+    planned = {row.entry.id for row in rows}
+    if lacking := next((each for each in options.required if each not in (ALL, *planned)), None):
+        raise OptionError(
+            f"--require: {lacking!r} is measured by no row; choose all or of {', '.join(sorted(planned))}"
+        )
     if not rows:
         names = ", ".join(workload.name for workload in options.chosen_workloads)
         board = options.board.id if options.board else "any board"
@@ -134,6 +141,8 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
             return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
+    if workload.boards_only and entry.family is Family.HOSTED:
+        return f"{workload.name} is a question to boards, not to a port on a PC"
     if workload.readiness is not Readiness.BOOTED and entry.family is not Family.HOSTED and board.network is None:
         return f"{workload.name} needs a network, and {board.id} has none"
     return None

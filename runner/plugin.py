@@ -16,7 +16,7 @@ from portbench.boards import BoardError, BrokenSetup
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
-from portbench.results.model import Status
+from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
 from portbench.runner.bench import Bench, Outcome, describe, new_run_file
@@ -33,7 +33,7 @@ from portbench.runner.parallel.collector import (
     usual_parallel,
     worker_parts,
 )
-from portbench.runner.plan import PlannedRow, chosen_entries, plan
+from portbench.runner.plan import ALL, PlannedRow, chosen_entries, plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.streams import prepare_streams
 from portbench.shown import shown
@@ -200,6 +200,8 @@ class BenchPlugin:
             return
         try:
             taken = self._collector.take(report) if self._collector is not None else None
+            if not is_worker(self._config):  # it has arrived: a JUnit file has the metrics, not all of the row
+                report.user_properties = [each for each in report.user_properties if each[0] != ROW_PROPERTY]
         except StorageError as error:
             self._stop(str(error))
             return
@@ -235,6 +237,10 @@ class BenchPlugin:
                     self._writer.finish()
             except StorageError as error:
                 faults.append(str(error))
+        if self._writer is not None and over and not faults:
+            rows = self._writer.run.rows
+            if rows and all(row.status is Status.SKIPPED for row in rows):
+                faults.append(f"no row was measured: all {len(rows)} were skipped; get an image, or choose other rows")
         if faults:
             self._fault = "; ".join(dict.fromkeys(faults))
             if not self._interruptions.came:
@@ -335,7 +341,9 @@ class MeasureRow:
             self._stop(outcome)
             pytest.fail(f"{run.label}: {outcome}", pytrace=False)
         row = outcome.row
-        self._properties.append((ROW_PROPERTY, row.model_dump_json()))
+        self._properties += [*_metrics(row), (ROW_PROPERTY, row.model_dump_json())]
+        if row.status is Status.SKIPPED and {ALL, run.entry.id} & set(self._bench.options.required):
+            pytest.fail(f"{run.label}: is required, and was skipped: {row.reason}", pytrace=False)
         if row.status is Status.SKIPPED:
             pytest.skip(row.reason or "")
         if row.status is Status.FAILED:
@@ -360,6 +368,13 @@ class MeasureRow:
             return
         with self._capture.global_and_fixture_disabled():
             yield
+
+
+def _metrics(row: Row) -> list[tuple[str, object]]:
+    """What pytest's JUnit file has of a row, as properties."""
+    if row.headline is None:
+        return []
+    return [("unit", row.headline.unit), *((name, value) for name, value in row.figures.items())]
 
 
 def _is_rows(argument: str, config: pytest.Config) -> bool:

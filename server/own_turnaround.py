@@ -12,7 +12,15 @@ _LIMIT_S = 10.0
 
 
 def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Turnaround:
-    """Round trips of `exchanges` (what is sent, what comes back) with the server at `host`:`port`, in microseconds.
+    """Summary of `round_trips_us`. Raises `OSError`."""
+    summary = Turnaround.of(round_trips_us(host, port, exchanges))
+    if summary is None:
+        raise ValueError("there are no exchanges; give at least 1")
+    return summary
+
+
+def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> list[float]:
+    """Round trips of `exchanges` (what is sent, what comes back) with the server at `host`:`port`.
 
     Raises `OSError`.
     """
@@ -28,7 +36,4 @@ def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, by
                 answer += more
             if answer != expected:
                 raise ConnectionError(f"{host}:{port} answered {answer!r} to {sent!r}, not {expected!r}")
-    summary = Turnaround.of(values_us)
-    if summary is None:
-        raise ValueError("there are no exchanges; give at least 1")
-    return summary
+    return values_us

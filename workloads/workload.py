@@ -102,6 +102,8 @@ class Workload(ABC):
     comparable: ClassVar[tuple[str, ...]] = ()
     """Figures that published ones are laid beside where these do not give the headline, the best first."""
     settings_type: ClassVar[type[WorkloadSettings]]
+    boards_only: ClassVar[bool] = False
+    """A port that runs on a PC has no answer to it."""
     by_default: ClassVar[bool] = False
     """It is measured where no workload is named."""
     drifting: ClassVar[str | None] = None

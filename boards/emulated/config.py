@@ -55,7 +55,7 @@ class EmulatedConfig:
     segment's arrival to what the chip's own TCP answers; `retry_unit_ns`: the unit of its register RTR (docs/silicon.md
     says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
     host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
-    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `delayed_ack_us`: what the
+    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: what the
     simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or knows no name. `capture`: a
     pcap file of all frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`:
     whether flash cache misses cost anything; off to see how much. `pins`: what hands hold them at, besides what the
@@ -80,6 +80,7 @@ class EmulatedConfig:
     udp_echo_port: _Port | None = None
     stack_delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
     delayed_ack_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 40_000
+    quick_ack: StrictBool = False
     bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
     forward: tuple[Annotated[StrictStr, AfterValidator(_rule)], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
@@ -109,6 +110,7 @@ class EmulatedConfig:
             "udp_echo_port": self.udp_echo_port,
             "stack_delay_us": self.stack_delay_us,
             "delayed_ack_us": self.delayed_ack_us,
+            "quick_ack": self.quick_ack,
             "bridge": list(self.bridge),
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,

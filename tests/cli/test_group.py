@@ -48,7 +48,7 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nothing"], "portbench: 'nothing' is no verb; there are boards, completion, "),
+        (["nothing"], "portbench: 'nothing' is no verb; there are bisect, boards, compare, "),
         (["--nothing"], "portbench: No such option '--nothing'; see: portbench --help"),
         (["run", "--nothing"], "portbench run: No such option '--nothing'; see: portbench run --help"),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),

@@ -149,9 +149,9 @@ def test_unit_tests_are_never_mixed_with_the_bench(arguments: list[str], harness
     assert not any("test_rows.py::" in line for line in collected)
 
 
-def test_only_skips_are_no_failure(harness: Harness) -> None:
+def test_only_skips_are_a_failure(harness: Harness) -> None:
     done = harness.run("--runtime=micropython-1.20.0")
-    assert done.returncode == 0
+    assert done.returncode == 1 and "no row was measured: all 6 were skipped" in done.stdout
     assert {row.status for row in harness.stored().rows} == {Status.SKIPPED}
     assert done.stdout.count("provide it: curl") == 1  # told once, though six rows need it
 

@@ -44,6 +44,8 @@ pub struct LanConfig {
     /// How long a bare ACK waits for an answer to ride on (Linux: 40 ms), whole microseconds. A second full segment is
     /// acknowledged at once.
     pub delayed_ack_ps: Ps,
+    /// The first segments of a connection are acknowledged at once, as on Linux; else all wait.
+    pub quick_ack: bool,
     /// One-way propagation of the cable and PHYs, at most 100 ms.
     pub propagation_ps: Ps,
     /// Seed of the PC's initial sequence numbers and of the turnarounds drawn.
@@ -75,6 +77,7 @@ impl Default for LanConfig {
             dhcp_delay_ps: 0,
             stack_delay_ps: 0,
             delayed_ack_ps: 40 * PS_PER_MS,
+            quick_ack: true,
             propagation_ps: 0,
             seed: 1,
             max_connections: 64,

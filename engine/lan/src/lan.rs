@@ -310,7 +310,7 @@ impl Lan {
     }
 
     fn send_from_pc(&mut self, now: Ps) {
-        while let Some(frame) = self.pc.nic.tx.pop_front() {
+        while let Some(frame) = self.pc.nic.take() {
             if let Some(pcap) = &mut self.pcap {
                 pcap.write(now, &frame);
             }

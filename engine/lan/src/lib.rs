@@ -8,6 +8,7 @@
 //! Every time is a [`sim::Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at the same
 //! picosecond, whatever steps the caller advances in.
 
+mod ack;
 mod app;
 mod bridge;
 mod capture;

@@ -11,7 +11,9 @@ use crate::link::{MAX_FRAME_BYTES, wire_time_ps};
 /// Holds at most one received frame and what the stack sent at one simulated instant.
 pub(crate) struct Nic {
     pub rx: Option<Vec<u8>>,
-    pub tx: VecDeque<Vec<u8>>,
+    tx: VecDeque<Vec<u8>>,
+    /// How many of these have been looked at.
+    seen: usize,
     /// Wire time that still fits in the send queue.
     room_ps: Ps,
     /// Frames dropped because the queue was full when a reply had to leave at once.
@@ -20,11 +22,23 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub(crate) fn new() -> Self {
-        Self { rx: None, tx: VecDeque::new(), room_ps: 0, dropped: 0 }
+        Self { rx: None, tx: VecDeque::new(), seen: 0, room_ps: 0, dropped: 0 }
     }
 
     pub(crate) fn set_room(&mut self, room_ps: Ps) {
         self.room_ps = room_ps;
+    }
+
+    /// What the stack sent since the last call.
+    pub(crate) fn new_frames(&mut self) -> impl Iterator<Item = &Vec<u8>> {
+        let seen = std::mem::replace(&mut self.seen, self.tx.len());
+        self.tx.iter().skip(seen)
+    }
+
+    /// Takes the oldest frame that was sent.
+    pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
+        self.seen = self.seen.saturating_sub(1);
+        self.tx.pop_front()
     }
 
     pub(crate) fn send(&mut self, frame: Vec<u8>) {

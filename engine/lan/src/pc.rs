@@ -74,6 +74,7 @@ impl Pc {
             max_connections: config.max_connections,
             buffer_bytes: config.tcp_buffer_bytes,
             delayed_ack_ps: config.delayed_ack_ps,
+            quick_ack: config.quick_ack,
             turnaround_ps: config.turnaround_ps,
             turnarounds_ps: config.turnarounds_ps.clone(),
             seed: config.seed,
@@ -137,6 +138,7 @@ impl Pc {
                 }
                 return self.settle(now, false);
             }
+            Peek::Tcp { from, to, segment } => self.tcp.arrives(&mut self.sockets, (to, from), segment, now),
             Peek::Probe { mac, address } if self.addresses.contains(&address) => {
                 self.nic.send(peek::probe_reply(self.mac, address, mac));
             }
@@ -225,6 +227,7 @@ impl Pc {
                 self.nic.send(frame);
             }
             let sent = self.interface.poll_egress(time, &mut self.nic, &mut self.sockets);
+            self.note_sent(now);
             changed |= sent == PollResult::SocketStateChanged;
             if !changed {
                 break;
@@ -243,6 +246,15 @@ impl Pc {
         ];
         // Everything due at `now` is done, so a time that is not later can only ask for a retry.
         self.next_event = times.into_iter().flatten().min().map(|at| if at > now { at } else { now + RETRY_PS });
+    }
+
+    /// Lets the connections know which of their segments have gone out since the last time.
+    fn note_sent(&mut self, now: Ps) {
+        for frame in self.nic.new_frames() {
+            if let Some((from, to, segment)) = peek::sent_segment(frame) {
+                self.tcp.leaves((from, to), segment, now);
+            }
+        }
     }
 
     pub(crate) fn is_tcp_port_used(&self, port: u16) -> bool {

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use crate::ack::Segment;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, IpAddress,
@@ -17,6 +18,12 @@ pub(crate) enum Peek<'a> {
     Syn {
         from: SocketAddrV4,
         to: SocketAddrV4,
+    },
+    /// Any other TCP segment.
+    Tcp {
+        from: SocketAddrV4,
+        to: SocketAddrV4,
+        segment: Segment,
     },
     /// A message to a DHCP server, checksums verified.
     Dhcp {
@@ -70,10 +77,12 @@ fn look_ipv4(payload: &[u8]) -> Option<Peek<'_>> {
     match ip.next_header {
         IpProtocol::Tcp => {
             let tcp = TcpPacket::new_checked(body).ok()?;
-            (tcp.syn() && !tcp.ack() && !tcp.rst() && !tcp.fin()).then(|| Peek::Syn {
-                from: SocketAddrV4::new(ip.src_addr, tcp.src_port()),
-                to: SocketAddrV4::new(ip.dst_addr, tcp.dst_port()),
-            })
+            let from = SocketAddrV4::new(ip.src_addr, tcp.src_port());
+            let to = SocketAddrV4::new(ip.dst_addr, tcp.dst_port());
+            if tcp.syn() && !tcp.ack() && !tcp.rst() && !tcp.fin() {
+                return Some(Peek::Syn { from, to });
+            }
+            (tcp.ack() && !tcp.syn() && !tcp.rst()).then(|| Peek::Tcp { from, to, segment: segment(&tcp) })
         }
         IpProtocol::Udp => {
             let udp = UdpPacket::new_checked(body).ok()?;
@@ -82,6 +91,22 @@ fn look_ipv4(payload: &[u8]) -> Option<Peek<'_>> {
             let len = usize::from(udp.len());
             (repr.dst_port == DHCP_SERVER_PORT).then_some(Peek::Dhcp { to: ip.dst_addr, payload: body.get(8..len)? })
         }
+        _ => None,
+    }
+}
+
+fn segment(tcp: &TcpPacket<&[u8]>) -> Segment {
+    Segment { bytes: tcp.payload().len(), push: tcp.psh(), end: tcp.fin(), ack: tcp.ack_number().0 as u32 }
+}
+
+/// A segment that the PC sends: from, to and what it tells.
+pub(crate) fn sent_segment(frame: &[u8]) -> Option<(SocketAddrV4, SocketAddrV4, Segment)> {
+    let ethernet = EthernetFrame::new_checked(frame).ok()?;
+    if ethernet.ethertype() != EthernetProtocol::Ipv4 {
+        return None;
+    }
+    match look_ipv4(&frame[EthernetFrame::<&[u8]>::header_len()..])? {
+        Peek::Tcp { from, to, segment } => Some((from, to, segment)),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! TCP connections of the PC: listening on demand, handing bytes to applications and their answers back.
 //!
-//! As on a Linux PC: no Nagle, an ACK that waits for an answer to ride on, a window of 44 segments. Not as on Linux: the
-//! first segments of a connection are not acknowledged at once (quick ACK), and the retransmission timeout is at least 1 s
-//! (RFC 6298, `smoltcp`'s constant) instead of 200 ms, which matters only where frames are lost.
+//! As on a Linux PC: no Nagle, ACKs that go at once or wait for an answer to ride on ([`AckPolicy`]), a window of 44
+//! segments. Not as on Linux: the retransmission timeout is at least 1 s (RFC 6298, `smoltcp`'s constant) instead of 200 ms,
+//! which matters only where frames are lost.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -13,6 +13,7 @@ use smoltcp::socket::tcp;
 use smoltcp::time::Duration;
 use smoltcp::wire::{IpAddress, IpEndpoint, IpListenEndpoint};
 
+use crate::ack::{AckPolicy, Segment};
 use crate::host_stream::HostStream;
 use crate::turnaround::Turnaround;
 
@@ -57,6 +58,7 @@ struct Connection {
     peer: SocketAddrV4,
     owner: Owner,
     flow: Flow,
+    acks: AckPolicy,
 }
 
 /// A connection that the PC is to open.
@@ -223,6 +225,7 @@ pub(crate) struct TcpConfig {
     pub max_connections: usize,
     pub buffer_bytes: usize,
     pub delayed_ack_ps: Ps,
+    pub quick_ack: bool,
     pub turnaround_ps: Ps,
     pub turnarounds_ps: Vec<Ps>,
     pub seed: u64,
@@ -269,8 +272,40 @@ impl TcpConnections {
         let buffer = || tcp::SocketBuffer::new(vec![0; self.config.buffer_bytes]);
         let mut socket = tcp::Socket::new(buffer(), buffer());
         socket.set_nagle_enabled(false);
-        socket.set_ack_delay(Some(Duration::from_micros(self.config.delayed_ack_ps / PS_PER_US)));
+        socket.set_ack_delay(Some(self.ack_delay()));
         socket
+    }
+
+    fn ack_delay(&self) -> Duration {
+        Duration::from_micros(self.config.delayed_ack_ps / PS_PER_US)
+    }
+
+    /// A segment is about to reach the stack, which is told when to acknowledge it.
+    pub(crate) fn arrives(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        (local, peer): (SocketAddrV4, SocketAddrV4),
+        segment: Segment,
+        now: Ps,
+    ) {
+        let delay = self.ack_delay();
+        let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) else {
+            return;
+        };
+        if segment.bytes == 0 && !segment.end {
+            return;
+        }
+        let socket = sockets.get_mut::<tcp::Socket>(known.handle);
+        let ending = matches!(socket.state(), tcp::State::FinWait1 | tcp::State::FinWait2);
+        let at_once = known.acks.received(now, segment, ending);
+        socket.set_ack_delay((!at_once).then_some(delay));
+    }
+
+    /// A segment has left the stack.
+    pub(crate) fn leaves(&mut self, (local, peer): (SocketAddrV4, SocketAddrV4), segment: Segment, now: Ps) {
+        if let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) {
+            known.acks.sent(now, segment);
+        }
     }
 
     pub(crate) fn is_known(&self, local: SocketAddrV4, peer: SocketAddrV4) -> bool {
@@ -412,7 +447,8 @@ impl TcpConnections {
     ) {
         let handle = sockets.add(socket);
         let flow = Flow { expires: Some(expires), ..Flow::default() };
-        self.connections.insert(conn, Connection { handle, local, peer, owner, flow });
+        let acks = AckPolicy::new(self.config.quick_ack, self.config.delayed_ack_ps, self.config.buffer_bytes);
+        self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks });
     }
 
     /// An answer that no data asked for; it is due at `now`. False if the connection is gone or closing.

@@ -72,8 +72,9 @@ fn turnaround_is_configurable_down_to_zero() {
         let handle = board.connect(40_000, 5000);
         board.run_to(PS_PER_MS);
         let times = play(&mut board, handle, 10, 10 * PS_PER_S);
-        // Beyond both stacks' ACK timers the bare ACKs travel alone, long before the answer.
-        assert!(times.iter().all(|&time| time == 2 * SHORT + us * PS_PER_US), "{us} us: {times:?}");
+        // Bare ACKs travel alone, long before the answer, but that of the first message may be on the wire when it comes.
+        assert!(times[0] <= 3 * SHORT + us * PS_PER_US + 960_000, "{us} us: {times:?}");
+        assert!(times[1..].iter().all(|&time| time == 2 * SHORT + us * PS_PER_US), "{us} us: {times:?}");
     }
 }
 

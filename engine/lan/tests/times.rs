@@ -148,7 +148,7 @@ fn a_closed_tcp_port_is_reset_at_once() {
 }
 
 #[test]
-fn the_ack_rides_on_the_answer_or_waits_40_ms() {
+fn the_first_ack_goes_at_once_and_later_ones_ride_on_the_answer_or_wait_40_ms() {
     let mut lan = lan();
     let (record, app) =
         recorder(|data: &[u8]| if data == b"quiet" { AppReply::default() } else { AppReply::send(*b"ok") });
@@ -167,19 +167,36 @@ fn the_ack_rides_on_the_answer_or_waits_40_ms() {
     lan.from_board(2 * PS_PER_MS, &segment.frame(b""));
     let data = Segment { flags: ACK | PSH, ..segment };
     lan.from_board(3 * PS_PER_MS, &data.frame(b"hello"));
-    let frames = frames_until(&mut lan, 100 * PS_PER_MS);
-    assert_eq!(frames.len(), 1, "one frame is both answer and ACK");
-    assert_eq!(frames[0].0, 3 * PS_PER_MS + 2 * SHORT + 200 * PS_PER_US);
+    let frames = frames_until(&mut lan, 49 * PS_PER_MS);
+    assert_eq!(frames.len(), 2, "the ACK of a young connection does not wait for the answer");
+    assert_eq!(frames[0].0, 3 * PS_PER_MS + 2 * SHORT);
     let seen = parse_tcp(&frames[0].1).unwrap();
+    assert_eq!((seen.ack, seen.flags, seen.data.len()), (106, ACK, 0));
+    assert_eq!(frames[1].0, 3 * PS_PER_MS + 2 * SHORT + 200 * PS_PER_US);
+    let seen = parse_tcp(&frames[1].1).unwrap();
     assert_eq!((seen.ack, seen.flags, &seen.data[..]), (106, ACK | PSH, &b"ok"[..]));
 
-    let quiet = Segment { seq: 106, ack: seen.seq + 2, flags: ACK | PSH, ..segment };
+    let again = Segment { seq: 106, ack: seen.seq + 2, flags: ACK | PSH, ..segment };
+    lan.from_board(50 * PS_PER_MS, &again.frame(b"hello"));
+    let frames = frames_until(&mut lan, 100 * PS_PER_MS);
+    assert_eq!(frames.len(), 1, "one frame is both answer and ACK");
+    assert_eq!(frames[0].0, 50 * PS_PER_MS + 2 * SHORT + 200 * PS_PER_US);
+    let seen = parse_tcp(&frames[0].1).unwrap();
+    assert_eq!((seen.ack, seen.flags, &seen.data[..]), (111, ACK | PSH, &b"ok"[..]));
+
+    let quiet = Segment { seq: 111, ack: seen.seq + 2, flags: ACK | PSH, ..segment };
     lan.from_board(100 * PS_PER_MS, &quiet.frame(b"quiet"));
     let frames = frames_until(&mut lan, 200 * PS_PER_MS);
     // The stack's timer counts whole microseconds, and the data came at 5.76 us.
     assert_eq!((frames.len(), frames[0].0), (1, 140 * PS_PER_MS + 5 * PS_PER_US + SHORT));
     let seen = parse_tcp(&frames[0].1).unwrap();
-    assert_eq!((seen.ack, seen.flags, seen.data.len()), (111, ACK, 0));
+    assert_eq!((seen.ack, seen.flags, seen.data.len()), (116, ACK, 0));
+
+    // It has waited in vain: the next one does not.
+    let quiet = Segment { seq: 116, ..quiet };
+    lan.from_board(200 * PS_PER_MS, &quiet.frame(b"quiet"));
+    let frames = frames_until(&mut lan, 300 * PS_PER_MS);
+    assert_eq!((frames.len(), frames[0].0), (1, 200 * PS_PER_MS + 2 * SHORT));
 
     let peer = SocketAddrV4::new(BOARD, 4000);
     assert_eq!(
@@ -187,7 +204,9 @@ fn the_ack_rides_on_the_answer_or_waits_40_ms() {
         [
             Told::Accept(1, peer, 2 * PS_PER_MS + SHORT),
             Told::Receive(1, b"hello".to_vec(), 3 * PS_PER_MS + SHORT),
+            Told::Receive(1, b"hello".to_vec(), 50 * PS_PER_MS + SHORT),
             Told::Receive(1, b"quiet".to_vec(), 100 * PS_PER_MS + SHORT),
+            Told::Receive(1, b"quiet".to_vec(), 200 * PS_PER_MS + SHORT),
         ]
     );
 }

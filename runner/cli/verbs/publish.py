@@ -19,7 +19,8 @@ from portbench.runner.cli.options import bench_option, run_file
 @click.argument("file", required=False, type=click.Path())
 @bench_option("results_dir")
 @click.option("--output", type=click.Path(path_type=Path), default=PAGE, metavar="PAGE", help=f"default {PAGE}")
-def COMMAND(file: str | None, results_dir: str | None, output: Path) -> None:
+@click.option("--force", is_flag=True, help="also in place of a page that has rows which the run has not")
+def COMMAND(file: str | None, results_dir: str | None, output: Path, force: bool) -> None:
     with one_line(StorageError):
-        publish(read(run_file(file, results_dir)), output)
+        publish(read(run_file(file, results_dir)), output, force=force)
     click.echo(output)

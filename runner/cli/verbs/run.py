@@ -17,7 +17,10 @@ from typing import Any
 import click
 
 from portbench.firmware.catalogue import Family
+from portbench.results.compare import LibraryMissing, compare
+from portbench.results.find import find_run
 from portbench.results.storage import StorageError, read, to_json
+from portbench.runner.cli.comparing import limit_option, print_comparison
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import as_arguments, bench_options, given
@@ -42,12 +45,25 @@ class _WithPytest(click.Command):
 @bench_options()
 @click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
 @click.option("--json", "as_json", is_flag=True, help="print the run file, and everything else on standard error")
+@click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
+@limit_option
 @click.pass_context
-def COMMAND(context: click.Context, /, dry_run: bool, as_json: bool, **values: Any) -> int:
+def COMMAND(
+    context: click.Context,
+    /,
+    dry_run: bool,
+    as_json: bool,
+    baseline: str | None,
+    fail_if_slower: float | None,
+    **values: Any,
+) -> int:
     asked = given(values)
-    with one_line():
+    if fail_if_slower is not None and baseline is None:
+        raise click.UsageError("--fail-if-slower: than what? name a run with --baseline")
+    with one_line(StorageError):
         options = read_options(asked)
         rows = plan(options)
+        before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
     if dry_run:
         _show(rows, as_json)
         if any(row.entry.family is Family.FOREIGN for row in rows):
@@ -59,6 +75,14 @@ def COMMAND(context: click.Context, /, dry_run: bool, as_json: bool, **values: A
     if as_json and run_file is not None:
         with one_line(StorageError):
             click.echo(to_json(read(run_file)), nl=False)
+    if before is not None and run_file is not None and status in (0, 1):
+        with one_line(StorageError, LibraryMissing), contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
+            compared = compare(before, read(run_file))
+            print_comparison(compared, fail_if_slower)
+        if not compared:
+            raise click.ClickException(f"--baseline {baseline}: has no row in common with this run; measure both alike")
+        if fail_if_slower is not None and any(each.is_slower_than(fail_if_slower) for each in compared):
+            return 1
     return status
 
 

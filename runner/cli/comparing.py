@@ -1,0 +1,64 @@
+"""What `compare`, `bisect` and `run --baseline` share: which runs are meant, the limit, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from portbench.results.compare import Comparison
+from portbench.results.compare_table import COLUMNS, lines
+from portbench.results.find import find_run
+from portbench.results.model import RunFile
+from portbench.results.storage import RESULTS_FOLDER
+from portbench.runner.cli.console import console, plain_table
+from portbench.runner.cli.measuring import measure_image
+from portbench.runner.cli.options import bench_options
+
+_COLUMNS = 160
+
+
+class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
+    """A share as people write it: `2%`, `0.5%` or `0.02`."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 10:
+            self.fail(f"{value!r} is no share; write it as 2% or 0.02", param, context)
+        return share
+
+
+measuring_options = bench_options(
+    *("workload", "profile", "board", "where", "runs", "parallel", "timeout_s"),
+    *("turnaround_us", "phy_link_delay_s", "seed", "address_mode", "results_dir"),
+)
+limit_option = click.option(
+    "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
+)
+
+
+def sides(before: str, after: str, options: Mapping[str, Any]) -> tuple[RunFile, RunFile]:
+    """Raises StorageError or MeasuringFailed."""
+    return side(before, options), side(after, options)
+
+
+def side(text: str, options: Mapping[str, Any]) -> RunFile:
+    """The run that `text` means; an image is measured. Raises StorageError or MeasuringFailed."""
+    if text.lower().endswith(".uf2"):
+        return measure_image(Path(text), options)
+    return find_run(text, Path(options.get("results_dir") or RESULTS_FOLDER))
+
+
+def print_comparison(compared: Sequence[Comparison], limit: float | None) -> None:
+    out = console(_COLUMNS)
+    out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))

@@ -1,0 +1,133 @@
+"""`compare`, `bisect`, `run --baseline` and the gates, as a port maintainer uses them."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from portbench.firmware import uf2
+from portbench.results import storage
+from portbench.results.model import RunFile
+from portbench.workloads import workload
+from tests.cli.conftest import Invoke, Start
+from tests.results.rows import missing, row, run_of
+from tests.slowed import calls, slowed
+
+W5500_WRITE = 0x1000_2ADC
+"""A function of the native client that the ping-pong calls while nothing hides it: it runs between two messages."""
+WAITS = 25
+QUICK = ("--where=emulated", "--messages=50", "--turnaround-us=0", "--seed=fixed")
+
+
+def stored(folder: Path, name: str, run: RunFile) -> Path:
+    path = folder / "results" / "runs" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(storage.to_json(run), encoding="utf-8")
+    return path
+
+
+def exact(total_us: float, **changes: object) -> RunFile:
+    return run_of(row(total_us, sim={}), **changes)
+
+
+def test_runs_are_found_by_file_name_revision_and_as_the_latest(invoke: Invoke, tmp_path: Path) -> None:
+    revision = {"revision": "abcdef0123456789", "dirty": False}
+    file = stored(tmp_path, "2026-01-01T000000Z", exact(10_000, git=revision))
+    stored(tmp_path, "2026-01-02T000000Z", exact(10_100, name="pr-1"))
+    stored(tmp_path, "2026-01-03T000000Z", exact(10_300, name="pr-1"))
+    (tmp_path / "results" / "latest.json").write_text(storage.to_json(exact(10_400)))
+    for before, after, slower in ((file, "pr-1", 0.03), ("abcdef0", "latest", 0.04), ("pr-1", file, 1 / 1.03 - 1)):
+        done = invoke("compare", before, after, "--json")
+        assert done.exit_code == 0, done.output
+        (told,) = json.loads(done.stdout)
+        assert told["slower"] == pytest.approx(slower) and told["basis"] == "exact"
+    done = invoke("compare", "latest", "pr-2")
+    assert done.exit_code == 1 and done.stderr == (
+        "portbench: pr-2: is no run file, no name (portbench run --name pr-2) and no revision of a run in results/runs;"
+        " measure it first\n"
+    )
+
+
+@pytest.mark.parametrize(("limit", "status"), [("2%", 1), ("0.02", 1), ("4%", 0), ("3.1%", 0)])
+def test_slower_than_allowed_is_status_1(limit: str, status: int, invoke: Invoke, tmp_path: Path) -> None:
+    before, after = stored(tmp_path, "a", exact(10_000)), stored(tmp_path, "b", exact(10_300))
+    done = invoke("compare", before, after, "--fail-if-slower", limit)
+    assert done.exit_code == status and ("SLOWER" in done.stdout) is bool(status) and "+3.0 %" in done.stdout
+    assert invoke("compare", after, before, "--fail-if-slower", limit).exit_code == 0
+    assert invoke("compare", before, after, "--markdown").stdout.startswith("| row ")
+
+
+def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
+    before = stored(tmp_path, "a", exact(10_000))
+    after = stored(tmp_path, "b", run_of(missing("x", "skipped", "no image")))
+    done = invoke("compare", before, after)
+    assert done.exit_code == 1 and "have no row in common that was measured" in done.stderr
+    for limit in ("much", "-1%", "2000%"):
+        done = invoke("compare", before, before, "--fail-if-slower", limit)
+        assert done.exit_code == 2 and "is no share; write it as 2% or 0.02" in done.stderr
+    done = invoke("run", "--fail-if-slower=2%", "--dry-run")
+    assert done.exit_code == 2 and "name a run with --baseline" in done.stderr
+    done = invoke("run", "--name=latest", "--dry-run")
+    assert done.exit_code == 2 and "--name: 'latest' is no name" in done.stderr
+
+
+def test_a_page_is_not_replaced_by_a_lesser_run(invoke: Invoke, tmp_path: Path) -> None:
+    full = stored(tmp_path, "full", run_of(row(100), row(100, runtime="other")))
+    lesser = stored(tmp_path, "lesser", run_of(row(100), missing("other", "skipped", "no image")))
+    assert invoke("publish", full).exit_code == 0
+    page = (tmp_path / "docs" / "results.md").read_text()
+    done = invoke("publish", lesser)
+    assert done.exit_code == 1 and done.stderr.count("\n") == 1 and "has ping_pong emulated other, which" in done.stderr
+    assert (tmp_path / "docs" / "results.md").read_text() == page
+    assert invoke("publish", full).exit_code == 0
+    assert invoke("publish", lesser, "--force").exit_code == 0
+    assert (tmp_path / "docs" / "results.md").read_text() != page
+
+
+def test_all_rows_skipped_is_no_success_and_required_ones_must_be_there(start: Start, empty: Path) -> None:
+    rows = ("--where=emulated", "--runtime=micropython-1.20.0", "--profile=tuned", "--runs=1")
+    done = start("run", *rows)
+    assert done.returncode == 1 and "no row was measured: all 1 were skipped" in done.stdout
+    done = start("run", *rows, "--require=all")
+    assert done.returncode == 1 and "is required, and was skipped" in done.stdout
+    done = start("run", *rows, "--require=micropython-1.26.0")
+    assert done.returncode == 2 and "--require: 'micropython-1.26.0' is measured by no row" in done.stderr
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_one_slow_function_is_found_by_compare_and_by_bisect_among_ten(
+    start: Start, empty: Path, tmp_path: Path
+) -> None:
+    good = workload("ping_pong").folder / "native.uf2"
+    if W5500_WRITE not in calls(uf2.read(good)).values():
+        pytest.fail("the native client was changed: look up w5500_write in native.map, plus 0x10000168 - 0x20000000")
+    images = tmp_path / "builds"
+    images.mkdir()
+    for number in range(1, 11):
+        slowed(good, images / f"build-{number}.uf2", W5500_WRITE, WAITS if number >= 7 else 1)
+    first, last = images / "build-1.uf2", images / "build-10.uf2"
+    done = start("compare", first, last, *QUICK, "--fail-if-slower=2%", "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (told,) = json.loads(done.stdout)
+    assert 0.02 < told["slower"] < 0.04 and told["basis"] == "exact" and told["too_slow"]
+    done = start("compare", first, images / "build-2.uf2", *QUICK, "--fail-if-slower=0%")
+    assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
+    done = start("bisect", images, *QUICK, "--fail-if-slower=2%")
+    assert done.returncode == 0 and "first slow image: build-7.uf2; build-6.uf2 before it" in done.stdout, done.stdout
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_run_is_named_compared_with_its_baseline_and_told_to_junit(start: Start, empty: Path) -> None:
+    rows = ("--where=emulated", "--runtime=portbench-native", "--messages=20", "--seed=fixed")
+    assert start("run", *rows, "--name=main").returncode == 0
+    done = start("run", *rows, "--baseline=main", "--fail-if-slower=0%", "--", "--junitxml=junit.xml")
+    assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
+    (case,) = ElementTree.parse(empty / "junit.xml").iter("testcase")
+    told = {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")}
+    figures = storage.read(empty / "results" / "latest.json").rows[0].figures
+    assert told == {"unit": "messages/s", **{name: str(value) for name, value in figures.items()}}

@@ -1,0 +1,137 @@
+"""Two runs row by row: exact where nothing varies, room by room where both had the same, by chance where not."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.results.compare import LEVEL, Basis, Comparison, compare, pairs
+from portbench.results.compare_table import COLUMNS, as_data, lines, markdown, share
+from portbench.results.model import Row, RunFile
+from tests.results.rows import missing, other_row, row, run_of
+
+pytest.importorskip("scipy")
+
+
+def exact(total_us: float, **changes: Any) -> Row:
+    return row(total_us, sim={"counters": {}}, **changes)
+
+
+def roomy(total_us: float, index: int, seed: int = 1, **changes: Any) -> Row:
+    return row(total_us, index, sim={"seed": seed, "room": {"phy_link_delay_us": seed * 100 + index}}, **changes)
+
+
+def one(before: RunFile, after: RunFile) -> Comparison:
+    (found,) = compare(before, after)
+    return found
+
+
+def test_exact_rows_differ_by_what_they_differ() -> None:
+    found = one(run_of(exact(10_000)), run_of(exact(10_300)))
+    assert found.basis is Basis.EXACT and found.p is None
+    assert (found.slower, found.low, found.high) == (pytest.approx(0.03), found.slower, found.slower)
+    assert found.is_slower_than(0.02) and not found.is_slower_than(0.04)
+    faster = one(run_of(exact(10_300)), run_of(exact(10_000)))
+    assert faster.slower == pytest.approx(1 / 1.03 - 1) and faster.differs and not faster.is_slower_than(0)
+    same = one(run_of(exact(10_000)), run_of(exact(10_000)))
+    assert same.slower == 0 and not same.differs and not same.is_slower_than(0)
+
+
+def test_less_can_be_better() -> None:
+    found = one(run_of(other_row(10, sim={})), run_of(other_row(11, sim={})))
+    assert found.slower == pytest.approx(0.1) and found.is_slower_than(0.05)
+
+
+def test_runs_in_the_same_rooms_are_compared_one_by_one() -> None:
+    """The rooms differ by far more than the firmware does, and hide nothing."""
+    rooms = [9000.0, 10_000.0, 12_000.0]
+    before = run_of(*(roomy(total, n) for n, total in enumerate(rooms)))
+    slower = run_of(
+        *(roomy(total * factor, n) for n, (total, factor) in enumerate(zip(rooms, (1.029, 1.03, 1.031), strict=True)))
+    )
+    found = one(before, slower)
+    assert found.basis is Basis.SAME_ROOMS and found.slower == pytest.approx(0.03, abs=0.0001)
+    assert 0.02 < found.low < found.slower < found.high < 0.04 and found.is_slower_than(0.02)
+    same = one(before, before)
+    assert (same.slower, same.low, same.high, same.differs) == (0, 0, 0, False)
+    (line,) = lines([same], 0.0)
+    assert dict(zip(COLUMNS, line, strict=True))["verdict"] == "the same"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"seed": 2}, {"conditions": {"turnaround_us": 300}}, {"sim": {"seed": 1, "room": {"phy_link_delay_us": 0}}}],
+)
+def test_rooms_that_are_not_the_same_are_samples(changes: dict[str, Any]) -> None:
+    fields = {"total_us": 10_000.0, "index": 0} | changes
+    room = fields.pop("sim", None)
+    other = roomy(**fields) if room is None else row(10_000, 0, sim=room)
+    assert one(run_of(roomy(10_000, 0)), run_of(other)).basis is Basis.SAMPLES
+
+
+def test_samples_need_runs_enough_to_tell() -> None:
+    def silicon(*totals: float) -> RunFile:
+        return run_of(*(row(total, n, where="silicon") for n, total in enumerate(totals)))
+
+    few = one(silicon(100, 101, 102), silicon(200, 201, 202))
+    assert few.basis is Basis.SAMPLES and few.too_few and not few.is_slower_than(0.02)
+    assert "too few runs" in lines([few], 0.02)[0][-1]
+    enough = one(silicon(100, 101, 102, 103), silicon(104, 105, 106, 107))
+    assert not enough.too_few and enough.is_slower_than(0.02) and not enough.is_slower_than(0.1)
+    assert enough.low <= enough.slower <= enough.high and enough.slower == pytest.approx(0.0394, abs=0.001)
+    alike = one(silicon(5, 5, 5, 5), silicon(5, 5, 5, 5))
+    assert (alike.p, alike.slower, alike.differs) == (1.0, 0, False)
+
+
+def test_a_row_beside_itself_is_rarely_another() -> None:
+    """Two hundred comparisons of one row under different seeds, five runs of each: chance alone moves them."""
+    source = random.Random(7)
+
+    def measured(seed: int) -> RunFile:
+        return run_of(*(roomy(10_000 * math.exp(source.gauss(0, 0.01)), n, seed) for n in range(5)))
+
+    alarms = [one(measured(2 * n), measured(2 * n + 1)).is_slower_than(0) for n in range(200)]
+    differ = [one(measured(2 * n), measured(2 * n + 1)).differs for n in range(200)]
+    assert sum(alarms) <= LEVEL * 200 and 0 < sum(differ) <= LEVEL * 200
+
+
+def test_rows_are_matched_by_what_they_are() -> None:
+    a = run_of(
+        exact(1, runtime="x"),
+        exact(2, runtime="y"),
+        exact(3, runtime="x", profile="tuned"),
+        missing("z", "failed", "no"),
+    )
+    b = run_of(exact(4, runtime="y"), exact(5, runtime="x", profile="tuned"), exact(6, runtime="x", where="hosted"))
+    told = [(one.first.runtime, one.first.profile) for one, _ in pairs(a, b)]
+    assert told == [("y", None), ("x", "tuned")]
+    messages = run_of(exact(4, trips=[1.0] * 8, runtime="y"))
+    assert pairs(a, messages) == []
+
+
+def test_two_builds_of_other_names_are_beside_each_other_where_there_is_no_choice() -> None:
+    found = pairs(run_of(exact(1, runtime="main-firmware")), run_of(exact(2, runtime="pr-firmware")))
+    assert [(a.first.runtime, b.first.runtime) for a, b in found] == [("main-firmware", "pr-firmware")]
+    (line,) = lines(compare(run_of(exact(100, runtime="main")), run_of(exact(103, runtime="pr"))), 0.02)
+    assert line[0].startswith("main -> pr") and line[4] == "+3.0 %" and line[-1] == "SLOWER than 2.000% allows"
+
+
+def test_for_programs_and_for_pages() -> None:
+    compared = compare(run_of(exact(100, runtime="a|b")), run_of(exact(103, runtime="a|b")))
+    (told,) = as_data(compared, 0.02)
+    assert told["slower"] == pytest.approx(0.03) and told["too_slow"] is True and told["basis"] == "exact"
+    text = markdown(compared, 0.02)
+    assert r"a\|b" in text and text.count("\n") == 3 and "+3.0 %" in text
+
+
+@given(st.floats(-0.9, 10))
+def test_a_difference_never_looks_like_none(value: float) -> None:
+    said = share(value)
+    assert (said == "0") is (value == 0)
+    if abs(value) > 1e-9:
+        assert (said[0] == "-") is (value < 0) and float(said.removesuffix(" %")) != 0

@@ -1,0 +1,124 @@
+"""Published figures as data: what the file may hold, and what a slip in it says."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import known_boards
+from portbench.firmware import catalogue
+from portbench.results.silicon import FILE, load
+from portbench.toml_files import BadFile
+from portbench.workloads import workload
+from portbench.workloads.published import read_published
+
+ROW = """
+[[set]]
+id = "{id}"
+what = "messages"
+source = "somebody, somewhere"
+board = "W5500_EVB_PICO"
+measured_on = "a runtime"
+runtime = "wiznet-hardwired"
+relation = "{relation}"
+unit = "s"
+method = "{method}"
+{more}
+[set.silicon]
+total_us = {silicon}
+"""
+USUAL = {
+    "id": "a-set",
+    "relation": "other version",
+    "method": "row",
+    "more": 'workload = "ping_pong"\nprofile = "tuned"',
+    "silicon": "1.5",
+}
+
+
+def written(folder: Path, *entries: dict[str, str], head: str = "") -> Path:
+    path = folder / "silicon.toml"
+    path.write_text(head + "".join(ROW.format(**USUAL | entry) for entry in entries), encoding="utf-8")
+    return path
+
+
+def test_what_is_shipped_names_what_there_is() -> None:
+    known = catalogue.load()
+    for each in load():
+        entry = known.get(each.runtime)
+        assert each.board in known_boards()
+        if each.relation == "same binary":
+            assert entry.board == each.board and entry.version == "9.1.4" and entry.sha256 is not None
+        if each.workload is not None:
+            asked = workload(each.workload)
+            assert any(profile.name == each.profile for profile in entry.profiles)
+            assert not each.turnaround or any(True for _ in asked.ideal_client(1))
+
+
+def test_a_score_has_its_script() -> None:
+    for each in load():
+        if each.method == "perf_bench":
+            assert {Path(script.file).stem for script in each.scripts} == {*each.silicon, "benchrun"}
+
+
+def test_scripts_of_one_name_are_one_file() -> None:
+    hashes: dict[str, str] = {}
+    for each in load():
+        for script in each.scripts:
+            assert hashes.setdefault(script.file, script.sha256) == script.sha256
+            assert script.url.startswith("https://") and script.url.endswith(Path(script.file).name)
+
+
+def test_a_set_is_read(tmp_path: Path) -> None:
+    (found,) = load(written(tmp_path, {}))
+    assert (found.id, found.silicon, found.turnaround, found.scale) == ("a-set", {"total_us": 1.5}, False, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"relation": "a friend told me"}, "a-set: relation"),
+        ({"silicon": "0"}, "a-set: silicon.total_us"),
+        ({"silicon": "nan"}, "a-set: silicon.total_us"),
+        ({"silicon": "inf"}, "a-set: silicon.total_us"),
+        ({"method": "script"}, "a-set: "),
+        ({"more": ""}, "a row has a workload and a profile"),
+        ({"relation": "other conditions"}, "need a note"),
+        ({"id": "Bad Id"}, "Bad Id: id"),
+        ({"more": USUAL["more"] + "\nboards = 3"}, "a-set: boards"),
+    ],
+)
+def test_a_slip_is_one_line_with_the_set(entry: dict[str, str], says: str, tmp_path: Path) -> None:
+    with pytest.raises(BadFile) as caught:
+        load(written(tmp_path, entry))
+    assert says in str(caught.value) and "silicon.toml" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_two_sets_of_one_id_and_unknown_keys_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="a-set is there twice"):
+        load(written(tmp_path, {}, {}))
+    with pytest.raises(BadFile, match="sets is no key"):
+        load(written(tmp_path, {}, head="sets = 1\n"))
+
+
+def test_the_file_is_there() -> None:
+    assert FILE.is_file()
+
+
+def test_rows_are_what_their_workloads_publish() -> None:
+    """The middle of the runs that the workload's own file has."""
+    for each in load():
+        if each.workload is None:
+            continue
+        folder = workload(each.workload).folder
+        runs = {
+            firmware.runtime: firmware.figures
+            for source in read_published(folder)
+            for firmware in source.firmware
+            if firmware.profile == each.profile
+        }
+        (published,) = (figures for runtime, figures in runs.items() if f"network-{runtime}" == each.id)
+        for name, silicon in each.silicon.items():
+            assert silicon == pytest.approx(statistics.median(published[name]) * each.scale)

@@ -1,0 +1,77 @@
+"""Figures of a bulk run, what a result must be, and rows of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from portbench.results.model import Status
+from portbench.workloads import BadResult, workload
+from portbench.workloads.bulk.workload import WRITES, Settings
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+
+BULK = workload("bulk")
+SETTINGS = Settings(transfer_bytes=1000, writes="1,500")
+GOOD = [
+    *(["up", 1, 256, 512], ["down", 1, 256, 1024], ["echo", 1, 256, 2048]),
+    *(["up", 500, 1000, 400], ["down", 500, 1000, 800], ["echo", 500, 1000, 8000]),
+]
+
+
+def test_the_best_size_of_write_is_the_figure() -> None:
+    figures = BULK.check({"transfers": GOOD}, SETTINGS).figures
+    assert figures["up_500_mbit_s"] == figures["up_mbit_s"] == 20 and figures["up_best_write_bytes"] == 500
+    assert figures["echo_1_mbit_s"] == figures["echo_mbit_s"] == 1 and figures["echo_best_write_bytes"] == 1
+    assert figures["down_1_us"] == 1024 and figures["down_mbit_s"] == 10
+
+
+@pytest.mark.parametrize(
+    ("transfers", "says"),
+    [
+        (GOOD[:-1], "the client made 5 transfers, not 6"),
+        ([["up", 1, 255, 512], *GOOD[1:]], "or not as asked: ('up', 1, 255)"),
+        ([["sideways", 1, 256, 512], *GOOD[1:]], "the client's transfers[0][0] is 'sideways'"),
+        ([["up", 1, 256, 0], *GOOD[1:]], "the client's transfers[0][3] is 0"),
+        (None, "the client's transfers is None"),
+    ],
+)
+def test_a_result_that_is_none(transfers: Any, says: str) -> None:
+    with pytest.raises(BadResult) as error:
+        BULK.check({"transfers": transfers}, SETTINGS)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize("writes", ["", "0", "1,", "1,1", "16385", "a", "-1", "1,2,3,4,5,6,7,8,9,10,11"])
+def test_sizes_that_are_none(writes: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(writes=writes)
+
+
+def test_small_writes_are_few() -> None:
+    settings = Settings(transfer_bytes=65_536, writes="1,4096")
+    assert settings.total(1) == WRITES and settings.total(4096) == 65_536
+    assert Settings(transfer_bytes=100, writes="4096").total(4096) == 4096
+
+
+@pytest.mark.parametrize(
+    "runtime", ["micropython-unix", pytest.param("circuitpython-blinka", marks=pytest.mark.engine)]
+)
+def test_hosted_rows(runtime: str, measured_row: Measure) -> None:
+    row = measured_row(BULK, runtime, transfer_bytes=600, writes="200,300")
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["up_mbit_s"] > 0 and row.figures["up_best_write_bytes"] in (200, 300)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("runtime", "profile"),
+    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
+)
+def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
+    settings = {"transfer_bytes": 4096, "writes": "64,2048"}
+    first, second = (measured_row(BULK, runtime, profile, **settings) for _ in range(2))
+    assert first.status is Status.MEASURED, first.reason
+    assert first.figures == second.figures

@@ -1,0 +1,113 @@
+"""How many megabits a second a board sends and takes over TCP, by the size of its writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.transfer import Transfers
+
+DIRECTIONS: Final = ("up", "down", "echo")
+WRITES: Final = 256
+"""The most of a transfer, as the body has it."""
+_LARGEST_WRITE: Final = 16_384
+
+
+class Settings(WorkloadSettings):
+    transfer_bytes: int = Field(default=65_536, ge=1, le=131_072, description="bytes of one transfer, with few writes")
+    writes: str = Field(default="1,16,256,1024,4096", description="bytes of one write, each in transfers of its own")
+
+    @field_validator("writes")
+    @classmethod
+    def _sizes(cls, text: str) -> str:
+        sizes = text.split(",")
+        if not all(each.isascii() and each.isdigit() and 1 <= int(each) <= _LARGEST_WRITE for each in sizes):
+            raise ValueError(f"{text!r} is not sizes from 1 to {_LARGEST_WRITE} with commas between them")
+        if len(set(map(int, sizes))) < len(sizes) or len(sizes) > 10:
+            raise ValueError(f"{text!r} names a size twice, or more than 10")
+        return text
+
+    @property
+    def sizes(self) -> list[int]:
+        return [int(each) for each in self.writes.split(",")]
+
+    def total(self, size: int) -> int:
+        """Bytes of a transfer in writes of `size`."""
+        return max(1, min(self.transfer_bytes // size, WRITES)) * size
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    transfers: list[
+        Annotated[tuple[Literal["up", "down", "echo"], int, int, Annotated[int, Field(ge=1)]], Field(strict=False)]
+    ]
+    """Direction, bytes of a write, bytes in all, microseconds on the board's clock."""
+
+
+class BulkWorkload(Workload):
+    name = "bulk"
+    title = "Bulk TCP"
+    readiness = Readiness.CONNECTED
+    headline = Metric("up_mbit_s", "Mbit/s up")
+    reading = (
+        "*up* is what the board sends until the PC has all of it, *down* what it takes, *echo* what it sends and takes"
+        " back write by write, each way counted once; Mbit/s of payload on the board's clock, with the size of write"
+        " that is best. `portbench show --csv` has all sizes."
+    )
+    columns = (
+        Column("down Mbit/s", "down_mbit_s"),
+        Column("echo Mbit/s", "echo_mbit_s"),
+        Column("best write up", "up_best_write_bytes"),
+    )
+    comparable = ("up_mbit_s", "down_mbit_s")
+    settings_type = Settings
+    exchange = "transfer"
+
+    def quick(self) -> Settings:
+        return Settings(transfer_bytes=2048, writes="256,1024")
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        said = read_result(Result, result)
+        due = [(way, size, settings.total(size)) for size in settings.sizes for way in DIRECTIONS]
+        if (made := [(way, size, total) for way, size, total, _ in said.transfers]) != due:
+            wrong = next((each for each, wanted in zip(made, due, strict=False) if each != wanted), None)
+            raise BadResult(f"the client made {len(made)} transfers, not {len(due)}, or not as asked: {wrong}")
+        figures = {f"{way}_{size}_us": float(took_us) for way, size, _, took_us in said.transfers}
+        return Measurement(self.derive(figures, settings))
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        derived = dict(figures)
+        for way in DIRECTIONS:
+            rates = {
+                size: settings.total(size) * 8 / figures[key]
+                for size in settings.sizes
+                if (key := f"{way}_{size}_us") in figures
+            }
+            derived |= {f"{way}_{size}_mbit_s": rate for size, rate in rates.items()}
+            if rates:
+                best = max(rates, key=lambda size: rates[size])
+                derived |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
+        return derived
+
+    def exchanges(self, settings: Settings) -> int:
+        return len(DIRECTIONS) * len(settings.sizes)
+
+    def conversation(self, max_bytes: int) -> Transfers:
+        return Transfers()
+
+
+WORKLOAD = BulkWorkload()

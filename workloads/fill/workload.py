@@ -1,0 +1,102 @@
+"""How fast a board fills a buffer that it sends, and what the network allows where it fills none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.fill.fit import LEAST_POINTS, straight_part
+from portbench.workloads.transfer import Transfers
+
+BUFFER_BYTES: Final = 2048
+PASSES: Final = {"int16": 1024, "bytes": 2048, "port": 2048}
+"""Turns of the loop that fill a buffer once."""
+
+
+class Settings(WorkloadSettings):
+    buffers: int = Field(default=20, ge=1, le=50, description=f"buffers of {BUFFER_BYTES} bytes of one transfer")
+    fills: int = Field(default=10, ge=LEAST_POINTS, le=20, description="the most fills of a buffer between two writes")
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    times_us: dict[str, list[Annotated[int, Field(ge=1)]]]
+    """Of a transfer, by what fills: one entry for each number of fills, from 0 on."""
+    cpu_hz: Annotated[int, Field(ge=1)] | None = None
+
+
+class FillWorkload(Workload):
+    name = "fill"
+    title = "Buffer fill"
+    readiness = Readiness.CONNECTED
+    headline = Metric("fill_bytes_mbit_s", "Mbit/s filled")
+    reading = (
+        "a buffer of 2048 bytes is filled 0, 1, 2, ... times before each write; what a fill takes is the slope of the"
+        " straight part of the transfer's time, *straight from* that many fills on. *bytes* fills by single bytes,"
+        " *int16* by 16-bit integers, *port* by readings of the GPIO port; *network* is the rate without any fill."
+    )
+    columns = (
+        Column("int16 Mbit/s", "fill_int16_mbit_s"),
+        Column("port Mbit/s", "fill_port_mbit_s"),
+        Column("network Mbit/s", "network_mbit_s"),
+        Column("cycles/byte", "fill_bytes_cycles_per_pass"),
+        Column("straight from", "fill_bytes_straight_from"),
+        Column("off line %", "fill_bytes_off_line_pct"),
+    )
+    comparable = ("network_mbit_s", "fill_bytes_mbit_s", "fill_int16_mbit_s", "fill_port_mbit_s")
+    settings_type = Settings
+    boards_only = True
+    exchange = "transfer"
+
+    def quick(self) -> Settings:
+        return Settings(buffers=2, fills=LEAST_POINTS)
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        said = read_result(Result, result)
+        if not {"int16", "bytes"} <= said.times_us.keys() <= PASSES.keys():
+            raise BadResult(f"the client filled by {', '.join(said.times_us) or 'nothing'}, not by int16 and bytes")
+        bits = settings.buffers * BUFFER_BYTES * 8
+        figures: dict[str, float] = {
+            "network_mbit_s": bits / min(times[0] for times in said.times_us.values() if times)
+        }
+        samples: dict[str, list[float]] = {}
+        for kind, times_us in said.times_us.items():
+            if len(times_us) != settings.fills + 1:
+                raise BadResult(f"the client timed {len(times_us)} transfers by {kind}, not {settings.fills + 1}")
+            samples[f"{kind}_us"] = [*times_us]
+            line = straight_part(times_us)
+            if line is None:
+                raise BadResult(f"the client's times by {kind} have no straight part: {times_us}")
+            pass_us = line.slope_us / settings.buffers / PASSES[kind]
+            figures |= {
+                f"fill_{kind}_mbit_s": bits / line.slope_us,
+                f"fill_{kind}_ns_per_pass": pass_us * 1000,
+                f"fill_{kind}_straight_from": float(line.first),
+                f"fill_{kind}_off_line_pct": line.worst * 100,
+            }
+            if said.cpu_hz is not None:
+                figures[f"fill_{kind}_cycles_per_pass"] = pass_us * said.cpu_hz / 1e6
+        return Measurement(figures, samples)
+
+    def exchanges(self, settings: Settings) -> int:
+        return len(PASSES) * (settings.fills + 1)
+
+    def conversation(self, max_bytes: int) -> Transfers:
+        return Transfers()
+
+
+WORKLOAD = FillWorkload()

@@ -1,0 +1,93 @@
+"""The PC's part of workloads that move many bytes on one connection, which the board opens.
+
+The board announces each transfer by a line, `up WRITE TOTAL`, `down WRITE TOTAL` or `echo WRITE TOTAL`, and closes at
+the end. Up: the board sends TOTAL bytes, and the PC says `done` once all have come. Down: the PC sends them. Echo: the
+PC sends back what comes. Byte k of a transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again and
+again; with WRITE 0 the board sends what it likes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from portbench.workloads.conversation import Conversation, ConversationError
+from portbench.workloads.report import shown
+
+DONE: Final = b"done"
+MOST_BYTES: Final = 4 << 20
+"""Of one transfer."""
+_LONGEST_LINE: Final = 32
+_LINE: Final = re.compile(rb"(up|down|echo) ([0-9]{1,7}) ([0-9]{1,7})")
+
+
+def block(write_bytes: int) -> bytes:
+    """What a board sends again and again."""
+    return bytes(range(256)) * (write_bytes // 256) + bytes(range(write_bytes % 256))
+
+
+class Transfers(Conversation):
+    """An exchange is one whole transfer."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._kind = b""
+        self._total = 0
+        self._came = 0
+        self._expected: bytes | None = None
+
+    def receive(self, data: bytes) -> bytes:
+        answers: list[bytes] = []
+        while data:
+            data = self._transferred(data, answers) if self._kind else self._announced(data, answers)
+        return b"".join(answers)
+
+    def eof(self) -> None:
+        if self._line or self._kind:
+            raise ConversationError(f"the board closed within transfer {self.exchanges + 1}, after {self._came} bytes")
+        if not self.exchanges:
+            raise ConversationError("the board closed without a transfer")
+
+    def _announced(self, data: bytes, answers: list[bytes]) -> bytes:
+        line, newline, rest = data.partition(b"\n")
+        self._line += line
+        if len(self._line) > _LONGEST_LINE:
+            raise self._fault(f"is announced by {shown(bytes(self._line))}", answers)
+        if not newline:
+            return b""
+        announced = bytes(self._line)
+        self._line.clear()
+        found = _LINE.fullmatch(announced)
+        if found is None or not 0 < int(found[3]) <= MOST_BYTES or int(found[2]) > MOST_BYTES:
+            raise self._fault(f"is announced by {shown(announced)}", answers)
+        self._begin(found[1], int(found[2]), int(found[3]))
+        if self._kind == b"down":
+            assert self._expected is not None
+            answers.append(self._expected[: self._total])
+            self._end()
+        return rest
+
+    def _begin(self, kind: bytes, write_bytes: int, total: int) -> None:
+        self._kind, self._total, self._came = kind, total, 0
+        whole = block(write_bytes or 1)
+        self._expected = whole * -(-total // len(whole)) if write_bytes or kind == b"down" else None
+
+    def _transferred(self, data: bytes, answers: list[bytes]) -> bytes:
+        taken = data[: self._total - self._came]
+        if self._expected is not None and self._expected[self._came : self._came + len(taken)] != taken:
+            raise self._fault(f"is wrong within its bytes from {self._came} on: {shown(taken)}", answers)
+        self._came += len(taken)
+        if self._kind == b"echo":
+            answers.append(taken)
+        if self._came == self._total:
+            if self._kind == b"up":
+                answers.append(DONE)
+            self._end()
+        return data[len(taken) :]
+
+    def _end(self) -> None:
+        self._kind, self._expected, self._came = b"", None, 0
+        self.exchanges += 1
+
+    def _fault(self, text: str, answers: list[bytes]) -> ConversationError:
+        return ConversationError(f"transfer {self.exchanges + 1} {text}", b"".join(answers))
