@@ -6,6 +6,7 @@ docs/adding-a-board.md explains the keys.
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -14,6 +15,7 @@ from pydantic import ConfigDict, Field, PlainValidator, StrictInt, StrictStr, Ty
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.errors import BadDefinition, UnknownBoard
+from portbench.boards.pins import HeldPins
 from portbench.complaint import first_complaint
 from portbench.toml_files import BadFile, parse_toml, read_text, users_files
 
@@ -111,6 +113,7 @@ class BoardDefinition:
 
     `id` is MicroPython's name, and the name of the file. `aliases` are other names that mean the same board. `machine`
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
+    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it.
     """
 
     id: _Id
@@ -124,6 +127,7 @@ class BoardDefinition:
     usb: UsbIds
     volumes: Volumes
     network: Network | None = None
+    pins: HeldPins = field(default_factory=dict, hash=False)
 
     @property
     def names(self) -> tuple[str, ...]:

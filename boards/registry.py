@@ -15,10 +15,11 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from portbench.boards.errors import BoardUnavailable, BrokenSetup
+from portbench.boards.port_links import links_in
 
 if sys.platform != "win32":
     import fcntl
@@ -139,6 +140,9 @@ def _remove_left_behind(root: Path) -> None:
     for folder in root.iterdir():
         if (folder / CONTROL_SOCKET).is_socket() and not _runs(folder):
             shutil.rmtree(folder, ignore_errors=True)
+    for link, board in list(links_in(root)):
+        if not _runs(root / board):
+            link.unlink(missing_ok=True)  # whoever has that terminal now is no board
 
 
 def _runs(folder: Path) -> bool:
@@ -161,7 +165,8 @@ class EmulatedState:
     """What a PC would see of the board now.
 
     `port`: the serial port's path; `volume`: the mounted drive's folder; both None while there is none. `generation`
-    grows with each USB enumeration. `pid` is the board's process.
+    grows with each USB enumeration. `pid` is the board's process. `uarts`: the paths of UART0 and UART1, where
+    they have any. `notice`: what whoever watches the board should know.
     """
 
     name: str
@@ -176,6 +181,8 @@ class EmulatedState:
     port: str | None
     volume: str | None
     volume_label: str | None
+    uarts: list[str] = field(default_factory=list)
+    notice: str | None = None
 
 
 def write_state(folder: Path, state: EmulatedState) -> None:

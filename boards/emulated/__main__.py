@@ -16,10 +16,12 @@ from pydantic import ValidationError
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
+from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.errors import BoardError
+from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import claimed_folder
 from portbench.complaint import first_complaint
 
@@ -32,6 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--board", default="W5500_EVB_PICO", help="board definition (default %(default)s)")
     parser.add_argument("--name", default="emulated-0", help="name of this board (default %(default)s)")
     parser.add_argument("--flash", type=Path, help="initial contents of flash, a raw image from its start")
+    parser.add_argument("--keep-flash", type=Path, help="the same, made if it is not there, and kept up to date")
+    parser.add_argument("--links", action="store_true", help="links to its ports beside its folder, whose names stay")
     parser.add_argument("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
     parser.add_argument(
         "--forward",
@@ -65,7 +69,10 @@ def main() -> int:
                     print(line, file=log, flush=True)
 
             notes = BoundedLog(write)
-            board = BoardProcess(arguments.name, board_definition(arguments.board), config, folder, notes, flash)
+            definition = board_definition(arguments.board)
+            kept = None if arguments.keep_flash is None else FlashFile(arguments.keep_flash, definition)
+            links = PortLinks(folder) if arguments.links else None
+            board = BoardProcess(arguments.name, definition, config, folder, notes, flash, kept, links)
             notes.note(f"{arguments.name}: {folder}")
             board.run(None if arguments.end_with is None else Holder(arguments.end_with))
     except ValidationError as error:

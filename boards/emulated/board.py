@@ -19,6 +19,7 @@ from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.hand import Hand
 from portbench.boards.emulated.machine import engine_settings
 from portbench.boards.emulated.watch import LOOK_S, Watch
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
@@ -125,6 +126,11 @@ class EmulatedBoard(UsbBoard):
         if self._control is None:
             raise BoardError(f"emulated {self.definition.title}: is closed")
         return self._control.call(op, deadline, **arguments)
+
+    @property
+    def hand(self) -> Hand:
+        """At the board's pins, and its UARTs."""
+        return Hand(self.control, self.name)
 
     def flash(self, image: Path, deadline: Deadline) -> None:
         self._kept = False

@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
 
 _STRICT = ConfigDict(extra="forbid")
@@ -57,7 +58,10 @@ class EmulatedConfig:
     host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: what the
     simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or knows no name. `capture`: a
     pcap file of all frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`:
-    whether flash cache misses cost anything; off to see how much.
+    whether flash cache misses cost anything; off to see how much. `pins`: what hands hold them at, besides what the
+    board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`.
+    `wall_clock`: simulated time is never ahead of the host's, however busy the board is. `uart_ports`: its UARTs are
+    pseudo-terminals of this machine.
     """
 
     turnaround_us: _Natural = 200
@@ -76,13 +80,17 @@ class EmulatedConfig:
     udp_echo_port: _Port | None = None
     stack_delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
     delayed_ack_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 40_000
-    quick_ack: StrictBool = False
+    quick_ack: StrictBool = True
     bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
     forward: tuple[Annotated[StrictStr, AfterValidator(_rule)], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: StrictBool = True
+    pins: HeldPins = field(default_factory=dict, hash=False)
+    wires: tuple[Wire, ...] = ()
+    wall_clock: StrictBool = False
+    uart_ports: StrictBool = False
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
@@ -107,6 +115,8 @@ class EmulatedConfig:
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
+            "pins": {**definition.pins, **self.pins},
+            "wires": list(self.wires),
             **engine_settings(definition),
         }
 

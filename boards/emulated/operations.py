@@ -14,6 +14,7 @@ from portbench.boards.board import Unattended
 from portbench.boards.emulated import network_operations as network
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
+from portbench.boards.emulated.hand_operations import pins, uart_read, uart_write
 from portbench.boards.errors import BoardError
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
@@ -193,6 +194,9 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "faults": _faults,
     "trace": _trace,
     "gdb": _gdb,
+    "pins": pins,
+    "uart_read": uart_read,
+    "uart_write": uart_write,
     "quit": _quit,
     **network.OPERATIONS,
 }

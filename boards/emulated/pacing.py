@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
 
 LAG_S = 0.02
 """A board that serves a program of this machine catches up with the clock by this much, and forgets what is more."""
 BUSY_SHARE = 0.2
 """A board whose cores execute more than this share of their cycles has work to do."""
+_JUMPED_S: Final = 0.5
+"""Further ahead than this is no haste of the board's: the drive was read or written, which is simulated in one go."""
+_MAY_CATCH_UP_S: Final = 0.25
+"""A PC that was held up for less than this makes up for it."""
+_SLOW_S: Final = 1.0
+"""Time that was lost for good, after which somebody is told."""
+
+
+class Pace(StrEnum):
+    """What simulated time keeps to."""
+
+    FREE = "free"
+    """A busy board runs flat out; an idle one runs at the host's pace, so that it costs next to nothing."""
+    REALTIME = "realtime"
+    """Never ahead of the host's clock, and as soon as possible up with it: the LAN is bridged to real sockets, whose
+    timeouts would strike too early."""
+    WALL_CLOCK = "wall-clock"
+    """Never ahead of the host's clock either. What a slow host has lost stays lost, as the board would else hurry."""
 
 
 class Pacer:
-    """A busy board runs flat out; an idle one runs at the host's pace, so that it costs next to nothing.
+    """A board that serves a program of this machine is never ahead of the host: that would see answers too early."""
 
-    A board whose LAN is bridged to real sockets never runs ahead of the host: its timeouts would strike too early. Nor
-    does one that serves a program of this machine, which would see answers before their time.
-    """
-
-    def __init__(self, *, realtime: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._realtime = realtime
+    def __init__(self, pace: Pace = Pace.FREE, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pace = pace
         self._clock = clock
-        self._base_host_s = clock()
+        self._started_s = self._base_host_s = clock()
         self._base_sim_us = 0.0
         self._last_us = 0.0
         self._last_instructions = 0
+        self._lost_s = 0.0
+        self._told = False
         self._serving = False
         self.flat_out = False
         """Run flat out even when idle, as during a measured run."""
@@ -48,13 +66,16 @@ class Pacer:
         ahead_s = (time_us - self._base_sim_us) / 1e6 - (self._clock() - self._base_host_s)
         if serving:
             if not self._serving or ahead_s < -LAG_S:
+                self._lost_s += max(0.0, -ahead_s)
                 self._rebase(time_us)
                 ahead_s = 0.0
             self._serving = True
             return max(0.0, ahead_s)
         self._serving = False
-        if self._realtime and not self.flat_out:
+        if self._pace is Pace.REALTIME and not self.flat_out:
             return max(0.0, ahead_s)
+        if self._pace is Pace.WALL_CLOCK and not self.flat_out:
+            return self._keep_to_clock(time_us, ahead_s)
         if busy or self.flat_out or hurry:
             if ahead_s > 0:
                 self._rebase(time_us)
@@ -64,6 +85,25 @@ class Pacer:
             self._rebase(time_us)
             return 0.0
         return ahead_s
+
+    def too_slow(self) -> str | None:
+        """One line, once, for whoever relies on the board's clock."""
+        if self._told or self._pace is not Pace.WALL_CLOCK or self._lost_s < _SLOW_S:
+            return None
+        self._told = True
+        after_s = self._clock() - self._started_s
+        return (
+            f"this PC is too slow for what the board does: {self._lost_s:.1f} s behind the clock after {after_s:.1f} s"
+        )
+
+    def _keep_to_clock(self, time_us: float, ahead_s: float) -> float:
+        if ahead_s > _JUMPED_S:
+            self._rebase(time_us)
+            return 0.0
+        if ahead_s < -_MAY_CATCH_UP_S:
+            self._lost_s -= ahead_s
+            self._rebase(time_us)
+        return max(0.0, ahead_s)
 
     def _rebase(self, time_us: float) -> None:
         self._base_host_s = self._clock()

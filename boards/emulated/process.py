@@ -7,6 +7,7 @@ import os
 import queue
 import select
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import FaultInjector
+from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
 from portbench.boards.emulated.forward import Forwards
 from portbench.boards.emulated.forward_rule import parse_rule
@@ -29,9 +31,12 @@ from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
-from portbench.boards.emulated.pacing import Pacer
+from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.pings import Pings
+from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
+from portbench.boards.errors import BoardError
+from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.server.simulated_pc import Part, SimulatedPc
 
@@ -45,10 +50,21 @@ _SRAM = 0x20000000
 _SRAM_BYTES = 264 << 10
 
 
+def _unsaved(error: OSError) -> str:
+    return f"--flash: cannot be written ({error.strerror}); the file is as it was"
+
+
+def _pace(config: EmulatedConfig) -> Pace:
+    if config.bridge:
+        return Pace.REALTIME
+    return Pace.WALL_CLOCK if config.wall_clock else Pace.FREE
+
+
 class BoardProcess:
     """One board in `folder`, which nobody else uses.
 
     `notes` get one line per event. `flash` is what the flash holds at first; blank flash starts the boot loader.
+    `flash_file` has it instead, and keeps it. `links` show its ports.
     What is public here, `operations` use for the control channel.
     """
 
@@ -60,6 +76,8 @@ class BoardProcess:
         folder: Path,
         notes: BoundedLog,
         flash: bytes = b"",
+        flash_file: FlashFile | None = None,
+        links: PortLinks | None = None,
     ) -> None:
         self._name = name
         self.definition = definition
@@ -67,9 +85,14 @@ class BoardProcess:
         self._folder = folder
         self._notes = notes
         self._log = log = notes.line
-        self.machine = Machine(bootrom(), flash, config.settings(definition))
+        self._flash_file = flash_file
+        first = flash if flash_file is None else flash_file.contents
+        self.machine = Machine(bootrom(), first, config.settings(definition))
         self.part = Part()
-        self.pacer = Pacer(realtime=bool(config.bridge))
+        self.pacer = Pacer(_pace(config))
+        self._notice: str | None = None
+        self.uart_ports = UartPorts() if config.uart_ports else None
+        self._links = links
         self._bootsel = False
         self.kept_flash = b""
         self.closing = False
@@ -104,12 +127,24 @@ class BoardProcess:
             self.close()
 
     def close(self) -> None:
+        """Raises BoardError where the flash could not be saved; all else is closed then."""
         self._control.close()
         if self._gdb is not None:
             self._gdb.close()
+        if self._links is not None:
+            self._links.remove()
         self.forwards.close()
         self.usb.close()
+        if self.uart_ports is not None:
+            self.uart_ports.close()
         self._notes.end()
+        if self._flash_file is not None:
+            try:
+                self._flash_file.save(self.machine.flash())
+            except OSError as error:
+                raise BoardError(_unsaved(error)) from error
+            finally:
+                self._flash_file.close()
 
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
@@ -126,6 +161,8 @@ class BoardProcess:
             if self._gdb is not None:
                 self._gdb.hang_up("the board has another flash now")
         self.usb.power_on(self.machine)
+        if self._flash_file is not None:
+            self._save(lambda file: file.restarted(self.machine.flash()))
         self._bootsel = bootsel
         self.fault = None
         self.finished = None
@@ -164,6 +201,10 @@ class BoardProcess:
         hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.machine.usb()["configured"])
         serving = self.forwards.serving
         delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
+        if (too_slow := self.pacer.too_slow()) is not None:
+            self._tell(too_slow)
+        if self._flash_file is not None:
+            self._save(lambda file: file.look(stats["flash_generation"], self.machine.flash))
         self._wait(delay_s)
 
     def gdb(self, port: int) -> GdbServer:
@@ -171,6 +212,20 @@ class BoardProcess:
         if self._gdb is None:
             self._gdb = GdbServer(port, self._log)
         return self._gdb
+
+    def _tell(self, notice: str) -> None:
+        """Whoever watches the board."""
+        if notice != self._notice:
+            self._notice = notice
+            self._log(notice)
+            self.publish()
+
+    def _save(self, how: Callable[[FlashFile], None]) -> None:
+        if self._flash_file is not None:
+            try:
+                how(self._flash_file)
+            except OSError as error:
+                self._tell(_unsaved(error))
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
@@ -213,6 +268,8 @@ class BoardProcess:
             self.usb.automount = True
         self._look_at_usb()
         self._print()
+        if self.uart_ports is not None:
+            self.uart_ports.exchange(self.machine)
         self._note_result()
         self.usb.sync()
 
@@ -220,8 +277,11 @@ class BoardProcess:
         """Pauses, but wakes at once when somebody types or asks something."""
         if seconds <= 0.0001:
             return
+        ports = () if self.uart_ports is None else self.uart_ports.ports
         if self.usb.port is not None:
-            select.select([self.usb.port], [], [], min(seconds, 0.02))
+            ports += (self.usb.port,)
+        if ports:
+            select.select(ports, [], [], min(seconds, 0.02))
         else:
             self._serve_requests(min(seconds, 0.02))
 
@@ -296,7 +356,18 @@ class BoardProcess:
         self.usb.changed(usb)
 
     def publish(self) -> None:
-        state = EmulatedState(name=self._name, pid=os.getpid(), definition=self.definition.id, **self.usb.seen())
+        seen = self.usb.seen()
+        uarts = [] if self.uart_ports is None else list(self.uart_ports.paths)
+        if self._links is not None:
+            self._links.show({"port": seen["port"], **{f"uart{number}": path for number, path in enumerate(uarts)}})
+        state = EmulatedState(
+            name=self._name,
+            pid=os.getpid(),
+            definition=self.definition.id,
+            uarts=uarts,
+            notice=self._notice,
+            **seen,
+        )
         write_state(self._folder, state)
 
     def _serve_requests(self, wait_s: float) -> None:

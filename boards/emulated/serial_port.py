@@ -38,10 +38,10 @@ class SerialPort:
     def fileno(self) -> int:
         return self._master
 
-    def read(self) -> bytes:
+    def read(self, most: int = _READ_BYTES) -> bytes:
         """What clients wrote, without waiting."""
         try:
-            return os.read(self._master, _READ_BYTES)
+            return os.read(self._master, most)
         except BlockingIOError:
             return b""
         except OSError as error:

@@ -17,6 +17,10 @@ from portbench.runner.peers.suite import Suite
 
 SOURCE: Final = Source("micropython/micropython", "4ce2dd2cdab6e57f3982fc899f15a2103d71b0be", ("tests", "tools"))
 """v1.26.0: the tests of the firmware's own tag."""
+LIBRARY: Final = Source(
+    "micropython/micropython-lib", "34c4ee1647ac4b177ae40adf0ec514660e433dc0", ("python-stdlib/unittest/unittest",)
+)
+"""v1.26.0: many tests import its unittest, and are to find it on the board."""
 IMAGE: Final = "9601974d89e35ab6e3282f29fa0a099f3e2376bc5cf62bf54fa0ed15d716b168"
 """The official build of v1.26.0 for the W5500-EVB-Pico."""
 BOARD: Final = "W5500_EVB_PICO"
@@ -29,6 +33,7 @@ class MicroPythonSuite(Suite):
     """One of the scripts in MicroPython's folder of tests, with its options."""
 
     needs_compiler = False
+    needs_unittest = True
 
     def command(self, port: str) -> Sequence[str]:
         """The script and its options, without `-r`."""
@@ -44,13 +49,18 @@ class MicroPythonSuite(Suite):
             if device is None or device.port is None:
                 raise PeersError(f"{board.name}: has no port")
             board.release_port()
+            if self.needs_unittest:
+                folder = place.source(LIBRARY) / "python-stdlib" / "unittest"
+                copy = ["connect", device.port, "fs", "mkdir", ":lib", "+", "fs", "cp", "-r", "unittest", ":lib/"]
+                place.run([sys.executable, "-m", "mpremote", *copy], folder, {}, board)
             script, *options = self.command(device.port)
             command = [sys.executable, script, "-r", str(results), *options]
             said = place.run(command, tests, environment, board)
         if not (results / RESULTS).exists():
             raise PeersError(f"{script} ended without results; it said: {said or 'nothing'}")
         outcomes = read_results(results / RESULTS)
-        pinned = (SOURCE.pinned, f"{image.name} {IMAGE[:12]}")
+        libraries = (LIBRARY.pinned,) if self.needs_unittest else ()
+        pinned = (SOURCE.pinned, *libraries, f"{image.name} {IMAGE[:12]}")
         return SuiteResult(suite=self.name, title=self.title, sources=pinned, outcomes=outcomes)
 
 

@@ -121,7 +121,9 @@ def test_a_desks_console_is_served(
     [
         (["--board", "nothing"], "unknown board 'nothing'"),
         (["--config", '{"speed": 1}'], "speed"),
-        (["--flash", "nowhere.bin"], "nowhere.bin"),
+        (["--flash", "nowhere/desk.bin"], "nowhere/desk.bin.board: No such file or directory"),
+        (["--pin", "GP40=low"], "--pin: 'GP40' is no pin; use GP0 to GP29"),
+        (["--wire", "GP1"], "--wire: 'GP1' is no wire; write GP0:GP1"),
         (["--forward", "8080:80"], "'8080:80': '8080' is neither tcp nor udp"),
         (["--forward", "tcp:0:80", "--board", "RPI_PICO"], "this board has no network"),
     ],
@@ -129,6 +131,44 @@ def test_a_desks_console_is_served(
 def test_a_board_that_cannot_be_is_one_line(words: list[str], says: str, start: Start) -> None:
     done = start("desk", *words)
     assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(
+    start: Start, empty: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    words = ["desk", "--board=RPI_PICO", "--flash=desk.bin", "--pin=GP15=low", "--wire=GP0:GP1", "--free-running"]
+    for session in range(2):
+        with subprocess.Popen(
+            [*COMMAND, *words], cwd=empty, env=environment, stdout=subprocess.PIPE, text=True
+        ) as desk:
+            try:
+                assert line(desk, r"^desk: UART0 (.+)$")[1] == str(tmp_path / "run" / "desk.uart0")
+                line(desk, r"^desk: drive RPI-RP2 at ")
+                assert start("pins", "usb:desk", "GP0=high", "GP26=1.65").stdout == ""
+                assert start("pins", "desk").stdout.splitlines() == [
+                    "GP0  high  held at high, wired to GP1",
+                    "GP1  high  wired to GP0",
+                    "GP15 low   held at low",
+                    "GP24 high  held at high",
+                    "GP26 high  held at 1.65 V",
+                    "GP29 low   held at 1.57 V",
+                ]
+                now = json.loads(start("pins", "desk", "GP26=open", "--cut=GP1:GP0", "--json").stdout)
+                assert (now["wires"], now["held"]) == ([], {"0": 3.3, "15": 0.0, "24": 3.3, "29": 1.57})
+                wrong = start("pins", "desk", "--cut=GP1:GP0")
+                assert (wrong.returncode, wrong.stderr) == (1, "portbench: desk: pins: no wire joins GP1 and GP0\n")
+                if session:
+                    refused = start("desk", "--name=other", "--board=RPI_PICO", "--flash=desk.bin")
+                    assert refused.returncode == 1 and "another board that runs has it" in refused.stderr
+            finally:
+                desk.send_signal(signal.SIGTERM)
+            assert desk.wait(LIMIT_S) == 0
+        assert (empty / "desk.bin").stat().st_size == 2 << 20
+        assert (empty / "desk.bin.board").read_text() == "RPI_PICO\n"
+        assert list((tmp_path / "run").iterdir()) == []
+    other = start("desk", "--flash=desk.bin")
+    assert other.returncode == 1 and other.stderr.count("\n") == 1
+    assert "desk.bin: is the flash of a RPI_PICO; use --board RPI_PICO or another file" in other.stderr
 
 
 def test_power_of_a_board_that_does_not_run_is_one_line(start: Start) -> None:

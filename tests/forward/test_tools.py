@@ -25,7 +25,7 @@ RULES = (f"tcp:0:{HTTP}", f"tcp:0:{ECHO}", f"tcp:0:{DISCARD}", f"tcp:0:{STREAM}"
 
 @pytest.fixture(scope="module")
 def board(serve: Serve) -> Served:
-    return serve(*RULES, quick_ack=True)
+    return serve(*RULES)
 
 
 def run(*command: str, says: bytes = b"") -> str:

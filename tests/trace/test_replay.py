@@ -81,7 +81,7 @@ def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Fi
 
 
 def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
-    """Every kind of record at once, from power-up to the end."""
+    """Every kind of record and an exact profile at once, from power-up to the end."""
     from portbench._engine import Machine
     from portbench.boards.emulated.bootrom import bootrom
 
@@ -90,6 +90,7 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
     server = SimulatedServer(part_in("ping_pong", {}).serve)
     machine.listen(config.server_port, server)
     machine.spi_log(True)
+    machine.profile_start()
     machine.trace_start(["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire"], 5000, 10_007)
     while machine.time_us < figures.end_us:
         machine.run(figures.end_us + 5e-7)
@@ -100,6 +101,8 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
     records, lost = machine.trace_take()
     assert len(records) == 5000 and lost > 0
     assert len(machine.spi_log_take()) > 10 * MESSAGES
+    spent = [spent for _, spent in machine.profile_take()["addresses"]]
+    assert sum(instructions for instructions, *_ in spent) == figures.stats["instructions"]
 
 
 def test_a_disturbed_run_is_refused(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:

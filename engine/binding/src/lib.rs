@@ -7,6 +7,7 @@ mod py_cpu;
 mod py_forward;
 mod py_gdb;
 mod py_machine;
+mod py_pins;
 mod py_profile;
 mod py_time;
 mod py_trace;

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use board::{BoardConfig, Chip, EthernetConfig, MCUS, SidePins, SpiWires};
+use board::{BoardConfig, Chip, EthernetConfig, MCUS, PINS, SidePins, SpiWires, Surroundings};
 use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -123,6 +123,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
     let (mut flash_size, mut ethernet, mut capture, mut xip_miss_cost) = (2usize << 20, None, None, true);
+    let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
         if network.take(&key, &value)? {
@@ -133,6 +134,12 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             "flash_bytes" => flash_size = value.extract()?,
             "devices" => ethernet = devices(&value)?,
             "capture" => capture = value.extract()?,
+            "pins" => hold_pins(&value, &mut surroundings)?,
+            "wires" => {
+                for (a, b) in value.extract::<Vec<(u32, u32)>>()? {
+                    surroundings.wire(gpio(a)?, gpio(b)?);
+                }
+            }
             "xip_miss_cost" => xip_miss_cost = value.extract()?,
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
@@ -145,7 +152,8 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         let len = bootrom.len();
         return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the RP2040's has 16384")));
     }
-    Ok(BoardConfig { bootrom, flash_size, ethernet, phy: network.phy, lan: network.lan, usb, capture, xip_miss_cost })
+    let (phy, lan) = (network.phy, network.lan);
+    Ok(BoardConfig { bootrom, flash_size, ethernet, phy, lan, usb, surroundings, capture, xip_miss_cost })
 }
 
 fn mcu(name: &str) -> PyResult<()> {
@@ -216,6 +224,30 @@ fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
         side: SidePins { rstn, intn },
     };
     Ok(EthernetConfig { chip, wires })
+}
+
+/// `{15: 0.0, 26: 1.65}`: GPIO numbers, and the volts that are held there.
+fn hold_pins(value: &Bound<'_, PyAny>, surroundings: &mut Surroundings) -> PyResult<()> {
+    for (pin, volts) in value.cast::<PyDict>()?.iter() {
+        surroundings.hold(gpio(pin.extract()?)?, Some(millivolts(volts.extract()?)?));
+    }
+    Ok(())
+}
+
+/// The number of a GPIO.
+pub fn gpio(pin: u32) -> PyResult<u32> {
+    if pin < PINS {
+        return Ok(pin);
+    }
+    Err(PyValueError::new_err(format!("pin {pin}: the RP2040 has GPIO 0 to 29")))
+}
+
+/// A voltage that a pin survives (RP2040 datasheet 5.5.3.1: at most IOVDD + 0.5 V).
+pub fn millivolts(volts: f64) -> PyResult<u32> {
+    if (0.0..=3.8).contains(&volts) {
+        return Ok((volts * 1e3).round() as u32);
+    }
+    Err(PyValueError::new_err(format!("{volts} V at a pin: use 0 to 3.8 V")))
 }
 
 /// A GPIO number, or None for a pin that is not wired.

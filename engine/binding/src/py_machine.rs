@@ -44,7 +44,7 @@ fn volume_error(error: &VolumeError) -> PyErr {
 }
 
 impl PyMachine {
-    pub fn lock(&self) -> MutexGuard<'_, Machine> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Machine> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,6 +7,7 @@ use usb_host::HostConfig;
 
 use crate::chip::Chip;
 use crate::spi_port::SpiWires;
+use crate::surroundings::Surroundings;
 
 /// The Ethernet chip of a board.
 #[derive(Clone, Debug)]
@@ -24,6 +25,7 @@ pub struct BoardConfig {
     pub phy: wiznet::Config,
     pub lan: LanConfig,
     pub usb: HostConfig,
+    pub surroundings: Surroundings,
     /// Write all frames to this pcap file, anew at each power cycle.
     pub capture: Option<PathBuf>,
     /// Whether misses of the flash cache cost anything; off to see what they take.

@@ -8,6 +8,8 @@ use usb_host::{Event, UsbHost, Volume, VolumeError};
 use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
+use crate::serial_lead::SerialLead;
+use crate::surroundings::Surroundings;
 use crate::wiring::Wiring;
 
 /// Steps in which [`Machine::run`] looks for console output and USB events.
@@ -53,6 +55,7 @@ impl Machine {
         let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         let bus = &mut chip.bus;
+        config.surroundings.apply(&mut bus.sys, &mut bus.blocks.adc);
         bus.world.start(&mut bus.sys);
         Ok(chip)
     }
@@ -145,6 +148,37 @@ impl Machine {
             }
         }
         Ok(Stop::Time)
+    }
+
+    /// What a hand has done at the pins.
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.config.surroundings
+    }
+
+    /// Lets a hand change something at the pins, now and for all power cycles to come.
+    pub fn rearrange(&mut self, change: impl FnOnce(&mut Surroundings)) {
+        change(&mut self.config.surroundings);
+        let chip = &mut self.chip;
+        self.config.surroundings.apply(&mut chip.bus.sys, &mut chip.bus.blocks.adc);
+        chip.bus.settle(&mut chip.mem);
+    }
+
+    /// Levels of all pins, and which of them the chip drives, as masks.
+    pub fn pins(&mut self) -> (u32, u32) {
+        let chip = &mut self.chip;
+        chip.bus.refresh_pins(&mut chip.mem);
+        (chip.bus.sys.pins.level(), chip.bus.sys.pins.output_enabled())
+    }
+
+    /// The lead from the PC to a UART, 0 or 1.
+    pub fn lead(&mut self, uart: usize) -> &mut SerialLead {
+        self.chip.bus.world.lead(uart)
+    }
+
+    /// Sends to a UART from the PC, at the speed of that UART; returns how many bytes were taken.
+    pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
+        let bus = &mut self.chip.bus;
+        bus.world.send_to_uart(&mut bus.sys, &bus.blocks.uart, uart, data)
     }
 
     pub fn take_usb_events(&mut self) -> Vec<(Ps, Event)> {

@@ -11,13 +11,16 @@ use crate::agenda::Agenda;
 use crate::config::BoardConfig;
 use crate::i2c_port::{I2cPort, I2cWires};
 use crate::network::Network;
+use crate::serial_lead::SerialLead;
 use crate::spi_port::{SpiPort, SpiWires, exchange_frame};
 use crate::uart_port::{UartPort, UartWires};
 
 /// Slots of the agenda; the devices follow.
 const NETWORK: usize = 0;
 const USB: usize = 1;
-const DEVICES: usize = 2;
+/// And the one after it, for UART1.
+const LEADS: usize = 2;
+const DEVICES: usize = 4;
 
 /// A device that is not on the network.
 enum Port {
@@ -47,6 +50,7 @@ impl Port {
 pub struct Wiring {
     pub network: Option<Network>,
     pub usb: UsbHost,
+    leads: [SerialLead; 2],
     ports: Vec<Port>,
     agenda: Agenda,
 }
@@ -54,7 +58,8 @@ pub struct Wiring {
 impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
         let network = config.ethernet.as_ref().map(|ethernet| Network::new(config, ethernet)).transpose()?;
-        Ok(Self { network, usb: UsbHost::new(config.usb.clone()), ports: Vec::new(), agenda: Agenda::new(DEVICES) })
+        let usb = UsbHost::new(config.usb.clone());
+        Ok(Self { network, usb, leads: Default::default(), ports: Vec::new(), agenda: Agenda::new(DEVICES) })
     }
 
     /// Puts a device on an SPI bus.
@@ -122,6 +127,23 @@ impl Wiring {
         }
         frames.sort_by_key(|(_, frame)| frame.start);
         frames
+    }
+
+    /// The lead from the PC to UART `uart`.
+    pub fn lead(&mut self, uart: usize) -> &mut SerialLead {
+        &mut self.leads[uart]
+    }
+
+    /// Sends to UART `uart` from the PC; returns how many bytes were taken.
+    pub fn send_to_uart(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize, data: &[u8]) -> usize {
+        let taken = self.leads[uart].write(data);
+        self.schedule_lead(sys, uarts, uart);
+        taken
+    }
+
+    fn schedule_lead(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize) {
+        let next = self.leads[uart].next_event(sys, &uarts[uart]);
+        self.schedule(sys, LEADS + uart, next);
     }
 
     fn schedule(&mut self, sys: &mut Sys, slot: usize, at: Ps) {
@@ -252,6 +274,9 @@ impl World for Wiring {
     }
 
     fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
+        if sys.pins.carries_uart_tx(uart) {
+            self.leads[uart].heard(sys.now(), byte);
+        }
         for index in 0..self.ports.len() {
             if let Port::Uart(port) = &mut self.ports[index]
                 && port.hears(sys, uart)
@@ -333,6 +358,11 @@ impl World for Wiring {
             Some(USB) => {
                 self.usb.advance(sys.now(), &mut UsbPort { sys, usb: inputs.usb });
                 self.schedule_usb(sys);
+            }
+            Some(slot) if slot < DEVICES => {
+                let uart = slot - LEADS;
+                self.leads[uart].advance(sys, &mut inputs.uart[uart]);
+                self.schedule_lead(sys, inputs.uart, uart);
             }
             Some(slot) => {
                 self.port_event(sys, inputs.uart, slot - DEVICES);

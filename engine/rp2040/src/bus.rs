@@ -273,17 +273,24 @@ impl<W: World> Bus<W> {
         self.settle(mem);
     }
 
-    /// A program looks at pins: PWM and CLOCKS only keep those up to date that somebody waits for.
-    fn refresh_pins(&mut self, mem: &mut Memory) {
-        let Blocks { pwm, clocks, .. } = &mut self.blocks;
+    /// A program looks at pins: PWM, CLOCKS, UART and SPI only keep those up to date that somebody waits for.
+    pub fn refresh_pins(&mut self, mem: &mut Memory) {
+        let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
         let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
+        let mut by_bits = false;
+        for uart in uart {
+            by_bits |= uart.refresh_pins(&mut self.sys);
+        }
+        for spi in spi {
+            by_bits |= spi.refresh_pins(&mut self.sys);
+        }
         if by_pwm {
             pwm.refresh_pins(&mut self.sys);
         }
         if by_clocks {
             clocks.refresh_pins(&mut self.sys);
         }
-        if by_pwm || by_clocks {
+        if by_pwm || by_clocks || by_bits {
             self.settle(mem);
         }
     }
@@ -428,6 +435,12 @@ impl<W: World> Bus<W> {
             self.sys.watch_dirty = false;
             self.blocks.pwm.reschedule(&mut self.sys);
             self.blocks.clocks.reschedule(&mut self.sys);
+            for uart in &mut self.blocks.uart {
+                uart.reschedule(&mut self.sys);
+            }
+            for spi in &mut self.blocks.spi {
+                spi.reschedule(&mut self.sys);
+            }
         }
         // A change may cause another (a pin that loops back); the bound keeps a ring oscillator from hanging the host.
         for _ in 0..8 {
@@ -490,6 +503,9 @@ impl<W: World> Bus<W> {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory, id: EventId) {
+        if id == EventId::Adc && self.blocks.adc.reads_pin() {
+            self.refresh_pins(mem);
+        }
         let Self { sys, world, .. } = self;
         match id {
             EventId::Timer => self.blocks.timer.event(sys),

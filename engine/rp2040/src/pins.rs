@@ -19,6 +19,11 @@ pub mod function {
 }
 
 pub const PIN_MASK: u32 = 0x3fff_ffff;
+/// Pins that UART0 and UART1 can have: they alternate in groups of four, 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and
+/// so on (datasheet 1.4.3).
+pub const UART_PINS: [u32; 2] = [0x300f_f00f, 0x0ff0_0ff0];
+/// TX of either; RX, CTS and RTS are the next ones.
+pub const UART_TX_PINS: u32 = 0x1111_1111;
 
 #[derive(Clone, Debug)]
 pub struct Pins {
@@ -47,6 +52,12 @@ pub struct Pins {
     /// Pins that something outside drives, and their levels.
     world_driven: u32,
     world_level: u32,
+    /// Pins that a hand outside holds, weaker than any driver and stronger than the pulls, and their levels.
+    held: u32,
+    held_level: u32,
+    /// Sets of pins that wires join, without a pin in common; all pins of them.
+    nets: Vec<u32>,
+    wired: u32,
     out: u32,
     oe: u32,
     level: u32,
@@ -77,6 +88,10 @@ impl Default for Pins {
             pad_pull_down: PIN_MASK,
             world_driven: 0,
             world_level: 0,
+            held: 0,
+            held_level: 0,
+            nets: Vec::new(),
+            wired: 0,
             out: 0,
             oe: 0,
             level: 0,
@@ -100,8 +115,13 @@ impl Pins {
         oe &= !self.pad_output_disable & PIN_MASK;
         out &= PIN_MASK;
         let floating = (self.pad_pull_up & !self.pad_pull_down) | (self.level & self.pad_pull_up & self.pad_pull_down);
-        let undriven = (self.world_level & self.world_driven) | (floating & !self.world_driven);
-        let level = (out & oe) | (undriven & !oe);
+        let held = self.held & !self.world_driven;
+        let driven = self.world_driven | held;
+        let undriven = (self.world_level & self.world_driven) | (self.held_level & held) | (floating & !driven);
+        let mut level = (out & oe) | (undriven & !oe);
+        if self.wired != 0 {
+            level = self.joined(level, out, oe);
+        }
         if oe != self.oe || (out ^ self.out) & oe != 0 {
             self.world_dirty = true;
         }
@@ -111,6 +131,48 @@ impl Pins {
         self.out = out;
         self.oe = oe;
         self.level = level & PIN_MASK;
+    }
+
+    /// `level` with that of every net in its pins. The strongest that reach a net decide; of these a low one wins.
+    #[cold]
+    fn joined(&self, level: u32, out: u32, oe: u32) -> u32 {
+        let (up, down) = (self.pad_pull_up & !self.pad_pull_down, self.pad_pull_down & !self.pad_pull_up);
+        let strengths = [(oe, out), (self.world_driven, self.world_level), (self.held, self.held_level)];
+        self.nets.iter().fold(level, |level, &net| {
+            let high = match strengths.into_iter().find(|(driven, _)| driven & net != 0) {
+                Some((driven, high)) => driven & !high & net == 0,
+                // Pulls both ways leave the net where it was.
+                None if up & net != 0 && down & net != 0 => self.level & net != 0,
+                None => up & net != 0,
+            };
+            if high { level | net } else { level & !net }
+        })
+    }
+
+    /// Holds `pin` from outside, as a button or a resistor does (`None`: lets go of it).
+    pub fn hold(&mut self, pin: u32, level: Option<bool>) {
+        let bit = 1 << pin;
+        self.held = (self.held & !bit) | (u32::from(level.is_some()) << pin);
+        self.held_level = (self.held_level & !bit) | (u32::from(level == Some(true)) << pin);
+        self.refresh();
+    }
+
+    /// Joins pins by wires: sets without a pin in common.
+    pub fn join(&mut self, nets: Vec<u32>) {
+        self.wired = nets.iter().fold(0, |all, net| all | net);
+        self.nets = nets;
+        self.refresh();
+    }
+
+    /// Pins at which something outside, other than a device on its bus, decides or may decide the level.
+    pub fn connected(&self) -> u32 {
+        self.wired | self.held
+    }
+
+    /// Whether nothing at all decides the level of `pin`: no driver, no hand and no pull, there or at a wire's other end.
+    pub fn floats(&self, pin: u32) -> bool {
+        let net = self.nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
+        (self.oe | self.world_driven | self.held | self.pad_pull_up | self.pad_pull_down) & net == 0
     }
 
     /// Drives `pin` from outside the chip (`None`: lets go of it).
@@ -142,6 +204,11 @@ impl Pins {
     /// What peripherals and SIO see: pad level through the input buffer and INOVER.
     pub fn input(&self) -> u32 {
         (((self.level & self.pad_input_enable) ^ self.in_invert) & !self.in_low) | self.in_high
+    }
+
+    /// Whether TX of UART `uart` is on a pin.
+    pub fn carries_uart_tx(&self, uart: usize) -> bool {
+        self.function_mask[function::UART] & UART_PINS[uart] & UART_TX_PINS != 0
     }
 
     /// A pin that no function but `function` owns.

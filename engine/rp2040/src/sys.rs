@@ -101,7 +101,9 @@ pub mod watcher {
     pub const IO_BANK0: usize = 1;
     pub const PIO0: usize = 2;
     pub const PIO1: usize = 3;
-    pub const COUNT: usize = 4;
+    /// Wires from pin to pin.
+    pub const WIRES: usize = 4;
+    pub const COUNT: usize = 5;
 }
 
 /// Frequencies in Hz of the clocks that CLOCKS generates from the programmed sources (0: stopped).
@@ -167,6 +169,7 @@ pub struct Sys {
     pub dreq_rose: u64,
     pub pins: Pins,
     watched_pins: [u32; watcher::COUNT],
+    followed_pins: [u32; watcher::COUNT],
     watched_dreqs: u64,
     /// Somebody began or ceased to watch pins or DREQs.
     pub watch_dirty: bool,
@@ -206,6 +209,7 @@ impl Sys {
             dreq_rose: 0,
             pins: Pins::default(),
             watched_pins: [0; watcher::COUNT],
+            followed_pins: [0; watcher::COUNT],
             watched_dreqs: 0,
             watch_dirty: false,
             reset_request: None,
@@ -342,6 +346,19 @@ impl Sys {
 
     pub fn watched_pins(&self) -> u32 {
         self.watched_pins.iter().fold(0, |all, pins| all | pins)
+    }
+
+    /// Declares that `who` ([`watcher`]) looks at each bit on `pins`. UART and SPI put no others out: devices on a bus get
+    /// whole characters and frames.
+    pub fn follow_pins(&mut self, who: usize, pins: u32) {
+        if self.followed_pins[who] != pins {
+            self.followed_pins[who] = pins;
+            self.watch_dirty = true;
+        }
+    }
+
+    pub fn followed_pins(&self) -> u32 {
+        self.followed_pins.iter().fold(0, |all, pins| all | pins)
     }
 
     /// Declares which DREQs busy DMA channels wait for. PWM's only rise when asked for here.

@@ -1,6 +1,7 @@
 """Keep an emulated board on this machine, with a serial port and drives, until Ctrl-C.
 
-Measure on it with --device=usb:NAME; `portbench power NAME` is a hand on its cable and button. Its events are in --log.
+Measure on it with --device=usb:NAME; `portbench power NAME` is a hand on its cable and button, `portbench pins NAME`
+one at its pins. Its events are in --log; docs/desk.md has the rest.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import click
 
 from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.uart_ports import UARTS
+from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, read_state, runtime_dir
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
@@ -27,14 +30,17 @@ from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, Workload
 
 _START_S = 30.0
-_STOP_S = 5.0
+_STOP_S = 15.0
 _LOOK_S = 0.05
 
 
 @click.command()
 @click.option("--name", default="desk", show_default=True, help="name of this board")
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
-@click.option("--flash", type=click.Path(path_type=Path), help="first contents of flash, a raw image from its start")
+@click.option("--flash", type=click.Path(path_type=Path), help="keep its flash in this file between sessions")
+@click.option("--pin", "pins", multiple=True, metavar="GP15=low", help="hold a pin at low, high or volts; repeatable")
+@click.option("--wire", "wires", multiple=True, metavar="GP0:GP1", help="a jumper wire; repeatable")
+@click.option("--free-running", is_flag=True, help="run ahead of the clock where the board is busy")
 @click.option("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
 @click.option(
     "--forward",
@@ -50,6 +56,9 @@ def COMMAND(
     name: str,
     board: str,
     flash: Path | None,
+    pins: tuple[str, ...],
+    wires: tuple[str, ...],
+    free_running: bool,
     config: str,
     forwards: tuple[str, ...],
     workload: str | None,
@@ -58,15 +67,18 @@ def COMMAND(
 ) -> int:
     with one_line(BoardError, UnknownWorkload):
         needs_engine()
+        from portbench.runner.cli.desk_settings import desk_settings
+
+        settings = desk_settings(config, pins, wires, wall_clock=not free_running)
         served = served_workload(workload)
         folder = runtime_dir() / name
         if (state := read_state(folder)) is not None:
             raise BoardError(f"{name}: runs already, as process {state.pid}; use --name")
         command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
-        command += ["--config", config, "--log", str(log or os.devnull)]
+        command += ["--config", settings, "--links", "--log", str(log or os.devnull)]
         command += ["--end-with", str(os.getpid())]
         command += [f"--forward={rule}" for rule in forwards]
-        command += [] if flash is None else ["--flash", str(flash)]
+        command += [] if flash is None else ["--keep-flash", str(flash)]
         # In a session of its own: Ctrl-C is for us, who end it.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         try:
@@ -103,21 +115,30 @@ def _watch(
     for facts in forwards:
         click.echo(f"{name}: {described(facts)}")
     click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload.name}; Ctrl-C ends it")
+    links = PortLinks(folder)
+    for number in range(UARTS):
+        click.echo(f"{name}: UART{number} {links.path(f'uart{number}')}")
     told: list[str] = []
+    notice: str | None = None
     while wait():
         if process.poll() is not None:
             raise BoardError(f"{name}: its process ended with status {process.returncode}")
-        if (state := read_state(folder)) is not None and (lines := _lines(state)) != told:
+        if (state := read_state(folder)) is None:
+            continue
+        if (lines := _lines(state, links)) != told:
             for line in lines or ["not on the bus"]:
                 click.echo(f"{name}: {line}")
             told = lines
+        if state.notice is not None and state.notice != notice:
+            notice = state.notice
+            click.echo(f"{name}: {shown(notice)}", err=True)
     return 0
 
 
-def _lines(state: EmulatedState) -> list[str]:
+def _lines(state: EmulatedState, links: PortLinks) -> list[str]:
     lines = []
     if state.port is not None:
-        lines.append(f"port {state.port}: mpremote connect {state.port}")
+        lines.append(f"port {state.port}: mpremote connect {links.path('port')}")
     if state.volume is not None:
         lines.append(f"drive {state.volume_label} at {state.volume}")
     return [shown(line) for line in lines]

@@ -6,6 +6,8 @@ user's cache; clones are fetched where GitHub can be reached. docs/peers.md has 
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import tempfile
 from pathlib import Path
 
@@ -70,6 +72,8 @@ def COMMAND(
         before = records.read(record_in)
         if record and not record_in.is_dir():
             raise OptionError(f"--record-in: {record_in} is no folder; name the one that the record belongs in")
+    with contextlib.suppress(ValueError):  # not in the main thread, so nobody sends it signals
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     out = console(_FILE_COLUMNS)
     results: list[SuiteResult] = []
     with tempfile.TemporaryDirectory(prefix="portbench-peers-") as scratch:

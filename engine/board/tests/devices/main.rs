@@ -1,6 +1,7 @@
 //! Devices on the buses of a microcontroller whose registers a test programs: who hears what, and when.
 
 mod i2c;
+mod pins;
 mod rig;
 mod spi;
 mod uart;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use board::{BoardConfig, Wiring};
+use board::{BoardConfig, Surroundings, Wiring};
 use lan::LanConfig;
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
@@ -23,6 +23,7 @@ pub fn taken<T>(log: &Log<T>) -> Vec<T> {
 pub struct Rig {
     pub bus: Bus<Wiring>,
     mem: Memory,
+    around: Surroundings,
 }
 
 impl Rig {
@@ -34,6 +35,7 @@ impl Rig {
             phy: wiznet::Config::default(),
             lan: LanConfig::default(),
             usb: HostConfig::default(),
+            surroundings: Surroundings::default(),
             capture: None,
             xip_miss_cost: true,
         };
@@ -44,7 +46,18 @@ impl Rig {
         bus.sys.clock_sources_dirty = false;
         bus.sys.freq.clk_peri_hz = 125_000_000;
         bus.world.start(&mut bus.sys);
-        Self { bus, mem: Memory::new(&[], 1 << 20) }
+        Self { bus, mem: Memory::new(&[], 1 << 20), around: Surroundings::default() }
+    }
+
+    /// Changes what a hand has done at the pins.
+    pub fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
+        change(&mut self.around);
+        self.around.apply(&mut self.bus.sys, &mut self.bus.blocks.adc);
+        self.bus.settle(&mut self.mem);
+    }
+
+    pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
+        self.bus.world.send_to_uart(&mut self.bus.sys, &self.bus.blocks.uart, uart, data)
     }
 
     pub fn now(&self) -> Ps {

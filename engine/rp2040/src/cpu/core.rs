@@ -187,9 +187,8 @@ impl Core {
         bus: &mut Bus<W>,
         address: u32,
     ) -> Result<u32, Cause> {
-        if !bus.blocks.busctrl.counting()
-            && let Some((value, waits)) = mem.load_fast::<SIZE>(address)
-        {
+        if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
+            bus.blocks.busctrl.count(address);
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
         }
@@ -249,7 +248,8 @@ impl Core {
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
-        if !bus.blocks.busctrl.counting() && mem.store_fast::<SIZE>(address, value) {
+        if mem.store_fast::<SIZE>(address, value) {
+            bus.blocks.busctrl.count(address);
             self.cycles += 1;
             return Ok(());
         }

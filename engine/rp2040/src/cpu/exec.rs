@@ -104,6 +104,14 @@ impl Core {
         // In a register: a chain of additions in memory is what limits the loop otherwise.
         let mut cycles = self.cycles;
 
+        // What a store changes in it takes effect when the loop is entered anew.
+        let counted = if COUNT { bus.blocks.busctrl.regions() } else { 0 };
+        macro_rules! counts {
+            ($address:expr) => {
+                COUNT && counted >> ($address >> 28) & 1 != 0
+            };
+        }
+
         // Writes back what calls, the caller and exceptions look at.
         macro_rules! sync {
             () => {{
@@ -134,7 +142,7 @@ impl Core {
                 if REGION == region::XIP {
                     cycles += u64::from(mem.xip.access_word($address & 0x00ff_ffff));
                 }
-                if COUNT {
+                if COUNT && counted >> ($address >> 28) & 1 != 0 {
                     bus.blocks.busctrl.count($address);
                 }
             }};
@@ -188,7 +196,10 @@ impl Core {
             // `$undo` comes before the fault.
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
-                if !COUNT && let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                if let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                    if counts!(address) {
+                        bus.blocks.busctrl.count(address);
+                    }
                     cycles += 1 + u64::from(waits);
                     value
                 } else {
@@ -208,7 +219,10 @@ impl Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
-                if !COUNT && mem.store_fast::<$size>(address, value) {
+                if mem.store_fast::<$size>(address, value) {
+                    if counts!(address) {
+                        bus.blocks.busctrl.count(address);
+                    }
                     cycles += 1;
                 } else {
                     self.cycles = cycles;

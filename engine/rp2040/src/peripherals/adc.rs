@@ -1,8 +1,9 @@
 //! ADC (datasheet 4.9).
 //!
 //! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read what [`Adc::set_input`] put there,
-//! channel 4 the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no
-//! conversion errors.
+//! else the pin's level, 0 or full scale, and where nothing decides that, noise: 9 bits above 512, from a generator that
+//! starts the same at each power-up. Channel 4 reads the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V
+//! reference) if it is powered. There are no conversion errors.
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, dreq, irq};
@@ -12,6 +13,9 @@ use std::collections::VecDeque;
 
 const CYCLES: u64 = 96;
 const FIFO_DEPTH: usize = 4;
+const FIRST_PIN: u32 = 26;
+const FULL_SCALE: u16 = 0xfff;
+const FLOATS_FROM: u16 = 512;
 /// 0.706 V / 3.3 V * 4096.
 pub const TEMPERATURE_27C: u16 = 876;
 
@@ -38,8 +42,10 @@ mod fcs {
 
 #[derive(Debug, Default)]
 pub struct Adc {
-    /// 12-bit readings of channels 0 to 3.
-    inputs: [u16; 4],
+    /// 12-bit readings of channels 0 to 3, where a voltage is there.
+    inputs: [Option<u16>; 4],
+    /// Conversions of pins that float, since power-up.
+    floating: u32,
     cs: u32,
     result: u32,
     fcs: u32,
@@ -57,11 +63,16 @@ pub struct Adc {
 }
 
 impl Adc {
-    /// Sets what channel `channel` (0 to 3) reads: 0 to 4095 for 0 V to the reference.
-    pub fn set_input(&mut self, channel: usize, reading: u16) {
+    /// Sets what channel `channel` (0 to 3) reads: 0 to 4095 for 0 V to the reference; `None`: what its pin has.
+    pub fn set_input(&mut self, channel: usize, reading: Option<u16>) {
         if let Some(input) = self.inputs.get_mut(channel) {
-            *input = reading.min(0xfff);
+            *input = reading.map(|reading| reading.min(FULL_SCALE));
         }
+    }
+
+    /// The pin of the channel that is converted now, whose level may have to be brought up to date.
+    pub fn reads_pin(&self) -> bool {
+        self.converting_until.is_some() && self.inputs.get((self.cs >> 12 & 7) as usize).is_some_and(Option::is_none)
     }
 
     /// A conversion ends or the next one starts.
@@ -69,7 +80,7 @@ impl Adc {
         let now = sys.now();
         if self.converting_until.is_some_and(|end| end <= now) {
             self.converting_until = None;
-            self.finish();
+            self.finish(sys);
         }
         self.update(sys);
     }
@@ -91,16 +102,26 @@ impl Adc {
         self.next_start = 0;
     }
 
-    fn sample(&self) -> u16 {
+    fn sample(&mut self, sys: &Sys) -> u16 {
         match (self.cs >> 12) & 7 {
-            channel @ 0..=3 => self.inputs[channel as usize],
+            channel @ 0..=3 => {
+                self.inputs[channel as usize].unwrap_or_else(|| self.reading_of(sys, FIRST_PIN + channel))
+            }
             4 if self.cs & cs::TS_EN != 0 => TEMPERATURE_27C,
             _ => 0,
         }
     }
 
-    fn finish(&mut self) {
-        self.result = u32::from(self.sample());
+    fn reading_of(&mut self, sys: &Sys, pin: u32) -> u16 {
+        if sys.pins.floats(pin) {
+            self.floating = self.floating.wrapping_add(1);
+            return FLOATS_FROM + (scrambled(self.floating) >> 23) as u16;
+        }
+        if sys.pins.level() & (1 << pin) != 0 { FULL_SCALE } else { 0 }
+    }
+
+    fn finish(&mut self, sys: &Sys) {
+        self.result = u32::from(self.sample(sys));
         if self.fcs & fcs::EN != 0 {
             if self.fifo.len() < FIFO_DEPTH {
                 self.fifo.push_back(if self.fcs & fcs::SHIFT != 0 { self.result >> 4 } else { self.result });
@@ -155,6 +176,13 @@ impl Adc {
     fn ints(&self) -> u32 {
         (u32::from(self.at_threshold()) & self.inte) | self.intf
     }
+}
+
+/// Spreads a counter over 32 bits (the finaliser of MurmurHash3).
+fn scrambled(counter: u32) -> u32 {
+    let x = (counter ^ (counter >> 16)).wrapping_mul(0x85eb_ca6b);
+    let x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
+    x ^ (x >> 16)
 }
 
 impl Peripheral for Adc {
@@ -230,7 +258,7 @@ impl Peripheral for Adc {
 
     /// The inputs are outside of the chip and stay.
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self { inputs: self.inputs, ..Self::default() };
+        *self = Self { inputs: self.inputs, floating: self.floating, ..Self::default() };
         self.update(sys);
     }
 }
@@ -244,8 +272,8 @@ mod tests {
         let mut sys = Sys::new(125_000_000);
         sys.freq.clk_adc_hz = 48_000_000;
         let mut adc = Adc::default();
-        adc.set_input(0, 1000);
-        adc.set_input(2, 0x5000);
+        adc.set_input(0, Some(1000));
+        adc.set_input(2, Some(0x5000));
         adc.write(&mut sys, 0, Write::normal(cs::EN));
         (sys, adc)
     }
@@ -289,6 +317,32 @@ mod tests {
         // 27 - (V - 0.706) / 0.001721
         let volts = f64::from(a.read(s, 4)) * 3.3 / 4096.0;
         assert!((27.0 - (volts - 0.706) / 0.001721 - 27.0).abs() < 0.5);
+    }
+
+    #[test]
+    fn without_a_voltage_a_channel_reads_its_pin() {
+        let (mut sys, mut adc) = enabled();
+        let (s, a) = (&mut sys, &mut adc);
+        let mut convert = |s: &mut Sys, channel: u32| {
+            a.write(s, 0, Write::normal(cs::EN | cs::START_ONCE | (channel << 12)));
+            step(s, a);
+            a.read(s, 4)
+        };
+        // Pulled down, as after a reset; pulled up; by another pin's driver; by a hand.
+        assert_eq!(convert(s, 1), 0);
+        (s.pins.pad_pull_up, s.pins.pad_pull_down) = (1 << 27, 0);
+        s.pins.refresh();
+        assert_eq!(convert(s, 1), 0xfff);
+        s.pins.join(vec![1 << 27 | 1 << 3]);
+        (s.pins.function_out[5], s.pins.function_oe[5], s.pins.function_mask[5]) = (0, 1 << 3, 1 << 3);
+        s.pins.refresh();
+        assert_eq!(convert(s, 1), 0);
+        s.pins.hold(29, Some(true));
+        assert_eq!(convert(s, 3), 0xfff);
+        // Nothing decides: noise that is not all the same, and the same each time.
+        s.pins.hold(29, None);
+        let noise: Vec<u32> = (0..4).map(|_| convert(s, 3)).collect();
+        assert_eq!(noise, [674, 609, 779, 585]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! BUSCTRL: bus priorities and performance counters (datasheet 2.1.5).
 //!
 //! The model has no arbitration between masters: priorities have no effect, and no access is ever contested. While a
-//! counter counts, the cores leave their fast paths to the memories, in the same simulated time. Instruction fetches count
+//! counter counts, the cores report their accesses, in the same simulated time. Instruction fetches count
 //! by the word, with those that are fetched ahead (docs/cache.md).
 
 use super::{Peripheral, Write};
@@ -27,6 +27,7 @@ mod port {
 }
 
 /// Port behind which `address` lies; SIO and the private peripheral bus are not behind the crossbar.
+#[inline]
 fn port_of(address: u32) -> Option<u32> {
     match address >> 28 {
         0 => Some(port::ROM),
@@ -45,6 +46,18 @@ fn port_of(address: u32) -> Option<u32> {
     }
 }
 
+/// Ports behind the addresses with this upper nibble, as bits.
+fn ports_of(nibble: u32) -> u32 {
+    match nibble {
+        0 => 1 << port::ROM,
+        1 => 1 << port::XIP_MAIN,
+        2 => (port::SRAM5..=port::SRAM0).fold(0, |ports, port| ports | 1 << port),
+        4 => 1 << port::APB,
+        5 => 1 << port::FASTPERI,
+        _ => 0,
+    }
+}
+
 #[derive(Debug)]
 pub struct Busctrl {
     priority: u32,
@@ -52,11 +65,13 @@ pub struct Busctrl {
     perfsel: [u32; COUNTERS],
     /// Ports whose accesses some counter counts.
     counted: u32,
+    /// Upper nibbles of their addresses.
+    regions: u16,
 }
 
 impl Default for Busctrl {
     fn default() -> Self {
-        Self { priority: 0, perfctr: [0; COUNTERS], perfsel: [PERFSEL_RESET; COUNTERS], counted: 0 }
+        Self { priority: 0, perfctr: [0; COUNTERS], perfsel: [PERFSEL_RESET; COUNTERS], counted: 0, regions: 0 }
     }
 }
 
@@ -65,6 +80,12 @@ impl Busctrl {
     #[inline]
     pub fn counting(&self) -> bool {
         self.counted != 0
+    }
+
+    /// Upper nibbles of the addresses that may count, as bits: what the cores ask first.
+    #[inline]
+    pub fn regions(&self) -> u16 {
+        self.regions
     }
 
     /// A master accesses `address`.
@@ -81,11 +102,13 @@ impl Busctrl {
     }
 
     fn select(&mut self, sys: &mut Sys) {
-        let was = self.counting();
+        let was = self.counted;
         let all_accesses = self.perfsel.iter().filter(|&&event| event & 1 != 0 && event / 2 < port::COUNT);
         self.counted = all_accesses.fold(0, |ports, event| ports | 1 << (event / 2));
         // The cores choose their way to the memories anew.
-        sys.attention |= was != self.counting();
+        sys.attention |= was != self.counted;
+        self.regions =
+            (0..16).filter(|&nibble| self.counted & ports_of(nibble) != 0).fold(0, |all, nibble| all | 1 << nibble);
     }
 }
 
@@ -120,7 +143,7 @@ impl Peripheral for Busctrl {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self { counted: self.counted, ..Self::default() };
+        *self = Self { counted: self.counted, regions: self.regions, ..Self::default() };
         self.select(sys);
     }
 }
@@ -139,6 +162,15 @@ mod tests {
         busctrl.write(&mut sys, 0, Write::normal(u32::MAX));
         busctrl.write(&mut sys, 0x14, Write::normal(0x22));
         assert_eq!((busctrl.read(&mut sys, 0), busctrl.read(&mut sys, 0x14)), (0x1111, 2));
+    }
+
+    #[test]
+    fn the_nibbles_that_the_cores_ask_first_leave_nothing_out() {
+        for address in (0..=u32::MAX).step_by(0x800) {
+            if let Some(port) = port_of(address) {
+                assert_ne!(ports_of(address >> 28) & 1 << port, 0, "{address:#x}");
+            }
+        }
     }
 
     #[test]

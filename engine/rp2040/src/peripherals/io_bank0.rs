@@ -207,7 +207,9 @@ impl Peripheral for IoBank0 {
                     _ => return,
                 };
                 *value = write.apply_masked(*value, WORD_MASKS[word]);
-                sys.watch_pins(watcher::IO_BANK0, self.watched());
+                let watched = self.watched();
+                sys.watch_pins(watcher::IO_BANK0, watched);
+                sys.follow_pins(watcher::IO_BANK0, watched);
             }
             _ => return,
         }
@@ -219,6 +221,7 @@ impl Peripheral for IoBank0 {
         self.apply(sys);
         self.edges = [0; WORDS];
         sys.watch_pins(watcher::IO_BANK0, 0);
+        sys.follow_pins(watcher::IO_BANK0, 0);
         self.update_irqs(sys);
     }
 }

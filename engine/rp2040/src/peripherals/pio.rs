@@ -20,6 +20,7 @@ mod config;
 mod divider;
 mod fifo;
 mod inputs;
+mod looks;
 mod machine;
 #[cfg(test)]
 mod reference;
@@ -85,6 +86,8 @@ pub struct Pio {
     due: u64,
     /// Cycle in which OUT_STICKY overwrites what another write did to its pins.
     reassert: u64,
+    /// Pins that the programs read, as far as the registers tell.
+    looks: u32,
 }
 
 /// The cycle of a bus access or event: the first that begins now or later.
@@ -104,6 +107,7 @@ impl Pio {
             intf: [0; 2],
             due: NEVER,
             reassert: NEVER,
+            looks: 0,
         }
     }
 
@@ -276,7 +280,17 @@ impl Pio {
     /// Asks for every edge at the pins while anything may read them.
     fn watch_pins(&self, sys: &mut Sys) {
         let runs = self.machines.iter().any(|machine| machine.state.enabled || machine.state.forced.is_some());
-        sys.watch_pins([watcher::PIO0, watcher::PIO1][self.index], if runs { PIN_MASK } else { 0 });
+        let who = [watcher::PIO0, watcher::PIO1][self.index];
+        sys.watch_pins(who, if runs { PIN_MASK } else { 0 });
+        sys.follow_pins(who, if runs { self.looks } else { 0 });
+    }
+
+    /// Recomputes which pins the programs read. An instruction that SMx_INSTR forces, and that is not in memory, counts
+    /// for none.
+    fn look_at_programs(&mut self) {
+        let enabled = self.machines.iter().filter(|machine| machine.state.enabled);
+        self.looks =
+            enabled.fold(0, |pins, machine| pins | looks::pins(&self.shared.memory, &machine.config)) & PIN_MASK;
     }
 
     /// The first of this block's TX DREQs, RX DREQs and interrupts.
@@ -519,6 +533,9 @@ impl Peripheral for Pio {
                 *intf = write.apply(*intf) & INT_BITS;
             }
             _ => return,
+        }
+        if matches!(register, offset::CTRL | offset::INSTR_MEM0..=offset::SM3_PINCTRL) {
+            self.look_at_programs();
         }
         self.update_lines(sys);
         self.plan(sys, now);

@@ -13,6 +13,9 @@
 //! figure gives no number, but pico-examples issue 285 measures a pause of "about 2 clk width" between 8-bit frames in
 //! mode 0 and none in mode 1, and pico-sdk issue 292 one of 30 ns at 62.5 MHz. The free-running phase of the prescaler,
 //! which delays a frame after a pause by up to one bit, is not modelled. Slave mode is not modelled.
+//!
+//! Frames leave whole through `World::spi_frame`. In Motorola's format SCK and TX have their edges where somebody follows the
+//! pins (`Sys::follow_pins`) or a program reads them, and RX is sampled bit by bit where a wire or a hand is at its pin.
 
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
@@ -110,6 +113,43 @@ struct Frame {
     fss_high: Ps,
     /// Earliest begin of the frame after it.
     next: Ps,
+    bitwise: Option<Bitwise>,
+}
+
+/// The edges of a frame in Motorola's format.
+#[derive(Clone, Copy, Debug)]
+struct Bitwise {
+    sph: bool,
+    /// Half periods of SCK to the last edge.
+    halves: u64,
+    /// Edges whose consequences are done, and what was sampled at them.
+    done: u64,
+    miso: u16,
+}
+
+impl Frame {
+    /// When edge `edge` (1 to 2 `bits`) of SCK comes.
+    fn edge_at(&self, bitwise: Bitwise, edge: u64) -> Ps {
+        let before = bitwise.halves - 2 * u64::from(self.bits) + edge;
+        let duration = u128::from(self.last_edge - self.begin);
+        self.begin + (duration * u128::from(before) / u128::from(bitwise.halves)) as u64
+    }
+
+    /// Edges of SCK so far, and the level of TX; `None` before the frame begins. `idle`: the level of TX before it.
+    fn pins(&self, bitwise: Bitwise, now: Ps, idle: bool) -> Option<(u64, bool)> {
+        if now < self.begin {
+            return None;
+        }
+        let edges =
+            (1..=2 * u64::from(self.bits)).take_while(|&edge| self.edge_at(bitwise, edge) <= now).count() as u64;
+        // With SPH the first edge puts the first bit out, else the begin does.
+        let bit = if bitwise.sph { edges.div_ceil(2).checked_sub(1) } else { Some(edges / 2) };
+        let level = match bit {
+            Some(bit) => self.data >> (u64::from(self.bits) - 1).saturating_sub(bit) & 1 != 0,
+            None => idle,
+        };
+        Some((edges, level))
+    }
 }
 
 #[derive(Debug)]
@@ -210,6 +250,10 @@ impl Spi {
         let Some(word) = self.tx.pop_front() else { return };
         let begin = sys.now().max(self.next_start);
         let bits = if format == Format::Microwire { 8 } else { bits };
+        let bitwise = match format {
+            Format::Motorola { sph } => Some(Bitwise { sph, halves: edges.last, done: 0, miso: 0 }),
+            _ => None,
+        };
         self.frame = Some(Frame {
             data: (u32::from(word) & ((1 << bits) - 1)) as u16,
             bits: bits as u8,
@@ -217,9 +261,13 @@ impl Spi {
             last_edge: begin + last,
             fss_high: begin + fss_high,
             next: begin + next,
+            bitwise,
         });
         self.timeout_at = NEVER;
         self.update_fss(sys);
+        if self.is_followed(sys) {
+            self.drive(sys, true);
+        }
     }
 
     /// SSPFSSOUT is low during a frame and until its time to rise, unless the next frame has begun by then.
@@ -232,14 +280,65 @@ impl Spi {
         if self.fss_low != low {
             self.fss_low = low;
             if self.drives_chip_select(sys) {
-                self.drive(sys);
+                self.drive(sys, self.is_followed(sys));
             }
         }
+    }
+
+    /// Somebody looks at each bit on SCK, TX or at what is wired to RX.
+    fn is_followed(&self, sys: &Sys) -> bool {
+        let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
+        mine & (SCK_PINS | TX_PINS | RX_PINS) & sys.followed_pins() != 0
+    }
+
+    /// A program looks at the pins. Whether they may have been out of date.
+    pub fn refresh_pins(&mut self, sys: &mut Sys) -> bool {
+        let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index] & (SCK_PINS | TX_PINS);
+        let stale = self.frame.is_some() && mine != 0;
+        if stale {
+            self.drive(sys, true);
+        }
+        stale
+    }
+
+    /// Somebody began or ceased to follow pins.
+    pub fn reschedule(&mut self, sys: &mut Sys) {
+        if self.frame.is_some() {
+            self.refresh(sys);
+        }
+    }
+
+    /// Does what the edges up to now do: those at which RX is sampled, and the levels of SCK and TX.
+    fn follow(&mut self, sys: &mut Sys) {
+        if !self.is_followed(sys) {
+            return;
+        }
+        let high = self.rx_level(sys);
+        let now = sys.now();
+        if let Some(frame) = &mut self.frame
+            && let Some(mut bitwise) = frame.bitwise
+            && let Some((edges, _)) = frame.pins(bitwise, now, false)
+        {
+            while bitwise.done < edges {
+                bitwise.done += 1;
+                // Odd edges are the leading ones: with SPH the trailing ones sample.
+                if (bitwise.done % 2 == 0) == bitwise.sph {
+                    bitwise.miso = bitwise.miso << 1 | u16::from(high);
+                }
+            }
+            frame.bitwise = Some(bitwise);
+        }
+        self.drive(sys, true);
+    }
+
+    fn rx_level(&self, sys: &Sys) -> bool {
+        sys.pins.input() & sys.pins.function_mask[function::SPI] & SPI_PINS[self.index] & RX_PINS != 0
     }
 
     /// The event of this controller is due: last edge of a frame, end of the transfer, or receive timeout.
     pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
+        self.follow(sys);
         if let Some(frame) = self.frame
             && frame.last_edge <= now
         {
@@ -260,13 +359,20 @@ impl Spi {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
+        let from_wire = (mine & RX_PINS & sys.pins.connected() != 0).then(|| match frame.bitwise {
+            Some(bitwise) if bitwise.done == 2 * u64::from(frame.bits) => bitwise.miso,
+            // Nobody but a hand is there, which holds one level.
+            _ if self.rx_level(sys) => u16::MAX,
+            _ => 0,
+        });
         self.tx_level = frame.data & 1 != 0;
-        self.drive(sys);
+        self.drive(sys, false);
         // Without SCK on a pin nothing outside sees the frame; without RX on a pin the input is low.
         let mut miso = if mine & SCK_PINS != 0 { world.spi_frame(sys, self.index, frame.data, frame.bits) } else { 0 };
         if mine & RX_PINS == 0 {
             miso = 0;
         }
+        miso = from_wire.unwrap_or(miso);
         if self.cr1 & cr1::LBM != 0 {
             miso = frame.data;
         }
@@ -308,17 +414,27 @@ impl Spi {
         sys.pins.function_mask[function::SPI] & SPI_PINS[self.index] & CS_PINS != 0
     }
 
-    /// Levels of the pins between frames: SCK idles at SPO, TX keeps its last bit.
-    fn drive(&self, sys: &mut Sys) {
+    /// Levels of the pins between frames: SCK idles at SPO, TX keeps its last bit. `bits`: as they are within a frame.
+    fn drive(&self, sys: &mut Sys, bits: bool) {
         let mine = SPI_PINS[self.index];
         let mut out = 0;
         if !self.fss_low {
             out |= CS_PINS;
         }
-        if self.cr0 & cr0::SPO != 0 && self.cr0 & 0x30 == 0 {
+        let mut sck = self.cr0 & cr0::SPO != 0 && self.cr0 & 0x30 == 0;
+        let mut tx = self.tx_level;
+        if bits
+            && let Some(frame) = self.frame
+            && let Some(bitwise) = frame.bitwise
+            && let Some((edges, level)) = frame.pins(bitwise, sys.now(), tx)
+        {
+            sck ^= edges % 2 != 0;
+            tx = level;
+        }
+        if sck {
             out |= SCK_PINS;
         }
-        if self.tx_level {
+        if tx {
             out |= TX_PINS;
         }
         let pins = &mut sys.pins;
@@ -369,6 +485,16 @@ impl Spi {
         }
         if self.imsc & int::RT != 0 {
             due = due.min(self.timeout_at);
+        }
+        if let Some(frame) = self.frame
+            && let Some(bitwise) = frame.bitwise
+            && self.is_followed(sys)
+        {
+            let now = sys.now();
+            due = due.min(match frame.pins(bitwise, now, false) {
+                None => frame.begin,
+                Some((edges, _)) => frame.edge_at(bitwise, (edges + 1).min(2 * u64::from(frame.bits))),
+            });
         }
         if sys.due(self.event_id()) != due {
             sys.schedule(self.event_id(), due);
@@ -422,14 +548,14 @@ impl Peripheral for Spi {
         match offset {
             reg::CR0 => {
                 self.cr0 = write.apply(self.cr0) & 0xffff;
-                self.drive(sys);
+                self.drive(sys, self.is_followed(sys));
             }
             reg::CR1 => {
                 self.cr1 = write.apply(self.cr1) & 0xf;
                 if self.cr1 & (cr1::MS | cr1::SSE) == cr1::MS | cr1::SSE {
                     unmodelled(sys, "SPI slave mode", offset, Some(write.bits));
                 }
-                self.drive(sys);
+                self.drive(sys, self.is_followed(sys));
             }
             // A write to a full FIFO is lost.
             reg::DR if self.tx.len() < FIFO_DEPTH => self.tx.push_back(write.bits as u16),
@@ -453,7 +579,7 @@ impl Peripheral for Spi {
 
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.index);
-        self.drive(sys);
+        self.drive(sys, false);
         self.refresh(sys);
     }
 }

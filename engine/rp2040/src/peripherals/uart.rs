@@ -1,15 +1,19 @@
 //! UART0 and UART1: Arm PL011 (datasheet 4.2, Arm DDI 0183).
 //!
 //! Characters take the time that clk_peri and the baud divisor give and leave as bytes through
-//! `World::uart_byte` when their last stop bit ends; [`Uart::receive`] takes bytes in. The bit pattern does not appear on
-//! the pins: TX idles high, and is low during a break. IrDA mode is not modelled.
+//! `World::uart_byte` when their last stop bit ends; [`Uart::receive`] takes bytes in. TX has the bits of a character where
+//! somebody follows the pin (`Sys::follow_pins`) or a program reads it; else it idles high, and is low during a break. RX
+//! is sampled in the middle of each bit where a wire or a hand is at the pin. IrDA mode is not modelled.
 
 use super::{Peripheral, Write, unmodelled};
-use crate::pins::function;
+use crate::pins::{UART_PINS, UART_TX_PINS, function};
 use crate::sys::{EventId, Sys, dreq, irq};
 use crate::world::World;
+use receiver::{Character, Receiver};
 use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
+
+mod receiver;
 
 const FIFO_DEPTH: usize = 32;
 
@@ -25,8 +29,10 @@ mod fr {
 mod lcr {
     pub const BRK: u32 = 1 << 0;
     pub const PEN: u32 = 1 << 1;
+    pub const EPS: u32 = 1 << 2;
     pub const STP2: u32 = 1 << 3;
     pub const FEN: u32 = 1 << 4;
+    pub const SPS: u32 = 1 << 7;
 }
 
 mod cr {
@@ -46,12 +52,18 @@ mod int {
     pub const RX: u32 = 1 << 4;
     pub const TX: u32 = 1 << 5;
     pub const RT: u32 = 1 << 6;
+    pub const FE: u32 = 1 << 7;
+    pub const PE: u32 = 1 << 8;
+    pub const BE: u32 = 1 << 9;
     pub const ERRORS: u32 = 0xf << 7;
     pub const OE: u32 = 1 << 10;
     pub const ALL: u32 = 0x7ff;
 }
 
-/// Overrun bit of an entry of the receive FIFO.
+/// Error bits of an entry of the receive FIFO.
+const DATA_FE: u32 = 1 << 8;
+const DATA_PE: u32 = 1 << 9;
+const DATA_BE: u32 = 1 << 10;
 const DATA_OE: u32 = 1 << 11;
 const IDS: [u32; 8] = [0x11, 0x10, 0x34, 0x00, 0x0d, 0xf0, 0x05, 0xb1];
 
@@ -63,13 +75,45 @@ struct Line {
     lcr_h: u32,
 }
 
+/// A character in the transmit shift register.
+#[derive(Clone, Copy, Debug)]
+struct Shift {
+    byte: u8,
+    /// Levels from the start bit on, the first in bit 0.
+    levels: u32,
+    bits: u64,
+    begin: Ps,
+    /// End of the last stop bit.
+    end: Ps,
+}
+
+impl Shift {
+    /// The bit that is on the wire at `now`.
+    fn bit(&self, now: Ps) -> u64 {
+        let duration = u128::from(self.end - self.begin).max(1);
+        // The last one that has begun: bit k does so at begin + floor(duration * k / bits).
+        let passed = (u128::from(now.saturating_sub(self.begin)) + 1) * u128::from(self.bits);
+        (((passed - 1) / duration) as u64).min(self.bits - 1)
+    }
+
+    fn level(&self, now: Ps) -> bool {
+        self.levels >> self.bit(now) & 1 != 0
+    }
+
+    /// When the next bit begins, or the character ends.
+    fn next(&self, now: Ps) -> Ps {
+        let duration = u128::from(self.end - self.begin);
+        self.begin + (duration * u128::from(self.bit(now) + 1) / u128::from(self.bits)) as u64
+    }
+}
+
 #[derive(Debug)]
 pub struct Uart {
     index: usize,
     tx: VecDeque<u8>,
     rx: VecDeque<u32>,
-    /// Byte in the transmit shift register and when its last stop bit ends.
-    shifting: Option<(u8, Ps)>,
+    shifting: Option<Shift>,
+    receiver: Receiver,
     /// When the receive timeout is due.
     timeout_at: Ps,
     rsr: u32,
@@ -93,6 +137,7 @@ impl Uart {
             tx: VecDeque::new(),
             rx: VecDeque::new(),
             shifting: None,
+            receiver: Receiver::default(),
             timeout_at: NEVER,
             rsr: 0,
             overrun: false,
@@ -111,20 +156,53 @@ impl Uart {
 
     /// A character with correct parity and stop bits has arrived; `sys.now()` is the end of its stop bit.
     pub fn receive(&mut self, sys: &mut Sys, byte: u8) {
-        self.arrive(sys, byte);
+        self.arrive(sys, byte.into());
         self.update(sys);
+    }
+
+    /// Whether something outside that sends characters, and not levels, is heard: RX is on a pin that is left to it.
+    pub fn hears_characters(&self, sys: &Sys) -> bool {
+        let pins = self.pins(sys, 1);
+        pins != 0 && pins & sys.pins.connected() == 0
+    }
+
+    /// Duration of a character as the registers say; [`NEVER`] while they say none.
+    pub fn character_ps(&self, sys: &Sys) -> Ps {
+        self.bits_ps(sys, self.character_bits())
+    }
+
+    /// A program looks at the pins. Whether TX may have been out of date.
+    pub fn refresh_pins(&mut self, sys: &mut Sys) -> bool {
+        let stale = self.shifting.is_some() && self.pins(sys, 0) != 0;
+        if stale {
+            self.drive_pins(sys, true);
+        }
+        stale
+    }
+
+    /// Somebody began or ceased to follow pins.
+    pub fn reschedule(&mut self, sys: &mut Sys) {
+        if self.shifting.is_some() {
+            self.update(sys);
+        }
     }
 
     /// This block's event is due.
     pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
-        if let Some((byte, end)) = self.shifting
-            && end <= now
+        if let Some(shift) = self.shifting
+            && shift.end <= now
         {
             self.shifting = None;
-            world.uart_byte(sys, self.index, byte);
+            world.uart_byte(sys, self.index, shift.byte);
             if self.cr & cr::LBE != 0 {
-                self.arrive(sys, byte);
+                self.arrive(sys, shift.byte.into());
+            }
+        }
+        if self.receiver.due() <= now {
+            let level = sys.pins.input() & self.pins(sys, 1) != 0;
+            if let Some(character) = self.receiver.sample(now, level) {
+                self.arrive_bits(sys, character);
             }
         }
         if self.timeout_at <= now {
@@ -142,9 +220,62 @@ impl Uart {
             self.ris |= int::CTSM;
             self.update(sys);
         }
+        let rx = self.pins(sys, 1);
+        if rx & sys.pins.connected() != 0 {
+            self.line_changed(sys, sys.pins.input() & rx != 0);
+        }
     }
 
-    fn arrive(&mut self, sys: &Sys, byte: u8) {
+    /// The level at RX, which something outside decides.
+    fn line_changed(&mut self, sys: &mut Sys, level: bool) {
+        let half_bit = self.bits_ps(sys, 1) / 2;
+        let listens = self.cr & (cr::UARTEN | cr::RXE | cr::LBE) == cr::UARTEN | cr::RXE && half_bit < NEVER / 2;
+        if !listens {
+            self.receiver = Receiver::default();
+        }
+        // Start bit, data, parity and the first stop bit.
+        let samples = self.character_bits() - u64::from(self.line.lcr_h & lcr::STP2 != 0);
+        let begun = self.receiver.line(sys.now(), level, listens.then_some((half_bit, samples)));
+        if begun {
+            self.update(sys);
+        }
+    }
+
+    fn arrive_bits(&mut self, sys: &Sys, character: Character) {
+        let data_bits = 5 + (self.line.lcr_h >> 5 & 3);
+        let mut entry = character.levels >> 1 & ((1 << data_bits) - 1);
+        if character.levels == 0 {
+            entry |= DATA_BE | DATA_FE;
+            self.ris |= int::BE | int::FE;
+        } else {
+            if character.levels >> (character.bits - 1) & 1 == 0 {
+                entry |= DATA_FE;
+                self.ris |= int::FE;
+            }
+            if self.line.lcr_h & lcr::PEN != 0 && character.levels >> (1 + data_bits) & 1 != self.parity(entry) {
+                entry |= DATA_PE;
+                self.ris |= int::PE;
+            }
+        }
+        self.arrive(sys, entry);
+    }
+
+    /// The parity bit of a character.
+    fn parity(&self, data: u32) -> u32 {
+        let even = self.line.lcr_h & lcr::EPS != 0;
+        let odd_ones = if self.line.lcr_h & lcr::SPS != 0 { 0 } else { data.count_ones() & 1 };
+        odd_ones ^ u32::from(!even)
+    }
+
+    /// Levels of a character from its start bit to its last stop bit, the first in bit 0.
+    fn levels(&self, byte: u8) -> u32 {
+        let data_bits = 5 + (self.line.lcr_h >> 5 & 3);
+        let parity = if self.line.lcr_h & lcr::PEN == 0 { 1 } else { self.parity(byte.into()) };
+        let ones = u32::MAX << (2 + data_bits);
+        u32::from(byte) << 1 | parity << (1 + data_bits) | ones
+    }
+
+    fn arrive(&mut self, sys: &Sys, entry: u32) {
         if self.cr & (cr::UARTEN | cr::RXE) != cr::UARTEN | cr::RXE {
             return;
         }
@@ -156,7 +287,7 @@ impl Uart {
         }
         let mask = (1u32 << (5 + (self.line.lcr_h >> 5 & 3))) - 1;
         let overrun = if std::mem::take(&mut self.overrun) { DATA_OE } else { 0 };
-        self.rx.push_back((u32::from(byte) & mask) | overrun);
+        self.rx.push_back((entry & (mask | DATA_FE | DATA_PE | DATA_BE)) | overrun);
         if self.rx.len() >= self.rx_trigger() {
             self.ris |= int::RX;
         }
@@ -205,9 +336,7 @@ impl Uart {
 
     /// Pins with UART selected that carry signal `signal` (TX, RX, CTS, RTS) of this instance.
     fn pins(&self, sys: &Sys, signal: u32) -> u32 {
-        // The instances alternate in groups of four pins: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on.
-        let mine = if self.index == 0 { 0x300f_f00f } else { 0x0ff0_0ff0 };
-        sys.pins.function_mask[function::UART] & mine & (0x1111_1111 << signal)
+        sys.pins.function_mask[function::UART] & UART_PINS[self.index] & (UART_TX_PINS << signal)
     }
 
     /// An input that no pin carries is low, and nUARTCTS is active low.
@@ -215,15 +344,19 @@ impl Uart {
         sys.pins.input() & self.pins(sys, 2) == 0
     }
 
-    fn drive_pins(&self, sys: &mut Sys) {
-        let mine = if self.index == 0 { 0x300f_f00f } else { 0x0ff0_0ff0 };
-        let (tx_pins, rts_pins) = (mine & 0x1111_1111, mine & 0x8888_8888);
+    /// `bits`: TX as it is within a character.
+    fn drive_pins(&self, sys: &mut Sys, bits: bool) {
+        let mine = UART_PINS[self.index];
+        let (tx_pins, rts_pins) = (mine & UART_TX_PINS, mine & (UART_TX_PINS << 3));
         let rts = match self.cr & (cr::RTSEN | cr::RTS) {
             0 => false,
             rts if rts & cr::RTSEN != 0 => self.rx.len() < self.rx_trigger(),
             _ => true,
         };
         let mut out = if self.line.lcr_h & lcr::BRK != 0 && self.cr & cr::UARTEN != 0 { 0 } else { tx_pins };
+        if bits && self.shifting.is_some_and(|shift| !shift.level(sys.now())) {
+            out &= !tx_pins;
+        }
         if !rts {
             out |= rts_pins;
         }
@@ -247,16 +380,18 @@ impl Uart {
             if duration != NEVER
                 && let Some(byte) = self.tx.pop_front()
             {
-                let mask = ((1u32 << (5 + (self.line.lcr_h >> 5 & 3))) - 1) as u8;
-                self.shifting = Some((byte & mask, sys.now().saturating_add(duration)));
+                let byte = byte & ((1u32 << (5 + (self.line.lcr_h >> 5 & 3))) - 1) as u8;
+                let (levels, bits, begin) = (self.levels(byte), self.character_bits(), sys.now());
+                self.shifting = Some(Shift { byte, levels, bits, begin, end: begin.saturating_add(duration) });
                 if self.tx.len() == self.tx_trigger() {
                     self.ris |= int::TX;
                 }
             }
         }
-        let end = self.shifting.map_or(NEVER, |(_, end)| end);
+        let followed = self.shifting.is_some() && self.pins(sys, 0) & sys.followed_pins() != 0;
+        let next = self.shifting.map_or(NEVER, |shift| if followed { shift.next(sys.now()) } else { shift.end });
         let event = if self.index == 0 { EventId::Uart0 } else { EventId::Uart1 };
-        sys.schedule(event, end.min(self.timeout_at));
+        sys.schedule(event, next.min(self.timeout_at).min(self.receiver.due()));
 
         let line = if self.index == 0 { irq::UART0 } else { irq::UART1 };
         let mis = self.ris & self.imsc;
@@ -267,7 +402,7 @@ impl Uart {
         sys.set_dreq(tx, enabled && self.dmacr & 2 != 0 && self.tx.len() < self.depth());
         let held = self.dmacr & 4 != 0 && self.ris & int::ERRORS != 0;
         sys.set_dreq(rx, enabled && self.dmacr & 1 != 0 && !held && !self.rx.is_empty());
-        self.drive_pins(sys);
+        self.drive_pins(sys, followed);
     }
 
     fn read_data(&mut self, sys: &mut Sys) -> u32 {
@@ -357,6 +492,9 @@ impl Peripheral for Uart {
             _ => {}
         }
         self.cts = self.cts_input(sys);
+        if self.pins(sys, 1) & sys.pins.connected() != 0 {
+            self.line_changed(sys, sys.pins.input() & self.pins(sys, 1) != 0);
+        }
         self.update(sys);
     }
 

@@ -13,6 +13,7 @@ const DEEPEST: usize = 512;
 pub struct Instruction {
     pc: u32,
     cycles: u64,
+    pub(super) instructions: u64,
     misses: u64,
     pub(super) exception: u32,
     slot: usize,
@@ -24,6 +25,7 @@ impl Instruction {
         Self {
             pc: core.pc,
             cycles: core.cycles,
+            instructions: core.instructions,
             misses: mem.xip.misses,
             exception: core.ipsr,
             slot: slot(core.pc, mem),
@@ -157,7 +159,7 @@ impl Profile {
 
     /// What was spent at each address, in order.
     pub fn addresses(&self) -> Vec<(u32, Spent)> {
-        let spent = self.at.iter().enumerate().filter(|(_, spent)| spent.instructions != 0);
+        let spent = self.at.iter().enumerate().filter(|(_, spent)| **spent != Spent::default());
         let mut found: Vec<_> = spent.map(|(slot, spent)| (address(slot), *spent)).collect();
         found.sort_unstable_by_key(|(address, _)| *address);
         found
@@ -195,10 +197,14 @@ impl Profile {
         let misses = mem.xip.misses - before.misses;
         let stalls = if mem.xip.cost_enabled { misses * u64::from(mem.xip.miss_cycles) } else { 0 };
         let cycles = core.cycles - before.cycles;
-        let spent = Spent { instructions: 1, cycles, stalls: stalls.min(cycles), misses };
+        let instructions = core.instructions - before.instructions;
+        let spent = Spent { instructions, cycles, stalls: stalls.min(cycles), misses };
         self.at[before.slot].add(spent);
         self.charge(core, spent);
         let (pc, next) = (before.pc, core.pc);
+        if instructions == 0 && next == pc {
+            return;
+        }
         if next == pc.wrapping_add(2) || next == pc.wrapping_add(4) {
             return;
         }

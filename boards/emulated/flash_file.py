@@ -1,0 +1,112 @@
+"""A board's flash in a file, from one session to the next."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardUnavailable
+
+_SETTLED_S: Final = 1.0
+"""A program that writes to flash goes on for a while; the file gets what is there afterwards."""
+_LATEST_S: Final = 10.0
+"""And this long after the first change at the latest."""
+
+
+class FlashFile:
+    """`path` has the raw contents of the whole flash; `path`.board, which is locked meanwhile, says of which board.
+
+    A file that is not there is made. Raises BoardUnavailable for one that is not this board's, or is in use.
+    """
+
+    def __init__(self, path: Path, definition: BoardDefinition, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        self._saved_generation: int | None = None
+        self._seen_generation = 0
+        self._changed_s = self._first_changed_s = 0.0
+        self._label = path.with_name(f"{path.name}.board")
+        if path.exists() and not path.is_file():
+            raise BoardUnavailable(f"--flash: {path}: is no file; name one for the board's flash")
+        try:
+            self._lock = os.open(self._label, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise BoardUnavailable(
+                f"--flash: {self._label}: {error.strerror}; name a file in a folder of yours"
+            ) from error
+        try:
+            self._claim(definition)
+            self.contents: bytes = path.read_bytes() if path.exists() else b""
+            if self.contents and len(self.contents) != definition.flash_bytes:
+                raise BoardUnavailable(
+                    f"--flash: {path}: has {len(self.contents)} bytes, and the flash of {definition.id}"
+                    f" {definition.flash_bytes}; name another file"
+                )
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"{definition.id}\n".encode(), 0)
+        except OSError as error:
+            self.close()
+            raise BoardUnavailable(f"--flash: {path}: {error.strerror}; name another file") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _claim(self, definition: BoardDefinition) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BoardUnavailable(
+                f"--flash: {self._path}: another board that runs has it; name another file"
+            ) from error
+        kind = os.pread(self._lock, 200, 0).decode("utf-8", "replace").strip()
+        if kind and kind != definition.id and self._path.exists():
+            raise BoardUnavailable(
+                f"--flash: {self._path}: is the flash of a {kind}; use --board {kind} or another file"
+            )
+
+    def look(self, generation: int, contents: Callable[[], bytes]) -> None:
+        """The flash was changed `generation` times since the board has its power. Saves it once that has settled."""
+        now_s = self._clock()
+        if self._saved_generation is None:
+            self._saved_generation = self._seen_generation = generation
+        if generation != self._seen_generation:
+            if self._seen_generation == self._saved_generation:
+                self._first_changed_s = now_s
+            self._seen_generation, self._changed_s = generation, now_s
+        unsaved = self._seen_generation != self._saved_generation
+        if unsaved and (now_s - self._changed_s >= _SETTLED_S or now_s - self._first_changed_s >= _LATEST_S):
+            self.save(contents())
+            self._saved_generation = self._seen_generation
+
+    def restarted(self, contents: bytes) -> None:
+        """The board lost its power, and counts from the start again."""
+        self.save(contents)
+        self._saved_generation = None
+
+    def save(self, contents: bytes) -> None:
+        """The file has all of it or what it had before. Raises OSError."""
+        if contents == self.contents:
+            return
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(contents)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(self._path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        self.contents = contents
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._lock)

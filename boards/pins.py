@@ -1,0 +1,81 @@
+"""What a hand does at a board's pins, in words: `GP15=low`, `GP26=1.65`, `GP0:GP1`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator
+
+HIGH_V: Final = 3.3
+"""What `high` means, and the ADC's reference."""
+_MOST_V: Final = 3.8
+"""What a pin survives (RP2040 datasheet 5.5.3.1)."""
+_PINS: Final = 30
+_LEVELS: Final = {"low": 0.0, "high": HIGH_V}
+
+
+def pin_number(name: object) -> int:
+    """Of `GP15`, `GPIO15` or 15. Raises ValueError."""
+    match = re.fullmatch(r"(?:GP(?:IO)?)?(\d{1,2})", str(name), re.IGNORECASE | re.ASCII)
+    if match is None or int(match[1]) >= _PINS:
+        raise ValueError(f"{name!r} is no pin; use GP0 to GP{_PINS - 1}")
+    return int(match[1])
+
+
+def pin_volts(value: object) -> float:
+    """Of `low`, `high` or a voltage, with or without its unit. Raises ValueError."""
+    if isinstance(value, str):
+        known = _LEVELS.get(value.lower())
+        if known is not None:
+            return known
+        number = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+) ?V?", value, re.IGNORECASE | re.ASCII)
+        volts = float(number[1]) if number else -1.0
+    else:
+        volts = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else -1.0
+    if not 0.0 <= volts <= _MOST_V:
+        raise ValueError(f"{value!r} is nothing to hold a pin at; use low, high or 0 to {_MOST_V} volts")
+    return volts
+
+
+def parse_pin(text: str) -> tuple[int, float | None]:
+    """`GP15=low`, `GP26=1.65`, or `GP15=open`: nobody holds it (None). Raises ValueError."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text!r} says nothing of a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open")
+    return pin_number(name), None if value.lower() == "open" else pin_volts(value)
+
+
+def parse_wire(text: str) -> tuple[int, int]:
+    """`GP0:GP1`. Raises ValueError."""
+    first, colon, second = text.partition(":")
+    if not colon:
+        raise ValueError(f"{text!r} is no wire; write GP0:GP1")
+    return _two_pins((first, second))
+
+
+def show_volts(volts: float) -> str:
+    """As it is written."""
+    return next((word for word, level in _LEVELS.items() if level == volts), f"{volts:g}")
+
+
+def _held(value: object) -> dict[int, float]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f'{value!r} is no list of pins; write such as {{"GP15": "low"}}')
+    return {pin_number(name): pin_volts(volts) for name, volts in value.items()}
+
+
+def _two_pins(value: object) -> tuple[int, int]:
+    if isinstance(value, str):
+        return parse_wire(value)
+    pins = [pin_number(pin) for pin in value] if isinstance(value, (list, tuple)) else []
+    if len(pins) != 2 or pins[0] == pins[1]:
+        raise ValueError(f"{value!r} is no wire; name two pins")
+    return pins[0], pins[1]
+
+
+HeldPins = Annotated[dict[int, float], BeforeValidator(_held)]
+"""Volts by GPIO number."""
+Wire = Annotated[tuple[int, int], BeforeValidator(_two_pins)]
+"""Two GPIO numbers."""

@@ -1,0 +1,46 @@
+"""Links to a board's ports beside its folder, whose names stay while the ports come and go."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+
+class PortLinks:
+    """`BOARD.port`, `BOARD.uart0` and so on, for the board in `folder`.
+
+    A link is there while its port is, as a name that udev gives is; the next board of that name has the same.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._now: dict[str, str] = {}
+
+    def path(self, what: str) -> Path:
+        return self._folder.with_name(f"{self._folder.name}.{what}")
+
+    def show(self, ports: Mapping[str, str | None]) -> None:
+        """These are the ports now, by what they are."""
+        wanted = {what: port for what, port in ports.items() if port is not None}
+        for what in self._now.keys() - wanted.keys():
+            self.path(what).unlink(missing_ok=True)
+        for what, port in wanted.items():
+            if self._now.get(what) != port:
+                temporary = self.path(f"{what}.new")
+                temporary.unlink(missing_ok=True)
+                temporary.symlink_to(port)
+                temporary.replace(self.path(what))
+        self._now = wanted
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            self.show({})
+
+
+def links_in(root: Path) -> Iterator[tuple[Path, str]]:
+    """The links there to ports, with the names of the boards."""
+    for link in root.iterdir():
+        board, dot, _ = link.name.rpartition(".")
+        if dot and link.is_symlink() and str(link.readlink()).startswith("/dev/"):
+            yield link, board

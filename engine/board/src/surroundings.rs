@@ -1,0 +1,111 @@
+//! What a hand does at a board's pins: holds them at levels or voltages, and joins them with wires.
+
+use rp2040::peripherals::adc::Adc;
+use rp2040::sys::{Sys, watcher};
+
+/// GPIOs of the RP2040.
+pub const PINS: u32 = 30;
+const FIRST_ADC_PIN: u32 = 26;
+/// The reference of the ADC, and the supply of the pads.
+const SUPPLY_MV: u32 = 3_300;
+
+/// Survives power cycles, as a breadboard does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Millivolts at each GPIO; `None`: nobody holds it.
+    held_mv: [Option<u32>; PINS as usize],
+    wires: Vec<(u32, u32)>,
+}
+
+impl Surroundings {
+    /// Holds `pin` at so many millivolts, or lets go of it. A program sees high from half of the supply on.
+    pub fn hold(&mut self, pin: u32, millivolts: Option<u32>) {
+        self.held_mv[pin as usize] = millivolts;
+    }
+
+    pub fn held_mv(&self, pin: u32) -> Option<u32> {
+        self.held_mv[pin as usize]
+    }
+
+    /// Lays a wire between two pins; the same twice is one.
+    pub fn wire(&mut self, a: u32, b: u32) {
+        let wire = (a.min(b), a.max(b));
+        if a != b && !self.wires.contains(&wire) {
+            self.wires.push(wire);
+        }
+    }
+
+    /// Takes a wire away; false where there is none between these two.
+    pub fn unwire(&mut self, a: u32, b: u32) -> bool {
+        let before = self.wires.len();
+        self.wires.retain(|&wire| wire != (a.min(b), a.max(b)));
+        self.wires.len() < before
+    }
+
+    pub fn wires(&self) -> &[(u32, u32)] {
+        &self.wires
+    }
+
+    /// Sets of pins that wires join, directly or by way of others.
+    pub fn nets(&self) -> Vec<u32> {
+        let mut nets: Vec<u32> = Vec::new();
+        for &(a, b) in &self.wires {
+            let mut net = 1 << a | 1 << b;
+            nets.retain(|&other| {
+                let apart = other & net == 0;
+                if !apart {
+                    net |= other;
+                }
+                apart
+            });
+            nets.push(net);
+        }
+        nets
+    }
+
+    /// Brings all of it to the chip.
+    pub fn apply(&self, sys: &mut Sys, adc: &mut Adc) {
+        for (pin, &held_mv) in (0..PINS).zip(&self.held_mv) {
+            sys.pins.hold(pin, held_mv.map(|mv| 2 * mv >= SUPPLY_MV));
+        }
+        let nets = self.nets();
+        let wired = nets.iter().fold(0, |all, net| all | net);
+        sys.pins.join(nets.clone());
+        sys.watch_pins(watcher::WIRES, wired);
+        sys.follow_pins(watcher::WIRES, wired);
+        for channel in 0..4 {
+            let pin = FIRST_ADC_PIN + channel;
+            let net = nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
+            // A voltage at the other end of a wire is one here.
+            let held_mv = (0..PINS).filter(|pin| net & (1 << pin) != 0).find_map(|pin| self.held_mv(pin));
+            adc.set_input(channel as usize, held_mv.map(reading));
+        }
+    }
+}
+
+/// What the ADC makes of a voltage.
+fn reading(millivolts: u32) -> u16 {
+    (u64::from(millivolts) * 4096 / u64::from(SUPPLY_MV)).min(4095) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wires_that_meet_are_one_net() {
+        let mut around = Surroundings::default();
+        for (a, b) in [(0, 1), (2, 3), (1, 0), (4, 4), (3, 1), (8, 9)] {
+            around.wire(a, b);
+        }
+        assert_eq!(around.wires(), [(0, 1), (2, 3), (1, 3), (8, 9)]);
+        assert_eq!(around.nets(), [0b1111, 0b11 << 8]);
+        assert!(around.unwire(3, 1) && !around.unwire(3, 1));
+        assert_eq!(around.nets(), [0b11, 0b1100, 0b11 << 8]);
+    }
+
+    #[test]
+    fn readings_are_those_of_a_12_bit_converter() {
+        assert_eq!([0, 1650, 3299, 3300, 5000].map(reading), [0, 2048, 4094, 4095, 4095]);
+    }
+}

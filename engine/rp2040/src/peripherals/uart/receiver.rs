@@ -1,0 +1,75 @@
+//! A UART's receiver on a wire whose levels something outside decides.
+
+use sim::{NEVER, Ps};
+
+/// What came, from its start bit to its first stop bit, the first in bit 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Character {
+    pub levels: u32,
+    pub bits: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    /// The line was not high since the receiver was set up, or since a stop bit that was low.
+    #[default]
+    WaitsForMark,
+    Idle,
+    Receives {
+        half_bit: Ps,
+        /// Samples that a character takes, one in the middle of each bit.
+        samples: u64,
+        taken: u64,
+        levels: u32,
+        due: Ps,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Receiver {
+    state: State,
+}
+
+impl Receiver {
+    /// When the next sample is due.
+    pub fn due(&self) -> Ps {
+        match self.state {
+            State::Receives { due, .. } => due,
+            _ => NEVER,
+        }
+    }
+
+    /// The line has this level now. `frame`: half a bit's duration and the samples of a character; `None`: nobody listens.
+    /// True where a start bit has begun.
+    pub fn line(&mut self, now: Ps, high: bool, frame: Option<(Ps, u64)>) -> bool {
+        match (self.state, frame) {
+            (State::WaitsForMark, Some(_)) if high => self.state = State::Idle,
+            (State::Idle, Some((half_bit, samples))) if !high => {
+                self.state =
+                    State::Receives { half_bit, samples, taken: 0, levels: 0, due: now.saturating_add(half_bit) };
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// The sample that is due, and the character that it completes.
+    pub fn sample(&mut self, now: Ps, high: bool) -> Option<Character> {
+        let State::Receives { half_bit, samples, taken, levels, .. } = self.state else { return None };
+        if taken == 0 && high {
+            // A glitch and no start bit.
+            self.state = State::Idle;
+            return None;
+        }
+        let levels = levels | u32::from(high) << taken;
+        let taken = taken + 1;
+        if taken < samples {
+            let due = now.saturating_add(2 * half_bit);
+            self.state = State::Receives { half_bit, samples, taken, levels, due };
+            return None;
+        }
+        self.state = if high { State::Idle } else { State::WaitsForMark };
+        Some(Character { levels, bits: samples })
+    }
+}

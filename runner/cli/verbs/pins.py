@@ -1,0 +1,61 @@
+"""Hold an emulated board's pins, join them by jumper wires, or show them, as a hand at its pins does.
+
+GP15=low, GP15=high, GP26=1.65 and GP15=open hold a pin or let go of it, GP0:GP1 is a wire.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import click
+
+from portbench.boards import BoardError, Deadline
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.pins import parse_pin, parse_wire, show_volts
+from portbench.boards.registry import runtime_dir
+from portbench.runner.cli.faults import one_line
+
+_ANSWER_S: Final = 10.0
+_PINS: Final = 30
+
+
+@click.command()
+@click.argument("name")
+@click.argument("changes", nargs=-1)
+@click.option("--cut", multiple=True, metavar="GP0:GP1", help="take a wire away; repeatable")
+@click.option("--json", "as_json", is_flag=True, help="print what is at the pins for programs")
+def COMMAND(name: str, changes: tuple[str, ...], cut: tuple[str, ...], as_json: bool) -> None:
+    with one_line(BoardError, ValueError):
+        board = name.removeprefix("usb:")
+        hold = dict(parse_pin(change) for change in changes if ":" not in change)
+        wire, unwire = [parse_wire(change) for change in changes if ":" in change], list(map(parse_wire, cut))
+        client = ControlClient(runtime_dir() / board, board)
+        deadline = Deadline(_ANSWER_S, board)
+        now = client.call("pins", deadline, hold=hold, wire=wire, unwire=unwire)
+        client.close()
+    if as_json:
+        click.echo(json.dumps(now))
+    elif not (changes or cut):
+        for line in _table(now):
+            click.echo(line)
+
+
+def _table(now: dict[str, Any]) -> list[str]:
+    """One line for each pin at which something is."""
+    joined: dict[int, list[str]] = {}
+    for a, b in now["wires"]:
+        joined.setdefault(a, []).append(f"GP{b}")
+        joined.setdefault(b, []).append(f"GP{a}")
+    lines = []
+    for pin in range(_PINS):
+        words = []
+        if now["driven"] >> pin & 1:
+            words.append("driven by the chip")
+        if (volts := now["held"].get(str(pin))) is not None:
+            words.append(f"held at {show_volts(volts)}" + ("" if volts in (0.0, 3.3) else " V"))
+        if pin in joined:
+            words.append(f"wired to {', '.join(joined[pin])}")
+        if words or now["levels"] >> pin & 1:
+            lines.append(f"GP{pin:<2} {'high' if now['levels'] >> pin & 1 else 'low '}  {', '.join(words)}".rstrip())
+    return lines
