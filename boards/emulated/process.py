@@ -35,6 +35,7 @@ from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
+from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
@@ -106,6 +107,7 @@ class BoardProcess:
         self._last_start = (0.0, 0)
         self._client_since: tuple[float, int] | None = None
         self._expects_client = False
+        self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
@@ -176,6 +178,9 @@ class BoardProcess:
         self.pings.powered_up()
         self._cpu_faults.powered_up()
         self.liveness.powered_up()
+        self._client_since = self._way = None
+        if self._expects_client:
+            self._client_starts()
         self._notes.restart()
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
@@ -187,7 +192,14 @@ class BoardProcess:
         self._reports_before = self.pc.reports
         self._watch = Console(self._hear)
         self._expects_client = networked
-        self._client_since = self._last_start if networked and started else None
+        self._client_since, self._way = None, None
+        if networked and started:
+            self._client_starts()
+
+    def _client_starts(self) -> None:
+        self._client_since = self._last_start
+        if self.definition.network is not None and self.alone is None:
+            self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -260,7 +272,7 @@ class BoardProcess:
             self.liveness.was_reset(self.machine.time_us, stop.removeprefix("reset: "))
             self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
             if self._expects_client:
-                self._client_since = self._last_start
+                self._client_starts()
             if self._bootsel:
                 # Whoever held the button to get into the boot loader lets go, or the image would never start.
                 self.power_up(bootsel=False)
@@ -268,6 +280,7 @@ class BoardProcess:
             self.usb.automount = True
         self._look_at_usb()
         self._print()
+        self._look_at_way()
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
         self._note_result()
@@ -331,7 +344,8 @@ class BoardProcess:
         since_us, selects = self._client_since
         took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
-            return no_frame(took_us, network.chip, used)
+            lost = None if self._way is None else self._way.lost()
+            return no_frame(took_us, network.chip, used) or lost
         return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
@@ -344,6 +358,16 @@ class BoardProcess:
     def _is_bootloader(self) -> bool:
         usb, ids = self.machine.usb(), self.definition.usb.bootloader
         return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
+
+    def _look_at_way(self) -> None:
+        """A measured run that cannot get to the PC ends there, whoever looks when; on a desk the board runs on."""
+        if self._way is None:
+            return
+        self._way.look()
+        if self.pacer.flat_out and self.finished is None and not self._is_bootloader():
+            self.fault = self._way.lost()
+            if self.fault is not None:
+                self._log(self.fault)
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()
