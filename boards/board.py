@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
@@ -14,7 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
 from portbench.where import Where
-from portbench.workloads import Session
+from portbench.workloads import Session, Timed
 
 Progress = Callable[[str], None]
 """Called with every console line of a run, as it comes."""
@@ -133,6 +133,15 @@ class Board(ABC):
         console went away before a result came. The family `native` has no console and reports to its server: a board
         with its own network runs until the server has a session's report, any other restarts and returns at once.
         """
+
+    def attribution(
+        self, timed: Sequence[Timed], result: Mapping[str, Any], deadline: Deadline
+    ) -> dict[str, Any] | None:
+        """Where the time of the last run went, as `results.attribution.Attribution` has it.
+
+        `timed`: what `result`, its client's, says that it timed. None where this board cannot tell.
+        """
+        return None
 
     @abstractmethod
     def reset(self, deadline: Deadline) -> None:

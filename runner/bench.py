@@ -213,6 +213,10 @@ class Bench:
         if prepared.board.own_network is None:
             turnaround = Turnaround.of([value for session in sessions for value in session.turnaround_us])
             draft.turnaround_us = turnaround.median_us if turnaround else None
+        if self.options.attribute and planned.number == 1:
+            timed = planned.workload.timed(report)
+            deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
+            draft.attribution = prepared.board.attribution(timed, report, deadline)
         return draft.measured(result, output)
 
     def _where(self, planned: PlannedRow) -> Where:

@@ -39,6 +39,8 @@ class RowDraft:
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None
+    attribution: dict[str, Any] | None = None
+    """Where the time went, as the board tells it."""
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
         said = result.said.model_dump(include={"ready_us", "link_us", "connect_attempts"}, exclude_none=True)
@@ -52,6 +54,7 @@ class RowDraft:
             samples=result.measurement.samples,
             sim=None if output.sim is None else Sim.model_validate(output.sim),
             note=self._note(result.library),
+            attribution=self.attribution,
         )
 
     def skipped(self, reason: str) -> Row:

@@ -113,6 +113,7 @@ OPTIONS: Final = (
     Option("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5"),
     Option("--address-mode", "dhcp (default) or static", default="dhcp", choices=("dhcp", "static")),
     Option("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static"),
+    Option("--attribute", "keep where the time of emulated rows went: for `portbench explain`", is_flag=True),
     Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
 )
 
@@ -143,6 +144,7 @@ class BenchOptions:
     turnaround_us: int = 200
     phy_link_delay_s: float = 1.5
     address_mode: AddressMode = "dhcp"
+    attribute: bool = False
     static: StaticAddress | None = None
     results_dir: Path = RESULTS_FOLDER
 
@@ -215,6 +217,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         phy_link_delay_s=_number(given, "phy_link_delay_s", float, 0, 60),
         address_mode=cast(AddressMode, _choice(given, "address_mode")),
         static=_static(given.get("static_address")),
+        attribute=bool(given.get("attribute")),
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
     known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}

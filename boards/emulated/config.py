@@ -46,6 +46,7 @@ class EmulatedConfig:
     `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine instead
     (simulated time then follows the host's clock). `capture`: a pcap file of all frames. `board_faults`: armed from the
     start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
+    `spi_speed`: what the SPI clocks are multiplied with, to see what a faster bus would bring.
     """
 
     turnaround_us: _Natural = 200
@@ -57,6 +58,7 @@ class EmulatedConfig:
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: StrictBool = True
+    spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
@@ -68,6 +70,7 @@ class EmulatedConfig:
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
+            "spi_speed": self.spi_speed,
             **engine_settings(definition),
         }
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from portbench._engine import EngineError
+from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
-from portbench.workloads import UnknownWorkload
+from portbench.workloads import Timed, UnknownWorkload
 
 if TYPE_CHECKING:
     from portbench.boards.emulated.process import BoardProcess
@@ -65,6 +66,8 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     board.usb.automount = not measured
     board.networked = measured and bool(request.arguments.get("networked"))
     board.pacer.flat_out = measured and not board.config.bridge
+    if request.arguments.get("attribute"):
+        board.machine.attribution_start()
     if request.arguments.get("trace"):
         board.machine.trace_start(**request.arguments["trace"])
     board.publish()
@@ -81,6 +84,13 @@ def _figures(board: BoardProcess, request: Request) -> None:
     """The figures at the end of the run (`finished`), else those of now."""
     finished = board.finished is not None
     request.answer(finished=finished, fault=board.fault, **(board.finished or board.figures()))
+
+
+def _attribution(board: BoardProcess, request: Request) -> None:
+    """Where the time of the last run went that was powered up with `attribute`."""
+    timed = [Timed(**each) for each in request.arguments["timed"]]
+    found = attribution(board.machine, timed, board.pc.sessions(), request.arguments["result"])
+    request.answer(attribution=found)
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
@@ -161,6 +171,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "power_cycle": _power_cycle,
     "keep_flash": _keep_flash,
     "figures": _figures,
+    "attribution": _attribution,
     "serve": _serve,
     "network": _network,
     "sessions": _sessions,

@@ -187,6 +187,7 @@ class BoardProcess:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
         if self.finished is None and (self._watch.result is not None or self.pc.reported):
             self.finished = self.figures()
+            self.machine.attribution_stop()
             self.disturbed()
 
     def disturbed(self) -> None:

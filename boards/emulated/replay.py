@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
-from portbench.workloads import Session
+from portbench.workloads import Session, Timed
 
 _SLICE_US = 2000.0
 _HALF_PS_US = 5e-7
@@ -35,6 +36,14 @@ class Figures:
     end_us: float
     stats: dict[str, Any]
     """The engine's counters at `end_us`."""
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """A run, and where its time went in the form of `results.attribution.Attribution`; None: that cannot be told."""
+
+    figures: Figures
+    attribution: dict[str, Any] | None
 
 
 class Replay:
@@ -59,6 +68,17 @@ class Replay:
     def run(self, deadline: Deadline) -> Figures:
         """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
         return self._start().to_end(deadline)
+
+    def attribute(self, timed: Callable[[Mapping[str, Any]], Sequence[Timed]], deadline: Deadline) -> Attributed:
+        """The run with its time attributed; `timed` tells what its result holds. Raises as `run` does."""
+        run = self._start()
+        run.machine.attribution_start()
+        figures = run.to_end(deadline)
+        run.machine.attribution_stop()
+        if figures.result is None or "error" in figures.result:
+            return Attributed(figures, None)
+        found = attribution(run.machine, timed(figures.result), figures.sessions, figures.result)
+        return Attributed(figures, found)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
         """The run once more with exchange `number` traced; `figures` are those of `run`.
@@ -87,13 +107,13 @@ class Replay:
 
     def _start(self) -> _Run:
         machine = Machine(bootrom(), self._flash, self._config.settings(self._definition))
-        return _Run(machine, self._config, self._part)
+        return _Run(machine, self._config, self._part, self._definition.network is not None)
 
 
 class _Run:
-    def __init__(self, machine: Machine, config: EmulatedConfig, part: Part) -> None:
+    def __init__(self, machine: Machine, config: EmulatedConfig, part: Part, networked: bool) -> None:
         self.machine = machine
-        pc = SimulatedPc(machine, config.server_port, config.turnaround_us, part)
+        pc = SimulatedPc(machine, config.server_port if networked else None, config.turnaround_us, part)
         # Not by `self`: the machine is to go, and its capture to be whole, as soon as nobody has this run any more.
         self._console = Console(lambda line: pc.heard(line, machine.console_time_us))
         self._pc = pc

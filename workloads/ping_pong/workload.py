@@ -14,6 +14,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadSettings,
     read_result,
@@ -75,6 +76,9 @@ class PingPongWorkload(Workload):
             raise BadResult(f"the client's round trips add up to {summed} us, more than its total {said.total_us} us")
         figures = self.derive({"total_us": said.total_us}, settings)
         return Measurement(figures, {"round_trip_us": list(said.round_trip_us)})
+
+    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+        return [Timed("message", us, exchange=number) for number, us in enumerate(result["round_trip_us"])]
 
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
         return {**figures, "messages_per_s": settings.messages * 1e6 / figures["total_us"]}

@@ -5,6 +5,7 @@ use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::{PS_PER_MS, Ps, TcpApp};
 use usb_host::{Event, UsbHost, Volume, VolumeError};
 
+use crate::attributed::Recorded;
 use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
@@ -31,6 +32,7 @@ pub enum Stop {
 pub struct Machine {
     config: BoardConfig,
     chip: Chip<Wiring>,
+    attribution: Option<Recorded>,
 }
 
 /// An error that ends the simulation: something the guest used is not modelled.
@@ -41,7 +43,7 @@ impl Machine {
     /// A board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
-        Ok(Self { config, chip })
+        Ok(Self { config, chip, attribution: None })
     }
 
     fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip<Wiring>, LanError> {
@@ -50,6 +52,7 @@ impl Machine {
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
         let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
+        chip.bus.sys.spi_speed = config.spi_speed.max(1);
         let bus = &mut chip.bus;
         bus.world.start(&mut bus.sys);
         Ok(chip)
@@ -60,6 +63,7 @@ impl Machine {
     pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
         let flash = self.chip.mem.flash().to_vec();
         self.chip = Self::power_up(&self.config, &flash, bootsel)?;
+        self.attribution = None;
         Ok(())
     }
 
@@ -140,6 +144,34 @@ impl Machine {
             }
         }
         Ok(Stop::Time)
+    }
+
+    /// Begins to record what an attribution of time needs: `limit` changes at most.
+    pub fn start_attribution(&mut self, limit: usize) {
+        self.attribution = None;
+        self.chip.start_recording(limit);
+        self.wiring().set_spi_log(true);
+        if let Some(network) = &mut self.wiring().network {
+            network.lan.log_frames(limit);
+        }
+    }
+
+    /// Ends it; [`Self::attribution`] has what was recorded.
+    pub fn stop_attribution(&mut self) {
+        let Some(recording) = self.chip.stop_recording() else { return };
+        let transfers = self.wiring().take_spi_log();
+        self.wiring().set_spi_log(false);
+        let frames = self.wiring().network.as_mut().map(|network| {
+            let frames = network.lan.take_log();
+            network.lan.log_frames(0);
+            frames
+        });
+        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers));
+    }
+
+    /// What was recorded last since the power cycle.
+    pub fn attribution(&self) -> Option<&Recorded> {
+        self.attribution.as_ref()
     }
 
     pub fn take_usb_events(&mut self) -> Vec<(Ps, Event)> {

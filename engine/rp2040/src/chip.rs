@@ -124,8 +124,13 @@ impl<W: World> Chip<W> {
                 limit = limit.min(self.next_sample).max(cycles + 1);
             }
             self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
+            let stalled = self.mem.xip.stalled;
             self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+            if index != 0 {
+                self.mem.xip.stalled = stalled;
+            }
             self.bus.sys.cycle = self.cores[index].cycles;
+            self.attribute();
             if let Some(fault) = &mut self.bus.sys.unmodelled
                 && fault.pc == 0
             {
@@ -169,12 +174,15 @@ impl<W: World> Chip<W> {
         while let Some(id) = self.bus.sys.take_event(until) {
             let cycle = self.bus.sys.clock.cycle_at(self.bus.sys.now());
             self.bus.sys.cycle = self.bus.sys.cycle.max(cycle);
+            let stalled = self.mem.xip.stalled;
             match id {
                 crate::sys::EventId::SysTick0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
                 crate::sys::EventId::SysTick1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
                 _ => self.bus.event(&mut self.mem, id),
             }
+            self.mem.xip.stalled = stalled;
             self.notify_cores(cycle);
+            self.attribute();
             if self.bus.sys.reset_request.is_some() || self.bus.sys.unmodelled.is_some() {
                 self.bus.sys.end_event();
                 return;
@@ -249,5 +257,10 @@ impl<W: World> Chip<W> {
     fn start_core(&mut self, index: usize, cycle: u64) {
         self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
         self.cores[index].cycles = self.cores[index].cycles.max(cycle);
+        if index == 0
+            && let Some(recorder) = &mut self.bus.sys.recorder
+        {
+            recorder.reset();
+        }
     }
 }

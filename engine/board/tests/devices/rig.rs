@@ -36,6 +36,7 @@ impl Rig {
             usb: HostConfig::default(),
             capture: None,
             xip_miss_cost: true,
+            spi_speed: 1,
         };
         let mut wiring = Wiring::new(&config).expect("no network that could be wrong");
         attach(&mut wiring);

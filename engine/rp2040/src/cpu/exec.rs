@@ -24,13 +24,18 @@ impl Core {
     pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
             let pc = self.pc;
+            let before = self.instructions;
             let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
                 self.run_region::<{ region::FAST }, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
             } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
                 let size = mem.flash_size() as u32;
-                self.run_region::<{ region::XIP }, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
+                let exit = self.run_region::<{ region::XIP }, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS);
+                self.flash_instructions += self.instructions - before;
+                exit
             } else if pc < ROM_SIZE as u32 {
-                self.run_region::<{ region::FAST }, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
+                let exit = self.run_region::<{ region::FAST }, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS);
+                self.rom_instructions += self.instructions - before;
+                exit
             } else {
                 self.run_region::<{ region::BUS }, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
             };
@@ -172,6 +177,7 @@ impl Core {
                     value
                 } else {
                     self.cycles = cycles;
+                    self.pc = pc;
                     let result = self.load_slow(mem, bus, address, $size);
                     cycles = self.cycles;
                     match result {

@@ -180,15 +180,20 @@ impl Spi {
             return None;
         }
         // At most 127 * 256 cycles and 64 half periods: fits 64 bits.
-        Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz)
+        Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz / sys.spi_speed)
     }
 
     /// Frequency of SCK in Hz as programmed; 0 while it stands still.
     pub fn sck_hz(&self, sys: &Sys) -> u64 {
         match u64::from(self.cpsr) * u64::from(((self.cr0 >> 8) & 0xff) + 1) {
             0 => 0,
-            divisor => sys.freq.clk_peri_hz / divisor,
+            divisor => sys.freq.clk_peri_hz * sys.spi_speed / divisor,
         }
+    }
+
+    /// A frame is in the shift register, or about to be.
+    pub fn shifting(&self) -> bool {
+        self.frame.is_some()
     }
 
     /// Begins the next frame if the shift register is free.
@@ -260,6 +265,9 @@ impl Spi {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
+        if let Some(recorder) = &mut sys.recorder {
+            recorder.shifted(frame.begin, frame.last_edge);
+        }
         self.tx_level = frame.data & 1 != 0;
         self.drive(sys);
         // Without SCK on a pin nothing outside sees the frame; without RX on a pin the input is low.
