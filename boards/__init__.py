@@ -1,6 +1,6 @@
 """Boards: definitions, the one interface, and real, emulated and hosted implementations of it."""
 
-from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.console import ASK_FOR_RESULT, Console, parse_result
 from portbench.boards.definition import BoardDefinition, board_definition, board_of_machine, known_boards, load_board
 from portbench.boards.errors import (
@@ -37,6 +37,7 @@ __all__ = [
     "Progress",
     "RunOutput",
     "RuntimeIdentity",
+    "Unattended",
     "UnknownBoard",
     "WrongRuntime",
     "board_definition",

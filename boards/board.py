@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
+from portbench.boards.room import Room
 from portbench.boards.timing import Deadline
 from portbench.where import Where
 from portbench.workloads import Session, Timed
@@ -39,8 +40,8 @@ class RuntimeIdentity:
 class Deployment:
     """What to put on the board: contents by POSIX path relative to its root, and the image's family.
 
-    `family` is `micropython`, `wiznet`, `circuitpython`, `hosted`, `blinka` or `native`. The script among the files
-    (`main.py` or `code.py`) starts by itself after a reset.
+    `family` is `micropython`, `wiznet`, `circuitpython`, `hosted`, `blinka`, `native` or `foreign`. The script among
+    the files (`main.py` or `code.py`) starts by itself after a reset.
     """
 
     files: Mapping[str, bytes]
@@ -51,6 +52,21 @@ class Deployment:
             path = PurePosixPath(name)
             if not name or path.is_absolute() or ".." in path.parts or "\\" in name:
                 raise ValueError(f"deployment: {name!r} is not a path below the board's root")
+
+    @property
+    def in_image(self) -> bool:
+        """The image holds all that is to run: there is no console and nothing to put on the board."""
+        return self.family in ("native", "foreign")
+
+
+@dataclass(frozen=True)
+class Unattended:
+    """How the PC tells by itself that a run is over, of an image that reports nothing (the family `foreign`)."""
+
+    exchanges: int
+    """A run has so many; the PC closes the connection after one more."""
+    ready_s: float
+    """Longest time, on the board's clock, to the connection and then from one exchange to the next."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,8 @@ class Board(ABC):
     name: str
     own_network: OwnNetwork | None = None
     """None: the board is on a network that this PC is on too, and uses the real server."""
+    room: Room | None = None
+    """What the next runs' surroundings are, where the board has any of its own; None: always the same."""
     saved_files: Path | None = None
     """Folder with the files of the board's user, once they had to be copied out of the way."""
 
@@ -114,13 +132,15 @@ class Board(ABC):
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         """Put the files on the board, without running them. Raises DeployFailed.
 
-        A deployment without files (the family `native`, whose image holds all it needs) only says what `run` will run.
+        A deployment that is in its image only says what `run` will run.
         """
 
-    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+    def serve(
+        self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
+    ) -> None:
         """Have the PC that the board brings along, if it does, do its part of `workload` from now on.
 
-        `settings`: the workload's, as JSON has them.
+        `settings`: the workload's, as JSON has them. `alone`: nobody else will tell when the run is over.
         """
         if self.own_network is not None:
             raise NotImplementedError(f"{self.name}: its network serves no workload")
@@ -131,7 +151,9 @@ class Board(ABC):
 
         A client that reports an error is no fault of the board: its line is the `result`. Raises ConsoleLost when the
         console went away before a result came. The family `native` has no console and reports to its server: a board
-        with its own network runs until the server has a session's report, any other restarts and returns at once.
+        with its own network runs until the server has a session's report, any other restarts and returns at once. So
+        does `foreign`, with a session's exchanges in the place of the report; its first run may be under way already,
+        as programming an image starts it.
         """
 
     def attribution(

@@ -38,6 +38,8 @@ class Family(StrEnum):
     WIZNET = "wiznet"
     CIRCUITPYTHON = "circuitpython"
     NATIVE = "native"
+    FOREIGN = "foreign"
+    """Anybody's image: nothing is deployed and nothing asked; it connects to the PC by itself, or it does not."""
     HOSTED = "hosted"
 
 
@@ -107,6 +109,7 @@ _REQUIRED: Final[dict[Family, frozenset[str]]] = {
     Family.WIZNET: frozenset({"version", "file", "url"}),
     Family.CIRCUITPYTHON: frozenset({"version", "file", "url"}),
     Family.NATIVE: frozenset({"version"}),
+    Family.FOREIGN: frozenset({"version", "file", "url"}),
     Family.HOSTED: frozenset({"package"}),
 }
 _OPTIONAL: Final[dict[Family, frozenset[str]]] = {
@@ -114,6 +117,7 @@ _OPTIONAL: Final[dict[Family, frozenset[str]]] = {
     Family.WIZNET: frozenset({"sha256", "offers"}),
     Family.CIRCUITPYTHON: frozenset({"sha256", "offers"}),
     Family.NATIVE: frozenset(),
+    Family.FOREIGN: frozenset({"sha256"}),
     Family.HOSTED: frozenset(),
 }
 _ALWAYS: Final = frozenset({"id", "family", "board", "profiles"})
@@ -124,6 +128,7 @@ DEFAULT_PROFILES: Final[dict[Family, tuple[Profile, ...]]] = {
     Family.WIZNET: (Profile("as-published", spi_hz=2_000_000), Profile("tuned", spi_hz=20_000_000)),
     Family.CIRCUITPYTHON: (Profile("as-published"),),
     Family.NATIVE: (Profile("tuned"),),
+    Family.FOREIGN: (Profile("as-built"),),
     Family.HOSTED: (Profile("hosted"),),
 }
 """Of an image that is in no catalogue."""

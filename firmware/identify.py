@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import CATALOGUE_VARIABLE, DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
+from portbench.firmware.catalogue import DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
 from portbench.shown import shown
+
+IMAGE_FAMILIES: Final = tuple(family for family in Family if family is not Family.HOSTED)
+"""Those that an image can be of."""
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
@@ -86,20 +89,14 @@ def entry_for_file(
 ) -> FirmwareEntry:
     """Wraps the image in `path` as an entry with its family's usual profiles; its id is the file's name.
 
-    `family` and `version` are guessed from the image where they are not given. Raises `uf2.Uf2Error` for a bad image
-    and `CatalogueError` where the family cannot be guessed.
+    `family` and `version` are guessed from the image where they are not given; one that says nothing known is foreign.
+    Raises `uf2.Uf2Error` for a bad image and `CatalogueError` for a family that no image can have.
     """
     image = uf2.read(path)
     identity = identify(image)
-    known = [name for name in Family if name is not Family.HOSTED]
-    if family is not None and family not in known:
-        raise CatalogueError(f"{path}: family is {str(family)!r}; use one of: {', '.join(known)}")
-    chosen = identity.family if family is None else Family(family)
-    if chosen is None:
-        raise CatalogueError(
-            f"{path}: says neither MicroPython nor CircuitPython, so nobody knows how to talk to it; give it an entry"
-            f" with its family in a file that {CATALOGUE_VARIABLE} names"
-        )
+    if family is not None and family not in IMAGE_FAMILIES:
+        raise CatalogueError(f"{path}: family is {str(family)!r}; use one of: {', '.join(IMAGE_FAMILIES)}")
+    chosen = (identity.family or Family.FOREIGN) if family is None else Family(family)
     return FirmwareEntry(
         id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",
         family=chosen,

@@ -193,7 +193,7 @@ class ImageStore:
     def _check_identity(self, entry: FirmwareEntry, image: uf2.Uf2Image, shown: str) -> None:
         """Raises WrongImage for an image that says it is something else than its entry does."""
         says = identify(image)
-        if says.family is None or says.version is None:
+        if says.family is None or says.version is None or entry.family is Family.FOREIGN:
             return
         faults: list[str] = []
         if _RUNTIME[says.family] != _RUNTIME[entry.family]:

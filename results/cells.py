@@ -60,6 +60,8 @@ def cells(group: Group, known: Workload | None, rank: str) -> dict[str, str]:
 
 def spread(group: Group) -> str:
     """Nothing where the runs are the same to the last digit: there is no spread to speak of."""
+    if group.first.is_exact:
+        return "exact"
     if not group.value.spread and not group.unstable:
         return ""
     return f"{group.value.spread:.1%}{' unstable' if group.unstable else ''}"

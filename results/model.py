@@ -24,6 +24,7 @@ _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, Field(min_length=1)]
 
 
+TimedBy = Literal["board", "pc"]
 _NOT_SIMULATED: Final = frozenset(
     {"log", "console_tail", "published", "note", "build", "offers", "image_url", "attribution"}
 )
@@ -100,6 +101,10 @@ class Sim(_Model):
     """Seconds that this PC took; differs from run to run."""
     flash_sha256: _Hash | None = None
     """Of the flash content when the run had ended."""
+    seed: _Count | None = None
+    """What the run's room was drawn from; None: nothing varied, and every run is the same."""
+    room: dict[str, _Figure] = {}
+    """What of the surroundings was drawn."""
     counters: dict[str, _Figure] = {}
     """Simulated counts and times, such as SPI bytes or chip selects."""
 
@@ -116,6 +121,8 @@ class Row(_Model):
     version: str
     """As the firmware reports it; empty when it never got that far."""
     where: Where
+    timed_by: TimedBy = "board"
+    """Whose clock the figures are of: the client's on the board, or, for an image that tells nothing, the PC's."""
     status: Status
     reason: str | None = None
     """One line that says why a row is skipped or failed."""
@@ -147,12 +154,17 @@ class Row(_Model):
     """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
     attribution: Attribution | None = None
-    """Of an emulated row that was measured with `--attribute`, in the first of its runs: the others repeat it."""
+    """Of an emulated row that was measured with `--attribute`, in the first of its runs."""
 
     @property
     def value(self) -> float | None:
         """The headline figure."""
         return None if self.headline is None else self.figures.get(self.headline.name)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether another run under the same conditions is the same to the last digit."""
+        return self.sim is not None and self.sim.seed is None
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portbench.results.model import Headline, Published, Row, Status
+from portbench.results.model import Headline, Published, Row, Status, TimedBy
 from portbench.where import Where
 from portbench.workloads import UnknownWorkload, workload
 
@@ -113,11 +113,12 @@ class Group:
         return reasons
 
 
-def group_rows(rows: Iterable[Row], workload: str, where: Where) -> list[Group]:
-    """Groups of the measured rows of `workload` and of kind `where`, best first."""
+def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board") -> list[Group]:
+    """Groups of the measured rows of `workload`, of kind `where` and of that clock, best first."""
     together: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        if row.status is Status.MEASURED and row.where is where and row.workload == workload:
+        wanted = row.where is where and row.timed_by == timed_by and row.workload == workload
+        if row.status is Status.MEASURED and wanted:
             # A measured turnaround differs from run to run; a simulated one is a setting.
             varying = set() if where is Where.EMULATED else {"turnaround_us"}
             conditions = row.conditions.model_dump_json(exclude=varying)
@@ -125,6 +126,7 @@ def group_rows(rows: Iterable[Row], workload: str, where: Where) -> list[Group]:
             together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)
     groups = []
     for members in together.values():
+        members.sort(key=lambda row: row.run_index)  # several boards end theirs in any order
         headline = members[0].headline
         assert headline is not None  # of a measured row
         values = [row.value for row in members if row.value is not None]

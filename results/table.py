@@ -1,6 +1,7 @@
 """Tables of a run with what follows from them, for the terminal (rich) and as Markdown (tabulate), in the same words.
 
-Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves.
+Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves, and apart from them
+those that the PC has timed.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
-from typing import Final
+from typing import Final, get_args
 
 import tabulate
 from rich.cells import cell_len
@@ -19,7 +20,7 @@ from rich.text import Text
 
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
 from portbench.results.cells import CEILING_RANK, cells, known_workload, own_columns
-from portbench.results.model import Row, RunFile, Status
+from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
 from portbench.where import Where
@@ -29,13 +30,18 @@ _ABOUT: Final = {
     Where.EMULATED: "Emulated boards, timed by themselves in simulated time.",
     Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time. A ceiling, and nothing to flash.",
 }
+_TIMED_BY_PC: Final = {
+    Where.SILICON: "Real boards with images that tell nothing, timed by the PC",
+    Where.EMULATED: "Emulated boards with images that tell nothing, timed by the simulated PC",
+    Where.HOSTED: "Ports that tell nothing, timed by the PC",
+}
 _LEFT: Final = frozenset(
     {"runtime", "build", "version", "profile", "board", "SPI MHz asked -> real", "INTn", "address", "notes"}
     | {"workload", "where", "status", "reason"}
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
-_SAID_ONCE: Final = ("board", "address", "runs")
+_SAID_ONCE: Final = ("board", "address", "runs", "spread")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.
@@ -97,9 +103,10 @@ class Table:
 def tables(run: RunFile) -> list[Table]:
     """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
     made = [
-        _measured(name, where, group_rows(run.rows, name, where))
+        _measured(name, where, timed_by, group_rows(run.rows, name, where, timed_by))
         for name in dict.fromkeys(row.workload for row in run.rows)
         for where in Where
+        for timed_by in get_args(TimedBy)
     ]
     made.append(_not_measured(row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None))
     return [table for table in made if table.rows]
@@ -133,24 +140,43 @@ def _line(paragraph: str) -> Text:
     return Text(paragraph)
 
 
-def _measured(name: str, where: Where, groups: list[Group]) -> Table:
+def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -> Table:
     known = known_workload(name)
     title = f"{known.title if known else name}: {where}"
     ranks = map(str, count(1))
-    ranked = sorted(groups, key=lambda group: not is_python(group.first))
-    lines = [cells(group, known, next(ranks) if is_python(group.first) else CEILING_RANK) for group in ranked]
+    foreign = timed_by == "pc"  # whatever is in them, they are ranked among themselves, and answer nothing
+    ranked = sorted(groups, key=lambda group: not (foreign or is_python(group.first)))
+    lines = [
+        cells(group, known, next(ranks) if foreign or is_python(group.first) else CEILING_RANK) for group in ranked
+    ]
     settings = tuple(dict.fromkeys(setting for group in groups for setting in group.first.settings))
     said = _said_once(lines, (*settings, *_SAID_ONCE))
     about = _ABOUT[where]
+    if foreign:
+        title += ", timed by the PC"
+        about = f"{_TIMED_BY_PC[where]}: from one {known.exchange if known else 'exchange'}'s arrival to the next's."
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"
         about += f" PC turnaround {low if low == high else f'{low} to {high}'} us."
+    if rooms := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
+        about += f" {_rooms(rooms)}"
     if said:
         about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
     own = dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)) if groups else {}
-    below = (*answer(groups, where), *published_lines(known, groups))
+    below = () if foreign else (*answer(groups, where), *published_lines(known, groups))
     return _table(title, about, lines, tuple(own), below)
+
+
+def _rooms(drawn: list[Sim]) -> str:
+    """From which seed, and how far apart the runs were."""
+    seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
+    told = []
+    for name in dict.fromkeys(name for each in drawn for name in each.room):
+        values = [each.room[name] for each in drawn if name in each.room]
+        low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+        told.append(f"{name} {low if low == high else f'{low} to {high}'}")
+    return f"Each run in a room of its own, drawn from seed {seeds}: {', '.join(told)}."
 
 
 def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str, str]:

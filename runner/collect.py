@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import OwnNetwork, RunOutput
+from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
@@ -41,6 +42,7 @@ class RowDraft:
     log: str | None = None
     attribution: dict[str, Any] | None = None
     """Where the time went, as the board tells it."""
+    room: Room | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
         said = result.said.model_dump(include={"ready_us", "link_us", "connect_attempts"}, exclude_none=True)
@@ -52,7 +54,7 @@ class RowDraft:
             headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
             figures=result.measurement.figures | said,
             samples=result.measurement.samples,
-            sim=None if output.sim is None else Sim.model_validate(output.sim),
+            sim=self._sim(output),
             note=self._note(result.library),
             attribution=self.attribution,
         )
@@ -77,6 +79,7 @@ class RowDraft:
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
             "where": self.where,
+            "timed_by": "pc" if entry.family is Family.FOREIGN else "board",
             "board": None if entry.family is Family.HOSTED else self.planned.board.id,
             "profile": self.planned.profile_name,
             "run_index": self.planned.number - 1,
@@ -93,6 +96,12 @@ class RowDraft:
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
 
+    def _sim(self, output: RunOutput) -> Sim | None:
+        if output.sim is None:
+            return None
+        drawn = {} if self.room is None else {"seed": self.options.seed, "room": self.room.figures()}
+        return Sim.model_validate(output.sim | drawn)
+
     def _line(self) -> str | None:
         if self.planned.workload.readiness is Readiness.BOOTED:
             return None
@@ -106,7 +115,7 @@ class RowDraft:
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
-        if self.options.parallel > 1:
+        if self.options.parallel > 1 and self.where is not Where.EMULATED:
             notes.append("in parallel: shares this PC")
         return "; ".join(notes) or None
 
@@ -118,7 +127,9 @@ class RowDraft:
         if self.own_network is not None:
             turnaround_us = self.own_network.turnaround_us
             turnaround_us = self.options.turnaround_us if turnaround_us is None else turnaround_us
-        has_address = self.own_network is not None or self.planned.entry.family is not Family.HOSTED
+        family = self.planned.entry.family
+        # Which address a foreign image has, and how it got it, is its own business.
+        has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,

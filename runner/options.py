@@ -11,8 +11,10 @@ from typing import Any, Final, Literal, TypeVar, cast
 from pydantic import ValidationError
 
 from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
+from portbench.boards.room import MOST_SEED
 from portbench.clients import AddressMode, StaticAddress
-from portbench.firmware.catalogue import Profile
+from portbench.firmware.catalogue import Family, Profile
+from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.timeouts import DEFAULT_S, Stage
 from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
@@ -23,6 +25,8 @@ Deployer = Literal["mpremote", "rshell"]
 DEFAULT_BOARD: Final = "W5500_EVB_PICO"
 DEFAULT_PORT: Final = 5000
 DEFAULT_RUNS: Final = 3
+DEFAULT_SEED: Final = 1
+FIXED: Final = "fixed"
 
 T = TypeVar("T")
 
@@ -64,6 +68,14 @@ OPTIONS: Final = (
         completes="runtime",
     ),
     Option(
+        "--family",
+        "how the .uf2 files of --runtime are talked to: auto (default: as each says it is, else foreign: left to"
+        f" itself, timed by the PC), {', '.join(IMAGE_FAMILIES)}",
+        default="auto",
+        metavar="NAME",
+        choices=("auto", *map(str, IMAGE_FAMILIES)),
+    ),
+    Option(
         "--profile",
         "only this profile, as tuned or as-published (repeatable)",
         repeatable=True,
@@ -85,11 +97,17 @@ OPTIONS: Final = (
     ),
     Option(
         "--parallel",
-        "measure on this many boards at once: those of --device, else emulated ones (default 1: one after the other)",
+        "measure on this many boards at once: those of --device, else emulated ones (default: emulated ones on all of"
+        " this PC's cores, others one after the other)",
         default="1",
         metavar="N",
     ),
-    Option("--runs", f"runs of every row (default {DEFAULT_RUNS})", default=str(DEFAULT_RUNS), metavar="N"),
+    Option(
+        "--runs",
+        f"runs of every row (default {DEFAULT_RUNS}; 1 with --seed fixed)",
+        default=str(DEFAULT_RUNS),
+        metavar="N",
+    ),
     Option(
         "--timeout-s",
         f"longest time of a stage, repeatable; now {', '.join(f'{s}={t:g}' for s, t in DEFAULT_S.items())}",
@@ -111,6 +129,13 @@ OPTIONS: Final = (
     ),
     Option("--turnaround-us", "time the simulated PC takes to answer (default 200)", default="200"),
     Option("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5"),
+    Option(
+        "--seed",
+        f"what varies in a real room, drawn from this number for each run of emulated boards (default {DEFAULT_SEED});"
+        " fixed: nothing varies, and one run is exact",
+        default=str(DEFAULT_SEED),
+        metavar="N|fixed",
+    ),
     Option("--address-mode", "dhcp (default) or static", default="dhcp", choices=("dhcp", "static")),
     Option("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static"),
     Option("--attribute", "keep where the time of emulated rows went: for `portbench explain`", is_flag=True),
@@ -122,6 +147,8 @@ OPTIONS: Final = (
 class BenchOptions:
     """The checked options of one bench. See `OPTIONS` for what each means.
 
+    `seed` None: nothing varies.
+
     `board` None: each runtime's own. `settings`: of workloads, by the setting's name, as given. `quick`: what is not
     given is not the workloads' defaults, but their shortest.
     """
@@ -131,6 +158,8 @@ class BenchOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
     runtimes: tuple[str, ...] = ()
+    family: Family | None = None
+    """Of the files among `runtimes`; None: what each says."""
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
@@ -143,6 +172,7 @@ class BenchOptions:
     server_port: int = DEFAULT_PORT
     turnaround_us: int = 200
     phy_link_delay_s: float = 1.5
+    seed: int | None = None
     address_mode: AddressMode = "dhcp"
     attribute: bool = False
     static: StaticAddress | None = None
@@ -191,7 +221,7 @@ def workload_options() -> tuple[Option, ...]:
 
 def read_options(given: Mapping[str, Any]) -> BenchOptions:
     """The options as given, by `Option.name`; None where one was not given. Raises OptionError."""
-    board = given.get("board")
+    board, seed = given.get("board"), _seed(given)
     devices = tuple(given.get("device") or ["auto"])
     twice = next((each for each in devices if devices.count(each) > 1), None)
     if twice is not None:
@@ -203,11 +233,12 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         workloads=chosen,
         settings=settings,
         runtimes=tuple(given.get("runtime") or ()),
+        family=None if (family := _choice(given, "family")) == "auto" else Family(family),
         profiles=tuple(given.get("profile") or ()),
         where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
         parallel=_number(given, "parallel", int, 1, 64),
-        runs=_number(given, "runs", int, 1, 1000),
+        runs=_number(given, "runs", int, 1, 1000) if given.get("runs") is not None or seed is not None else 1,
         timeouts_s=DEFAULT_S | _timeouts(given.get("timeout_s") or []),
         deployer=cast(Deployer, _choice(given, "deploy")),
         restore_files=bool(given.get("restore_files")),
@@ -215,6 +246,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         server_port=_number(given, "server_port", int, 0, 65535),
         turnaround_us=_number(given, "turnaround_us", int, 0, 1_000_000),
         phy_link_delay_s=_number(given, "phy_link_delay_s", float, 0, 60),
+        seed=seed,
         address_mode=cast(AddressMode, _choice(given, "address_mode")),
         static=_static(given.get("static_address")),
         attribute=bool(given.get("attribute")),
@@ -262,6 +294,17 @@ def _choice(given: Mapping[str, Any], name: str) -> str:
 
 def _number(given: Mapping[str, Any], name: str, kind: Callable[[str], T], low: float, high: float) -> T:
     return _checked(_BY_NAME[name].flag, str(_value(given, name)), kind, low, high)
+
+
+def _seed(given: Mapping[str, Any]) -> int | None:
+    """None where nothing is to vary."""
+    text = str(_value(given, "seed"))
+    if text == FIXED:
+        return None
+    try:
+        return _checked("--seed", text, int, 0, MOST_SEED)
+    except OptionError as error:
+        raise OptionError(f"{error}, or {FIXED}") from None
 
 
 def _checked(option: str, text: str, kind: Callable[[str], T], low: float, high: float) -> T:

@@ -77,7 +77,7 @@ class PlannedRow:
 
 
 def client_family(entry: FirmwareEntry) -> str:
-    """As in `clients.FAMILIES`, or `native`."""
+    """As in `clients.FAMILIES`, or `native` or `foreign`."""
     if entry.family is Family.HOSTED and entry.package == _BLINKA_PACKAGE:
         return "blinka"
     return str(entry.family)
@@ -89,6 +89,8 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
         if entry.family is not Family.HOSTED and _board_of(entry) is None:
             boards = ", ".join(known_boards())
             raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
+    if options.family is not None and not any(map(_is_file, options.runtimes)):
+        raise OptionError(f"--family {options.family}: is for image files; name one: --runtime FILE.uf2")
     if options.runtimes:
         entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
     else:
@@ -127,6 +129,9 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     if family == "native":
         if workload.body("native") is None:
             return f"{workload.name} has no native client"
+    elif family == "foreign":
+        if not workload.timed_by_pc:
+            return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
     if workload.readiness is not Readiness.BOOTED and entry.family is not Family.HOSTED and board.network is None:
@@ -198,7 +203,7 @@ def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload)
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
-    if runtime.lower().endswith(".uf2"):
+    if _is_file(runtime):
         return _entry_of_file(Path(runtime), options)
     try:
         entry = known.get(runtime)
@@ -210,6 +215,10 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     return entry
 
 
+def _is_file(runtime: str) -> bool:
+    return runtime.lower().endswith(".uf2")
+
+
 def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
     """Of an image that says which board it is for, that board. Raises OptionError."""
     try:
@@ -218,7 +227,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
         if says is not None and options.board not in (None, says):
             raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
         board = says or options.board
-        return entry_for_file(path, board=board.id if board else DEFAULT_BOARD)
+        return entry_for_file(path, family=options.family, board=board.id if board else DEFAULT_BOARD)
     except (BadDefinition, CatalogueError, Uf2Error) as error:
         raise OptionError(f"--runtime: {error}") from None
 

@@ -30,6 +30,7 @@ from portbench.runner.parallel.collector import (
     board_scheduler,
     is_worker,
     report_fault,
+    usual_parallel,
     worker_parts,
 )
 from portbench.runner.plan import PlannedRow, chosen_entries, plan
@@ -90,8 +91,19 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(ROWS)]  # nothing but rows, whatever lies in the folder
     options = _options(config)
+    if config.getoption(_PREFIX + "parallel") is None and config.pluginmanager.hasplugin("xdist"):
+        if not is_worker(config) and not config.option.collectonly:
+            config.option.portbench_parallel = str(usual_parallel(_plan(config), options))
+        options = _options(config)
     if options.parallel > 1 and not is_worker(config):
         ask_for_workers(config, options)
+
+
+def _plan(config: pytest.Config) -> list[PlannedRow]:
+    try:
+        return plan(_options(config))
+    except OptionError as error:
+        raise pytest.UsageError(shown(str(error))) from None
 
 
 class BenchPlugin:
@@ -99,7 +111,7 @@ class BenchPlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._rows = self._planned() if _is_asked_for(config) else []
+        self._rows = _plan(config) if _is_asked_for(config) else []
         self._bench: Bench | None = None
         self._collector: Collector | None = None
         self._writer: RunWriter | None = None
@@ -113,12 +125,6 @@ class BenchPlugin:
     def run_file(self) -> Path | None:
         """Where the rows go; None where none was to be measured."""
         return None if self._writer is None else self._writer.path
-
-    def _planned(self) -> list[PlannedRow]:
-        try:
-            return plan(_options(self._config))
-        except OptionError as error:
-            raise pytest.UsageError(shown(str(error))) from None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session

@@ -10,13 +10,14 @@ from portbench.runner.program import asks_intn, native_sets
 
 
 def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> str | None:
-    """The line of the client that the profile decides; None without a network, or with the PC's own.
+    """The line of the client that the profile decides; None without a network, with the PC's own, or
+    without a client of ours.
 
     Raises DeploymentError for a client that cannot be read.
     """
     if entry.family is Family.NATIVE:
         spi_hz, intn = native_sets(profile)
         return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
-    if board.network is None:
+    if board.network is None or entry.family is Family.FOREIGN:
         return None
     return nic_line(client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile))

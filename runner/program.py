@@ -45,6 +45,8 @@ def build_program(
             raise RunFailed(f"{row.workload.name}: the native client has nobody to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
+    if row.entry.family is Family.FOREIGN:
+        return Program(image.path, image.sha256, None, Deployment({}, "foreign"), has_console=False)
     network = None if peer is None else _network(row, peer, _static(board, options), options)
     identity = identify(image.content) if image.content else None
     deployment = build_deployment(

@@ -25,6 +25,8 @@ class SessionSource(Protocol):
 
     host: str
     port: int
+    limit: int | None
+    """Of connections from now on: a run has so many exchanges, and nobody else ends it."""
 
     @property
     def accepted(self) -> int: ...

@@ -25,3 +25,8 @@ class RowSink(Protocol):
 def native_lock(writer: RowSink) -> Path:
     """The lock file of the one native client that may run, of a bench that measures several boards at once."""
     return writer.path.with_suffix("") / "native.lock"
+
+
+def turns_lock(writer: RowSink) -> Path:
+    """The lock file of rows that take turns because they would disturb each other."""
+    return writer.path.with_suffix("") / "turns.lock"

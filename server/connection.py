@@ -12,6 +12,9 @@ from typing import cast
 from portbench.server.recording import Recording
 from portbench.workloads import Session
 
+_LAST_S = 1.0
+"""After the last exchange of a run with a limit, for the client to close or to send what is too much."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -46,6 +49,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._progress_s = time.monotonic()
         self._closing = False
+        self._last_timer: asyncio.TimerHandle | None = None
 
     @property
     def closing(self) -> bool:
@@ -88,6 +92,9 @@ class Connection(asyncio.Protocol):
             return
         if recording.exchanges > before or recording.reported:
             self._progress_s = time.monotonic()
+        if recording.whole and self._last_timer is None:
+            # Some close without a FIN, and some only stop.
+            self._last_timer = asyncio.get_running_loop().call_later(_LAST_S, self.abort, None)
         if recording.received_bytes > self._limits.max_bytes:
             self._end(f"more than {self._limits.max_bytes} bytes came")
 
@@ -109,6 +116,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self._last_timer is not None:
+            self._last_timer.cancel()
         if not self._closing:
             self._recording.lost(_reason(exc))
         self._closing = True

@@ -8,7 +8,10 @@ from portbench.workloads import Conversation, ConversationError, Session
 class Recording:
     """Times are microseconds of whoever drives it."""
 
-    def __init__(self, number: int, peer: str, started_us: float, conversation: Conversation) -> None:
+    def __init__(
+        self, number: int, peer: str, started_us: float, conversation: Conversation, limit: int | None = None
+    ) -> None:
+        """`limit`: a run has so many exchanges, and nobody else ends it."""
         self.number = number
         self.peer = peer
         self.started_us = started_us
@@ -18,6 +21,7 @@ class Recording:
         self.established_us: float | None = None
         self.last_byte_us: float | None = None
         self._conversation = conversation
+        self._limit = limit
         self._ended_us: float | None = None
         self._asked_us: float | None = None
         self._first_byte_us: float | None = None
@@ -37,7 +41,14 @@ class Recording:
     @property
     def finished(self) -> bool:
         """The PC is to close, once what `receive` gave has been sent."""
-        return self._conversation.finished
+        # One more than the run has: a client that counts for itself ends by itself.
+        beyond = self._limit is not None and self.exchanges > self._limit
+        return beyond or self._conversation.finished
+
+    @property
+    def whole(self) -> bool:
+        """The exchanges of a run with a limit have all come."""
+        return self._limit is not None and self.exchanges >= self._limit
 
     def established(self, now_us: float, *, handover_us: float = 0.0) -> bytes:
         """The handshake is over; what to say first, which is handed over `handover_us` later."""

@@ -23,6 +23,8 @@ class SimulatedServer:
 
     def __init__(self, conversation: Callable[[], Conversation] | None = None, turnaround_us: float = 0.0) -> None:
         self.conversation = conversation
+        self.limit: int | None = None
+        """Exchanges of a run that nobody but the PC can tell the end of."""
         self._turnaround_us = turnaround_us
         self._killed = False
         self.answered = 0
@@ -33,7 +35,7 @@ class SimulatedServer:
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         if self.conversation is None:
             return NOTHING
-        recording = Recording(len(self._records), peer, now_us, self.conversation())
+        recording = Recording(len(self._records), peer, now_us, self.conversation(), self.limit)
         self._open[conn] = self._records[conn] = recording
         return recording.established(now_us, handover_us=self._turnaround_us), False, False, None
 
@@ -71,6 +73,11 @@ class SimulatedServer:
     def sessions(self) -> list[Session]:
         """One per connection so far, in the order in which they came."""
         return [recording.session() for recording in self._records.values()]
+
+    @property
+    def whole(self) -> bool:
+        """A connection has had all exchanges of a run with a limit."""
+        return any(recording.whole for recording in self._records.values())
 
     @property
     def reported(self) -> bool:

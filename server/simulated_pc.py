@@ -34,13 +34,15 @@ class Part:
 
     serve: Callable[[], Conversation] | None = None
     call: Callable[[], Caller] | None = None
+    limit: int | None = None
+    """Exchanges of a run that nobody but the PC can tell the end of."""
 
 
-def part_in(name: str, settings: Mapping[str, Any]) -> Part:
+def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
     """The PC's part in the workload `name`; `settings` as JSON has them. Raises UnknownWorkload or ValidationError."""
     found = workload(name)
     if found.readiness is not Readiness.LISTENING:
-        return Part(serve=lambda: found.conversation(MAX_BYTES))
+        return Part(serve=lambda: found.conversation(MAX_BYTES), limit=limit)
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
     return Part(call=lambda: found.caller(chosen, MAX_BYTES))
 
@@ -63,6 +65,7 @@ class SimulatedPc:
     def take(self, part: Part) -> None:
         """Its part from the next connection on."""
         self._server.conversation = part.serve
+        self._server.limit = part.limit
         self._caller = None if part.call is None else SimulatedCaller(part.call(), self._turnaround_us)
 
     def heard(self, line: str, at_us: float) -> None:
@@ -93,6 +96,11 @@ class SimulatedPc:
     def answered(self) -> int:
         """Exchanges of all connections together."""
         return self._server.answered + (0 if self._caller is None else self._caller.calls.exchanges)
+
+    @property
+    def whole(self) -> bool:
+        """A connection has had all exchanges of a run with a limit."""
+        return self._server.whole
 
     @property
     def reported(self) -> bool:

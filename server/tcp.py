@@ -53,6 +53,8 @@ class WorkloadServer:
         self.workload = workload
         self.host = host
         self.port = port
+        self.limit: int | None = None
+        """Of connections from now on: a run has so many exchanges, and nobody else ends it."""
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._on_session = on_session
@@ -186,7 +188,7 @@ class WorkloadServer:
         elif not self._has_room():
             refusal = f"turned away: {self._max_clients} clients are connected already"
         conversation = self.workload.conversation(self._limits.max_bytes)
-        recording = Recording(number, "unknown", self._clock_us(), conversation)
+        recording = Recording(number, "unknown", self._clock_us(), conversation, self.limit)
         connection = Connection(recording, self._limits, refusal, self._clock_us, self._ended)
         self._active[number] = connection
         return connection

@@ -118,6 +118,8 @@ class Workload(ABC):
     """It is measured where no workload is named."""
     drifting: ClassVar[str | None] = None
     """The samples whose halves are compared to see whether a run drifts."""
+    timed_by_pc: ClassVar[bool] = False
+    """`measure_session` is there: the PC alone can time a client that tells nothing."""
     exchange: ClassVar[str] = "exchange"
     """What people call one exchange with the PC."""
 
@@ -154,6 +156,13 @@ class Workload(ABC):
         `result` has passed `check`. An emulated row's time is attributed span by span.
         """
         return ()
+
+    def measure_session(self, session: Session, settings: Any) -> Measurement:
+        """The figures of a client that tells nothing, by what the PC kept of its connection.
+
+        `session` has at least `exchanges(settings)`. Raises BadResult for what cannot be.
+        """
+        raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
     def derive(self, figures: Mapping[str, float], settings: Any) -> dict[str, float]:
         """Figures that follow from others, the headline among them, as for figures that others published."""

@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
+from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.errors import BoardError
@@ -31,6 +33,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--name", default="emulated-0", help="name of this board (default %(default)s)")
     parser.add_argument("--flash", type=Path, help="initial contents of flash, a raw image from its start")
     parser.add_argument("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
+    parser.add_argument(
+        "--forward",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="such as tcp:8080:80, see docs/network.md; repeatable",
+    )
     parser.add_argument("--log", type=Path, help="write the log there instead of to standard error")
     parser.add_argument("--end-with", type=int, metavar="PID", help="end when this process has ended")
     return parser
@@ -43,6 +52,8 @@ def main() -> int:
             signal.signal(number, _end)
     try:
         config = CONFIG.validate_json(arguments.config)
+        rules = [str(parse_rule(rule)) for rule in arguments.forward]
+        config = replace(config, forward=(*config.forward, *rules))
         flash = _flash(arguments.flash) if arguments.flash else b""
         with (
             arguments.log.open("a", encoding="utf-8") if arguments.log else nullcontext(sys.stderr) as log,

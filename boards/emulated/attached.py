@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from portbench.boards.board import OwnNetwork, Progress, RunOutput
+from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.config import board_address
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.errors import BoardUnavailable
+from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bootloader import enter_bootloader
@@ -54,20 +55,30 @@ class AttachedEmulatedBoard(UsbBoard):
             raise
         self._before = 0
         """Sessions of runs before this one."""
+        self._exchanges = 0
         if not network["bridged"]:
             pc = IPv4Address(network["pc_ip"])
             self.own_network = OwnNetwork(
                 pc,
                 network["server_port"],
-                (board_address(pc), IPv4Address("255.255.255.0"), pc, pc),
+                (board_address(pc), MASK, pc, pc),
                 network["turnaround_us"],
             )
 
-    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
-        self._control.call("serve", deadline, workload=workload, settings=dict(settings))
+    def serve(
+        self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
+    ) -> None:
+        self._exchanges = 0 if alone is None else alone.exchanges
+        told = None if alone is None else asdict(alone)
+        self._control.call("serve", deadline, workload=workload, settings=dict(settings), alone=told)
+
+    def flash(self, image: Path, deadline: Deadline) -> None:
+        self._before = len(self._sessions(deadline))  # whatever connects from now on is the image's
+        super().flash(image, deadline)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        self._before = len(self._sessions(deadline))
+        if not (self._started and self._deployment is not None and self._deployment.family == "foreign"):
+            self._before = len(self._sessions(deadline))
         output = super().run(deadline, progress)
         return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
 
@@ -81,6 +92,17 @@ class AttachedEmulatedBoard(UsbBoard):
         super()._run_native(deadline)
         if self.own_network is not None:
             deadline.poll(lambda: self._is_over(deadline), _LOOK_S, "the native client's report")
+
+    def _run_foreign(self, deadline: Deadline) -> None:
+        super()._run_foreign(deadline)
+        if self.own_network is not None:
+            deadline.poll(lambda: self._has_played(deadline), _LOOK_S, "the image to play its part")
+
+    def _has_played(self, deadline: Deadline) -> bool:
+        """Or cannot any more: its connection is over."""
+        self.link.device()
+        sessions = self._sessions(deadline)[self._before :]
+        return any(each.exchanges >= self._exchanges or each.ended_us is not None for each in sessions)
 
     def _settle_volume(self, deadline: Deadline) -> None:
         self._control.call("sync", deadline)

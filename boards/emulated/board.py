@@ -13,19 +13,19 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import portbench
-from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput
+from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.config import CONFIG, EmulatedConfig, board_address
+from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.machine import engine_settings
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
+from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
@@ -114,14 +114,21 @@ class EmulatedBoard(UsbBoard):
             raise
         if not self.config.bridge:
             ip = self.config.pc_ip
-            static = (board_address(ip), IPv4Address("255.255.255.0"), ip, ip)
+            static = (board_address(ip), MASK, ip, ip)
             self.own_network = OwnNetwork(ip, self.config.server_port, static, self.config.turnaround_us)
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
         networked, attribute = measured and self._served, measured and self._attribute
+        config = {} if self.room is None or not measured else {"config": self.room.config()}
         self.control(
-            "power_cycle", deadline, bootsel=bootsel, measured=measured, networked=networked, attribute=attribute
+            "power_cycle",
+            deadline,
+            bootsel=bootsel,
+            measured=measured,
+            networked=networked,
+            attribute=attribute,
+            **config,
         )
 
     def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
@@ -140,7 +147,7 @@ class EmulatedBoard(UsbBoard):
         super().flash(image, deadline)
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        if self._fresh and deployment.family != "native":
+        if self._fresh and not deployment.in_image:
             if not self._kept:
                 self._session(deadline).enter(deadline)  # the first boot, which makes the file system, is over
                 self.control("keep_flash", deadline)
@@ -151,8 +158,11 @@ class EmulatedBoard(UsbBoard):
         if deployment.family == "circuitpython":
             self.control("sync", deadline)
 
-    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
-        self.control("serve", deadline, workload=workload, settings=dict(settings))
+    def serve(
+        self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
+    ) -> None:
+        told = None if alone is None else asdict(alone)
+        self.control("serve", deadline, workload=workload, settings=dict(settings), alone=told)
         self._served = True
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
@@ -191,6 +201,20 @@ class EmulatedBoard(UsbBoard):
             return device is not None and is_bootloader(device, self.definition)
 
         deadline.poll(over, _WATCH_S / 5, "the native client's report")
+
+    def _run_foreign(self, deadline: Deadline) -> None:
+        """From a power cycle to where the simulated server has had all exchanges; `_watch` raises where none come."""
+        self.cycle(deadline, measured=True)
+
+        def over() -> bool:
+            if self.control("status", Deadline(_START_S, self.name))["finished"]:
+                return True
+            device = self.link.device()
+            if device is not None and is_bootloader(device, self.definition):
+                raise BoardError(f"{self.name}: the image went to the boot loader before its run was over")
+            return False
+
+        deadline.poll(over, _WATCH_S / 5, "the image to play its part")
 
     def _settle_volume(self, deadline: Deadline) -> None:
         self.control("sync", deadline, drive_only=True)

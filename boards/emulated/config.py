@@ -7,16 +7,23 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
+from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
 
 _STRICT = ConfigDict(extra="forbid")
 _Natural = Annotated[StrictInt, Field(ge=0)]
+_Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 _PerMille = Annotated[StrictInt, Field(ge=0, le=1000)]
+
+
+def _rule(text: str) -> str:
+    return str(parse_rule(text))
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -42,18 +49,36 @@ class EmulatedConfig:
     """Simulated surroundings of the board.
 
     `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
-    `phy_link_delay_us`: from the W5500's reset to link up. `server_port`: TCP port of the simulated PC's server.
-    `bridge`: guest address:port to host address:port, relays connections to real sockets of this machine instead
-    (simulated time then follows the host's clock). `capture`: a pcap file of all frames. `board_faults`: armed from the
-    start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache misses cost anything; off to see how much.
-    `spi_speed`: what the SPI clocks are multiplied with, to see what a faster bus would bring.
+    `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: what the
+    DHCP server takes beyond it. `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a
+    segment's arrival to what the chip's own TCP answers; `retry_unit_ns`: the unit of its register RTR (docs/silicon.md
+    says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
+    host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
+    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `delayed_ack_us`: what the
+    simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or knows no name. `capture`: a
+    pcap file of all frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`:
+    whether flash cache misses cost anything; off to see how much. `spi_speed`: what the SPI clocks are multiplied with,
+    to see what a faster bus would bring.
     """
 
     turnaround_us: _Natural = 200
+    turnarounds_us: tuple[_Natural, ...] = ()
+    dhcp_delay_us: _Natural = 0
+    seed: _Natural = 1
     phy_link_delay_us: _Natural = 1_500_000
-    server_port: Annotated[StrictInt, Field(ge=1, le=65535)] = 5000
-    pc_ip: IPv4Address = IPv4Address("192.168.50.1")
+    tcp_answer_us: _Natural = 130
+    retry_unit_ns: Annotated[StrictInt, Field(ge=1)] = 102_600
+    server_port: _Port = SERVER_PORT
+    pc_ip: IPv4Address = PC_IP
+    dhcp: StrictBool = True
+    dns_answer: IPv4Address | None = None
+    ntp_start_s: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF)] | None = None
+    tcp_echo_port: _Port | None = None
+    udp_echo_port: _Port | None = None
+    stack_delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
+    delayed_ack_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 40_000
     bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
+    forward: tuple[Annotated[StrictStr, AfterValidator(_rule)], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
@@ -64,8 +89,20 @@ class EmulatedConfig:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
+            "turnarounds_us": list(self.turnarounds_us),
+            "dhcp_delay_us": self.dhcp_delay_us,
+            "seed": self.seed,
             "phy_link_delay_us": self.phy_link_delay_us,
+            "tcp_answer_us": self.tcp_answer_us,
+            "retry_unit_ns": self.retry_unit_ns,
             "pc_ip": str(self.pc_ip),
+            "dhcp": self.dhcp,
+            "dns_answer": None if self.dns_answer is None else str(self.dns_answer),
+            "ntp_start_s": self.ntp_start_s,
+            "tcp_echo_port": self.tcp_echo_port,
+            "udp_echo_port": self.udp_echo_port,
+            "stack_delay_us": self.stack_delay_us,
+            "delayed_ack_us": self.delayed_ack_us,
             "bridge": list(self.bridge),
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
@@ -77,8 +114,3 @@ class EmulatedConfig:
 
 CONFIG: Final = TypeAdapter(EmulatedConfig)
 """Reads a configuration from JSON and writes it as such."""
-
-
-def board_address(pc: IPv4Address) -> IPv4Address:
-    """A free address on the simulated PC's network: below its DHCP server's pool."""
-    return IPv4Address((int(pc) & 0xFFFFFF00) | 10)

@@ -9,7 +9,7 @@ MOST_RESETS: Final = 20
 _RESETS_US: Final = 10e6
 _LOCKED_UP_US: Final = 9e6
 """The watchdog's longest time is 8.4 s (RP2040 datasheet 4.7): until then it may get a core out."""
-_FIRST_FRAME_US: Final = 5e6
+FIRST_FRAME_US: Final = 5e6
 """The slowest runtime, CircuitPython on a file system that it has just made, is there after 4.2 s."""
 
 
@@ -62,11 +62,11 @@ class Liveness:
         return None
 
 
-def no_frame(now_us: float, chip: str, chip_selects: int) -> str | None:
+def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRST_FRAME_US) -> str | None:
     """What keeps a networked client's run from ever getting an address, as far as its chip can tell."""
-    if chip_selects or now_us < _FIRST_FRAME_US:
+    if chip_selects or now_us < limit_us:
         return None
     return (
-        f"no SPI frame for the {chip} in {_FIRST_FRAME_US / 1e6:g} s of simulated time: the image drives other pins or"
+        f"no SPI frame for the {chip} in {limit_us / 1e6:g} s of simulated time: the image drives other pins or"
         " another chip, or its client does not run"
     )

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from portbench._engine import EngineError
+from portbench.boards.board import Unattended
+from portbench.boards.emulated import network_operations as network
 from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
+from portbench.boards.errors import BoardError
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Timed, UnknownWorkload
@@ -35,7 +38,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
         operation(board, request)
     except ValidationError as error:
         request.fail(f"{request.op}: {first_complaint(error)}")
-    except (EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
+    except (BoardError, EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
         request.fail(f"{request.op}: {error}")
 
 
@@ -94,8 +97,12 @@ def _attribution(board: BoardProcess, request: Request) -> None:
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
-    """`workload`, `settings`: what the simulated PC takes part in from the next connection on."""
-    board.part = part_in(request.arguments["workload"], request.arguments["settings"])
+    """`workload`, `settings`: what the simulated PC takes part in from the next connection on; `alone`: as
+    `Unattended` has it, of an image that will not tell when its run is over."""
+    alone = request.arguments.get("alone")
+    board.alone = None if alone is None else Unattended(**alone)
+    limit = None if board.alone is None else board.alone.exchanges
+    board.part = part_in(request.arguments["workload"], request.arguments["settings"], limit)
     board.pc.take(board.part)
     request.answer()
 
@@ -183,4 +190,5 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "faults": _faults,
     "trace": _trace,
     "quit": _quit,
+    **network.OPERATIONS,
 }

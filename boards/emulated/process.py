@@ -12,18 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from portbench._engine import EngineError, Machine
+from portbench.boards.board import Unattended
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated import foreign
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import FaultInjector
+from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
+from portbench.boards.emulated.forward import Forwards
+from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pacer
+from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.server.simulated_pc import Part, SimulatedPc
@@ -72,11 +78,14 @@ class BoardProcess:
         self._cpu_faults = CpuFaultLog(log)
         self.liveness = Liveness()
         self.networked = False
+        self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
         for fault in config.board_faults:
             self.faults.arm(fault)
         self._start_lan()
+        self.pings = Pings()
+        self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self.publish()
 
@@ -90,6 +99,7 @@ class BoardProcess:
 
     def close(self) -> None:
         self._control.close()
+        self.forwards.close()
         self.usb.close()
         self._notes.end()
 
@@ -113,6 +123,8 @@ class BoardProcess:
         self._run_started_s = time.monotonic()
         self.pacer.restart()
         self._start_lan()
+        self.forwards.powered_up(self.machine)
+        self.pings.powered_up()
         self._cpu_faults.powered_up()
         self.liveness.powered_up()
         self._notes.restart()
@@ -128,7 +140,9 @@ class BoardProcess:
         time_us = self.machine.time_us
         # Nobody can do anything with a board before the PC has enumerated it, nor while it programs an image.
         hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.machine.usb()["configured"])
-        self._wait(self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry))
+        serving = self.forwards.serving
+        delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
+        self._wait(delay_s)
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
@@ -141,7 +155,9 @@ class BoardProcess:
         self.usb.type()
         self.faults.look()
         self.usb.come_back()
-        slice_us = _CLOSE_SLICE_US if self.faults.watches_closely else _SLICE_US
+        slice_us = SERVING_SLICE_US if self.forwards.serving else _SLICE_US
+        if self.faults.watches_closely:
+            slice_us = _CLOSE_SLICE_US
         try:
             stop = self.machine.run(self.machine.time_us + slice_us)
         except EngineError as error:
@@ -165,7 +181,7 @@ class BoardProcess:
 
     def _wait(self, seconds: float) -> None:
         """Pauses, but wakes at once when somebody types or asks something."""
-        if seconds <= 0.0005:
+        if seconds <= 0.0001:
             return
         if self.usb.port is not None:
             select.select([self.usb.port], [], [], min(seconds, 0.02))
@@ -185,7 +201,7 @@ class BoardProcess:
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
-        if self.finished is None and (self._watch.result is not None or self.pc.reported):
+        if self.finished is None and (self._watch.result is not None or self.pc.reported or self.pc.whole):
             self.finished = self.figures()
             self.machine.attribution_stop()
             self.disturbed()
@@ -214,7 +230,17 @@ class BoardProcess:
         network = self.definition.network
         if not self.networked or network is None:
             return None
-        return no_frame(now_us, network.chip, self.machine.stats()["chip_selects"])
+        stats = self.machine.stats()
+        if self.alone is None:
+            return no_frame(now_us, network.chip, stats["chip_selects"])
+        return no_frame(now_us, network.chip, stats["chip_selects"], foreign.FIRST_FRAME_US) or foreign.given_up(
+            now_us,
+            self.alone,
+            self.pc.sessions(),
+            link_up=self.machine.link_up,
+            frames_from_board=stats["frames_from_board"],
+            server=f"{self.config.pc_ip}:{self.config.server_port}",
+        )
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()

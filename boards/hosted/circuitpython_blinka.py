@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import portbench
-from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.machine import ethernet_settings
@@ -105,7 +105,9 @@ class HostedCircuitPython(Board):
             raise DeployFailed(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
         self._deployed = True
 
-    def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
+    def serve(
+        self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
+    ) -> None:
         self._workload = workload
         self._settings = dict(settings)
 

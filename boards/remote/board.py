@@ -54,7 +54,7 @@ class RemoteBoard(UsbBoard):
         self._image = None
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        if deployment.family in ("circuitpython", "native"):
+        if deployment.family == "circuitpython" or deployment.in_image:
             way = "its drive" if deployment.family == "circuitpython" else "its boot loader"
             raise DeployFailed(
                 f"{self.name}: {deployment.family} needs {way}, and only its console is here; run it where it is"

@@ -82,6 +82,8 @@ class UsbBoard(Board):
         self._repl_device: UsbDevice | None = None
         self._console = Console()
         self._image: Path | None = None
+        self._started = False
+        """The image that was flashed last has started, and no run has been of it yet."""
         self._deployment: Deployment | None = None
         self._saved = save_files_to is None
         # A board that was named is used whatever it is; nobody has said so of one that only has the right USB id.
@@ -117,6 +119,7 @@ class UsbBoard(Board):
         self._deployment = None
         flash(self.link, image, deadline)
         self._image = image
+        self._started = True
 
     def wait_console(self, deadline: Deadline) -> None:
         self._drop_repl()
@@ -134,7 +137,7 @@ class UsbBoard(Board):
         return identify(self._session(deadline), deadline)
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        if deployment.family == "native":
+        if deployment.in_image:
             self._deployment = deployment
             return
         self._check_kind(deadline)
@@ -159,6 +162,9 @@ class UsbBoard(Board):
         self._console = Console(progress)
         if self._deployment.family == "native":
             self._run_native(deadline)
+        elif self._deployment.family == "foreign":
+            self._run_foreign(deadline)
+            self._started = False
         else:
             run(self.link, self._console, deadline)
         return RunOutput(result=self._console.result, console=list(self._console.lines))
@@ -192,6 +198,13 @@ class UsbBoard(Board):
         if self._image is None:
             raise DeployFailed(f"{self.name}: the native client's image has not been flashed")
         flash(self.link, self._image, deadline)
+
+    def _run_foreign(self, deadline: Deadline) -> None:
+        """Giving it its image again is the one way to restart it that works with anybody's."""
+        if self._image is None:
+            raise DeployFailed(f"{self.name}: the image to run has not been flashed")
+        if not self._started:
+            flash(self.link, self._image, deadline)
 
     def _deploy_rshell(self, deployment: Deployment, deadline: Deadline) -> None:
         device = self.link.wait_port(deadline)

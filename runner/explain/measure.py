@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from ipaddress import IPv4Address
 
 from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
-from portbench.boards.emulated.config import EmulatedConfig, board_address
+from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
+from portbench.boards.simulated_lan import MASK, board_address
 from portbench.firmware.catalogue import Family
 from portbench.results.model import Row
-from portbench.runner.client_result import check_result
+from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.collect import RowDraft
 from portbench.runner.explain.what_if import WhatIf
 from portbench.runner.images import image_store
@@ -31,6 +31,8 @@ class Measured:
     """A row whose flash is prepared, to be run as often as wanted. Raises BoardError and its like."""
 
     def __init__(self, row: PlannedRow, options: BenchOptions) -> None:
+        if row.entry.family is Family.FOREIGN:
+            raise RunFailed(f"{row.entry.id}: a foreign image does not tell what it timed; explain another runtime")
         self.planned = row
         self._options = options
         self._config, self._flash = prepared_flash(row, options)
@@ -85,5 +87,5 @@ class Measured:
 
 def _network(config: EmulatedConfig) -> OwnNetwork:
     ip = config.pc_ip
-    static = (board_address(ip), IPv4Address("255.255.255.0"), ip, ip)
+    static = (board_address(ip), MASK, ip, ip)
     return OwnNetwork(ip, config.server_port, static, config.turnaround_us)

@@ -6,6 +6,7 @@ written here, one after the other, as they come.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.server import LentServers, ServerHub
 from portbench.runner.plan import PlannedRow
 from portbench.runner.servers import Servers
-from portbench.runner.writers import RowSink, native_lock
+from portbench.runner.writers import RowSink, native_lock, turns_lock
+from portbench.where import Where
 
 ROW_PROPERTY = "portbench_row"
 _INPUT = "portbench"
@@ -36,6 +38,16 @@ def ask_for_workers(config: pytest.Config, options: BenchOptions) -> None:
     config.option.dist = "loadscope"
 
 
+def usual_parallel(rows: list[PlannedRow], options: BenchOptions) -> int:
+    """How many boards are measured at once if nobody says: all cores, where every board is emulated by them. What they
+    give does not depend on it; a real board's PC would be late, and so would a hosted port."""
+    groups = {_shared(run) for run in rows if run.entry.family is not Family.HOSTED}
+    wheres = {where_for(run, options) for run in rows}
+    if not wheres <= {Where.EMULATED, Where.HOSTED} or any(run.device != AUTO for run in rows):
+        return 1
+    return max(1, min(os.cpu_count() or 1, len(groups)))
+
+
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process drives one of several boards."""
     return hasattr(config, "workerinput")
@@ -49,13 +61,27 @@ def board_scheduler(config: pytest.Config, log: Any, rows: list[PlannedRow], opt
     """
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    groups = {run.id: _group_of(run, index, options) for index, run in enumerate(rows)}
+    groups = _groups(rows, options)
 
     class BoardScheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return groups.get(_parameter(nodeid), nodeid)
 
     return BoardScheduling(config, log)
+
+
+def _groups(rows: list[PlannedRow], options: BenchOptions) -> dict[str, str]:
+    """What runs together, by the row's id: the runs of emulated rows, where these keep all boards busy."""
+    groups = {run.id: _group_of(run, index, options) for index, run in enumerate(rows)}
+    free = [run for run in rows if run.device == AUTO and run.entry.family is not Family.HOSTED]
+    if len({_shared(run) for run in free}) < options.parallel:
+        return groups
+    return groups | {run.id: _shared(run) for run in free if where_for(run, options) is Where.EMULATED}
+
+
+def _shared(run: PlannedRow) -> str:
+    """Runs with the same are of one program, which is flashed and deployed once."""
+    return f"{run.entry.id} {run.profile.name} {run.workload.name}"
 
 
 def _group_of(run: PlannedRow, index: int, options: BenchOptions) -> str:
@@ -133,7 +159,8 @@ class Collector:
     def close(self) -> None:
         """Ends the servers and removes what only the workers needed."""
         self._hub.close()
-        native_lock(self._writer).unlink(missing_ok=True)
+        for lock in (native_lock(self._writer), turns_lock(self._writer)):
+            lock.unlink(missing_ok=True)
         self.servers.close()
 
 

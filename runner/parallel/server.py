@@ -100,6 +100,7 @@ class LentServer:
         self._shared = shared
         self._asked = host
         self._workload = workload
+        self.limit: int | None = None  # nobody lends a server for a row that would need one
         self.host, self.port = self._call("address")
 
     @property

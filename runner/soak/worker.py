@@ -80,7 +80,7 @@ def main() -> int:
 
     for count, number in enumerate(range(first, end, step)):
         lane = lanes[count % len(lanes)]
-        console = planned.entry.family is not Family.NATIVE
+        console = planned.entry.family not in (Family.NATIVE, Family.FOREIGN)
         cycle = plan_cycle(arguments.seed, number, console=console, exchanges=exchanges)
         tell(lane.run(cycle, others(lane)))
         if count % (_BENCH_CYCLES * len(lanes)) >= (_BENCH_CYCLES - 1) * len(lanes):

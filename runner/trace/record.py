@@ -16,7 +16,8 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Replay
 from portbench.boards.emulated.trace import ExchangeTrace
-from portbench.runner.client_result import check_result
+from portbench.firmware.catalogue import Family
+from portbench.runner.client_result import RunFailed, check_result
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -29,6 +30,8 @@ def trace_row(
     row: PlannedRow, options: BenchOptions, number: int, *, pc_sample_cycles: int = 0, capture: Path | None = None
 ) -> ExchangeTrace:
     """Exchange `number` of the row. `capture`: a pcap file for all frames. Raises BoardError and its like."""
+    if row.entry.family is Family.FOREIGN:
+        raise RunFailed(f"{row.entry.id}: a foreign image does not tell when its run is over; trace another runtime")
     config, flash = prepared_flash(row, options)
     deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)
     settings = row.settings.model_dump(mode="json")

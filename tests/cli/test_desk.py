@@ -6,7 +6,8 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,21 +19,33 @@ from tests.cli.conftest import COMMAND, LIMIT_S, Start
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
 
+StartDesk = Callable[..., subprocess.Popen[str]]
+
+
 @pytest.fixture
-def desk(empty: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [*COMMAND, "desk", "--log", "events.txt"],
-        cwd=empty,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def desk_with(empty: Path, environment: dict[str, str]) -> Iterator[StartDesk]:
+    with ExitStack() as stack:
+
+        def start(*words: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [*COMMAND, "desk", "--log", "events.txt", *words],
+                cwd=empty,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+@pytest.fixture
+def desk(desk_with: StartDesk) -> subprocess.Popen[str]:
+    return desk_with()
 
 
 def line(process: subprocess.Popen[str], pattern: str) -> re.Match[str]:
@@ -68,6 +81,26 @@ def test_a_desk_is_found_measured_switched_and_ended(
     assert not (tmp_path / "run" / "desk").exists()
 
 
+def test_ports_lead_to_a_desk(desk_with: StartDesk, start: Start) -> None:
+    desk = desk_with("--forward", "tcp:0:80")
+    port = line(desk, r"^desk: tcp 127\.0\.0\.1:(\d+) leads to 80 of the board$")[1]
+    line(desk, r"^desk: drive ")
+    assert start("forward", "usb:desk").stdout == f"tcp 127.0.0.1:{port} leads to 80 of the board\n"
+    added = start("forward", "desk", "udp:0:192.168.50.9:53").stdout
+    assert re.fullmatch(r"udp 127\.0\.0\.1:\d+ leads to 192\.168\.50\.9:53 of the board\n", added)
+    assert start("forward", "desk", "--end", f"tcp:{port}").returncode == 0
+    assert start("forward", "desk").stdout == added
+    done = start("forward", "desk", "--end", f"tcp:{port}")
+    assert done.returncode == 1 and "does not lead to the board" in done.stderr and done.stderr.count("\n") == 1
+    taken = added.split()[1].rpartition(":")[2]
+    done = start("forward", "desk", f"udp:{taken}:53")
+    assert done.returncode == 1 and f"port {taken} of 127.0.0.1 cannot be had" in done.stderr
+    done = start("ping", "desk", "-c", "1")
+    assert done.returncode == 1 and done.stderr == "portbench: desk: ping: the board has no address yet; name one\n"
+    done = start("ping", "usb:desk", "192.168.50.9", "-c", "1", "-W", "0.01")
+    assert done.returncode == 1 and "1 packets transmitted, 0 received, 100% packet loss, time 0ms" in done.stdout
+
+
 @pytest.mark.parametrize(("words", "scheme"), [([], "rfc2217"), (["--raw"], "socket")])
 def test_a_desks_console_is_served(
     words: list[str], scheme: str, desk: subprocess.Popen[str], empty: Path, environment: dict[str, str]
@@ -89,6 +122,8 @@ def test_a_desks_console_is_served(
         (["--board", "nothing"], "unknown board 'nothing'"),
         (["--config", '{"speed": 1}'], "speed"),
         (["--flash", "nowhere.bin"], "nowhere.bin"),
+        (["--forward", "8080:80"], "'8080:80': '8080' is neither tcp nor udp"),
+        (["--forward", "tcp:0:80", "--board", "RPI_PICO"], "this board has no network"),
     ],
 )
 def test_a_board_that_cannot_be_is_one_line(words: list[str], says: str, start: Start) -> None:

@@ -66,14 +66,11 @@ def test_file_becomes_an_entry(tmp_path: Path) -> None:
     assert entry_for_file(path, family="wiznet", version="9").version == "9"
 
 
-def test_file_that_says_nothing_needs_its_family(tmp_path: Path) -> None:
+def test_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     path = tmp_path / "plain.uf2"
     path.write_bytes(uf2.build(b"\x55" * 300))
-    with pytest.raises(
-        CatalogueError,
-        match=r"plain\.uf2: says neither MicroPython nor CircuitPython, .*; give it an entry with its family",
-    ):
-        entry_for_file(path)
+    entry = entry_for_file(path)
+    assert (entry.family, entry.version) == (Family.FOREIGN, "unknown")
     with pytest.raises(CatalogueError, match="family is 'hosted'; use one of"):
         entry_for_file(path, family="hosted")
     assert entry_for_file(path, family=Family.NATIVE).version == "unknown"

@@ -51,13 +51,18 @@ def test_two_emulated_boards_share_the_rows(tmp_path: Path) -> None:
     assert run is not None and run.finished_utc is not None
     assert sorted(row.run_index for row in run.rows) == [0, 1, 2, 3]
     assert {row.status for row in run.rows} == {Status.MEASURED}
-    assert {row.figures["total_us"] for row in run.rows} == {
-        run.rows[0].figures["total_us"]
-    }  # simulated time knows of no other board
-    assert {row.note for row in run.rows} == {"in parallel: shares this PC"}
+    by_themselves = bench(
+        tmp_path / "one", "--where=emulated", "--runtime=portbench-native", "--runs=4", "--parallel=1"
+    )
+    assert by_themselves[1] is not None
+    figures = {row.run_index: row.simulated_figures() for row in by_themselves[1].rows}
+    assert figures == {row.run_index: row.simulated_figures() for row in run.rows}  # simulated time knows of no others
+    assert len({row.figures["total_us"] for row in run.rows}) == 4  # each in a room of its own
+    assert {row.note for row in run.rows} == {None}
     assert all(row.log and (tmp_path / "results" / row.log).exists() for row in run.rows)
     assert done.stdout.count("[4/4]") == done.stdout.count("rank") == 1
     assert not list((tmp_path / "run").iterdir())  # no board is left
+    assert not list((tmp_path / "results").rglob("*.lock"))
 
 
 def test_hosted_rows_use_one_server_and_take_turns(tmp_path: Path) -> None:

@@ -89,6 +89,23 @@ def test_figures_of_a_row() -> None:
     assert "SPI MHz asked -> real" not in cells("Ping-pong: hosted")[0]
 
 
+def test_what_the_pc_has_timed_is_never_ranked_with_what_boards_have() -> None:
+    own, foreign = row(2000, runtime="own"), row(1000, runtime="foreign", timed_by="pc", family="foreign")
+    run = run_of(own, foreign)
+    titles = ["Ping-pong: emulated", "Ping-pong: emulated, timed by the PC"]
+    assert [table.title for table in tables(run)] == titles
+    assert [[(line["rank"], line["runtime"]) for line in cells(title, run)] for title in titles] == [
+        [("1", "own")],
+        [("1", "foreign")],
+    ]
+    foreign_table = tables(run)[1]
+    assert foreign_table.below == ()  # it answers nothing
+    assert foreign_table.about.startswith(
+        "Emulated boards with images that tell nothing, timed by the simulated PC: from one message's arrival to the"
+        " next's."
+    )
+
+
 def test_a_workload_that_is_not_here_shows_every_figure() -> None:
     """Somebody's run file, without the workload that made it."""
     best, worst = cells("far_away: emulated")

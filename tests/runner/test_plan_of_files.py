@@ -9,8 +9,10 @@ import pytest
 
 from portbench.boards import board_definition, board_of_machine
 from portbench.firmware import catalogue, uf2
+from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions, OptionError
 from portbench.runner.plan import plan
+from portbench.workloads import workload
 
 W5500, W5100S, PICO = (board_definition(name) for name in ("W5500_EVB_PICO", "W5100S_EVB_PICO", "RPI_PICO"))
 
@@ -43,11 +45,27 @@ def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> 
     assert {row.board for row in plan(BenchOptions(runtimes=(str(path),), board=W5100S))} == {W5100S}
 
 
-def test_a_file_that_says_nothing_is_told_how_to_be_measured(tmp_path: Path) -> None:
+def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     path = tmp_path / "own.uf2"
     path.write_bytes(uf2.build(b"silence".ljust(256)))
-    with pytest.raises(OptionError, match=r"says neither MicroPython nor CircuitPython, .* PORTBENCH_CATALOGUE names$"):
-        plan(BenchOptions(runtimes=(str(path),)))
+    (row,) = plan(BenchOptions(runtimes=(str(path),), runs=1))
+    assert (row.entry.family, row.id, row.board) == (Family.FOREIGN, "own-as-built-ping_pong", W5500)
+    with pytest.raises(OptionError, match=r"^own: messages is 1: the PC times from one message to the next; ask"):
+        plan(BenchOptions(runtimes=(str(path),), settings={"messages": 1}))
+    with pytest.raises(OptionError, match="interpreter cannot be timed by the PC, and a foreign image tells nothing"):
+        plan(BenchOptions(runtimes=(str(path),), workloads=(workload("interpreter"),)))
+
+
+@pytest.mark.parametrize("family", ["foreign", "wiznet"])
+def test_the_family_of_a_file_can_be_told(family: str, image: Path) -> None:
+    rows = plan(BenchOptions(runtimes=(str(image),), family=Family(family), runs=1))
+    assert {row.entry.family for row in rows} == {Family(family)}
+
+
+@pytest.mark.parametrize("runtimes", [(), ("micropython-1.26.0",)])
+def test_a_family_without_a_file_is_refused(runtimes: tuple[str, ...]) -> None:
+    with pytest.raises(OptionError, match=r"^--family foreign: is for image files; name one: --runtime FILE\.uf2$"):
+        plan(BenchOptions(runtimes=runtimes, family=Family.FOREIGN))
 
 
 def test_boards_are_known_by_what_they_call_themselves() -> None:

@@ -52,6 +52,16 @@ def test_a_report(server: SimulatedServer) -> None:
     assert server.reported and server.sessions()[0].report == {"a": 1}
 
 
+def test_a_run_with_a_limit_is_whole_before_the_pc_closes(server: SimulatedServer) -> None:
+    """A client that counts for itself ends by itself; one that does not is told by the PC's FIN."""
+    server.limit = 2
+    server.accept(1, "peer", 0.0)
+    assert server.receive(1, b"1", 10.0) == (b"2", False, False, None) and not server.whole
+    assert server.receive(1, b"3", 20.0) == (b"4", False, False, None) and server.whole
+    assert server.receive(1, b"5", 30.0) == (b"6", True, False, None)
+    assert server.sessions()[0].received_us == [10, 20, 30]
+
+
 def test_nobody_is_served_before_it_is_told_what() -> None:
     server = SimulatedServer()
     server.accept(1, "peer", 0.0)

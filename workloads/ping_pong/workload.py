@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -61,6 +62,7 @@ class PingPongWorkload(Workload):
     settings_type = Settings
     by_default = True
     drifting = "round_trip_us"
+    timed_by_pc = True
     exchange = "message"
 
     def quick(self) -> Settings:
@@ -80,6 +82,17 @@ class PingPongWorkload(Workload):
     def timed(self, result: Mapping[str, Any]) -> list[Timed]:
         return [Timed("message", us, exchange=number) for number, us in enumerate(result["round_trip_us"])]
 
+    def measure_session(self, session: Session, settings: Settings) -> Measurement:
+        """The PC sees a round trip end where the next message comes, so that it counts one less than there are."""
+        if session.pipelined:
+            raise BadResult(f"the client sent {session.pipelined} messages without waiting for the answer before")
+        received = session.received_us[: settings.messages]
+        trips = [after - before for before, after in pairwise(received)]
+        total_us = received[-1] - received[0]
+        return Measurement(
+            {"total_us": total_us, "messages_per_s": len(trips) * 1e6 / total_us}, {"round_trip_us": trips}
+        )
+
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
         return {**figures, "messages_per_s": settings.messages * 1e6 / figures["total_us"]}
 
@@ -94,6 +107,8 @@ class PingPongWorkload(Workload):
 
     def check_room(self, family: str, settings: Settings) -> None:
         most = MAX_MESSAGES.get(family)
+        if family == "foreign" and settings.messages < 2:
+            raise ValueError(f"messages is {settings.messages}: the PC times from one message to the next; ask for 2")
         if most is not None and settings.messages > most:
             raise ValueError(f"messages is {settings.messages}: a board with {family} has room for {most} round trips")
 

@@ -5,6 +5,7 @@ mod py_attribution;
 mod py_chip_lan;
 mod py_config;
 mod py_cpu;
+mod py_forward;
 mod py_machine;
 mod py_time;
 mod py_trace;

@@ -198,7 +198,7 @@ impl PyChipLan {
         let to = to.parse().map_err(|_| PyValueError::new_err(format!("{to:?} is not an IPv4 address")))?;
         let mut inner = self.lock();
         let now = inner.now;
-        Ok(inner.lan.ping(now, to, sequence, data))
+        Ok(inner.lan.ping(now, now, to, sequence, data))
     }
 
     /// Take the echo replies so far: `[(from, sequence, data, round_trip_us)]`.

@@ -7,10 +7,10 @@ use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sim::PS_PER_US;
+use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
 
-fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
+pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value
         .parse()
         .map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
@@ -28,12 +28,21 @@ impl NetworkConfig {
     fn take(&mut self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         match key {
             "phy_link_delay_us" => self.phy.phy_link_delay = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "retry_unit_ns" => self.phy.retry_unit = value.extract::<u64>()?.saturating_mul(PS_PER_NS),
+            "tcp_answer_us" => self.phy.tcp_answer = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "turnaround_us" => self.lan.turnaround_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "turnarounds_us" => {
+                let values: Vec<u64> = value.extract()?;
+                self.lan.turnarounds_ps = values.into_iter().map(|us| us.saturating_mul(PS_PER_US)).collect();
+            }
+            "dhcp_delay_us" => self.lan.dhcp_delay_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "seed" => self.lan.seed = value.extract()?,
             "pc_ip" => {
                 let ip: Ipv4Addr = parse(key, &value.extract::<String>()?)?;
                 let base = ip.to_bits() & 0xffff_ff00;
                 self.lan.pc_ip = ip;
-                self.lan.dhcp = Some(DhcpConfig {
+                let served = self.lan.dhcp.is_some();
+                self.lan.dhcp = served.then_some(DhcpConfig {
                     first: Ipv4Addr::from_bits(base + 100),
                     last: Ipv4Addr::from_bits(base + 199),
                     lease_s: 3600,
@@ -50,6 +59,10 @@ impl NetworkConfig {
                 let answer: Option<String> = value.extract()?;
                 self.lan.dns_answer = answer.map(|text| parse(key, &text)).transpose()?;
             }
+            "ntp_start_s" => self.lan.ntp_start_s = value.extract()?,
+            "stack_delay_us" => self.lan.stack_delay_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "delayed_ack_us" => self.lan.delayed_ack_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "max_connections" => self.lan.max_connections = value.extract()?,
             "tcp_echo_port" => self.lan.tcp_echo_port = value.extract()?,
             "udp_echo_port" => self.lan.udp_echo_port = value.extract()?,
             "faults" => self.lan.faults = faults(value)?,

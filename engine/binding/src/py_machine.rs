@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
 use board::{Machine, Network, Stop};
+use lan::ForwardTarget;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -16,6 +17,7 @@ use crate::EngineError;
 use crate::py_app::PyApp;
 use crate::py_attribution;
 use crate::py_config::{self, faults};
+use crate::py_forward;
 use crate::py_time::{ps, us};
 use crate::py_trace::{self, KINDS, PyFrame};
 
@@ -27,6 +29,9 @@ use crate::py_trace::{self, KINDS, PyFrame};
 pub struct PyMachine {
     inner: Mutex<Machine>,
 }
+
+/// From, sequence, data, when it was sent and when the answer came.
+type PyPingReply<'py> = (String, u16, Bound<'py, PyBytes>, f64, f64);
 
 fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -122,6 +127,69 @@ impl PyMachine {
         let sent = machine.lan().map_err(value_error)?.send(now, conn, data);
         machine.reschedule();
         Ok(sent)
+    }
+
+    /// Lead connections (or datagrams, `udp`) that come to the bound socket `fd` of this machine to `port` of the board, at
+    /// `address` or where it is. Until the next power cycle; returns the rule's number.
+    #[pyo3(signature = (fd, udp, port, address = None))]
+    fn forward(&self, fd: i32, udp: bool, port: u16, address: Option<&str>) -> PyResult<u64> {
+        let socket = py_forward::host_socket(fd, udp)?;
+        let address = address.map(|address| py_config::parse("address", address)).transpose()?;
+        let mut machine = self.lock();
+        let now = machine.now();
+        let target = ForwardTarget { address, port };
+        let rule = machine.lan().map_err(value_error)?.forward(now, socket, target).map_err(value_error)?;
+        machine.reschedule();
+        Ok(rule)
+    }
+
+    /// End a rule; its open connections go on. False if there is none.
+    fn end_forward(&self, rule: u64) -> PyResult<bool> {
+        let mut machine = self.lock();
+        let now = machine.now();
+        let known = machine.lan().map_err(value_error)?.end_forward(now, rule);
+        machine.reschedule();
+        Ok(known)
+    }
+
+    /// What came of a rule so far; None if there is none.
+    fn forward_stats<'py>(&self, py: Python<'py>, rule: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let stats = self.lock().lan().map_err(value_error)?.forward_stats(rule);
+        stats.map(|stats| py_forward::stats(py, stats)).transpose()
+    }
+
+    /// Whether a program of this machine is being served by the board, or was a moment ago.
+    #[getter]
+    fn serves_host(&self) -> bool {
+        let mut machine = self.lock();
+        let now = machine.now();
+        machine.lan().is_ok_and(|lan| lan.serves_host(now))
+    }
+
+    /// The board's address as the simulated PC knows it.
+    #[getter]
+    fn board_address(&self) -> Option<String> {
+        self.lock().lan().ok()?.board_address().map(|address| address.to_string())
+    }
+
+    /// Send an ICMP echo request from the simulated PC, at `at_us` or now; false if it is longer than 1472 bytes or too
+    /// many wait.
+    #[pyo3(signature = (to, sequence, data, at_us = 0.0))]
+    fn ping(&self, to: &str, sequence: u16, data: &[u8], at_us: f64) -> PyResult<bool> {
+        let to = py_config::parse("to", to)?;
+        let mut machine = self.lock();
+        let now = machine.now();
+        let taken = machine.lan().map_err(value_error)?.ping(now, ps(at_us), to, sequence, data);
+        machine.reschedule();
+        Ok(taken)
+    }
+
+    /// Take the echo replies so far: `[(from, sequence, data, sent_us, received_us)]`.
+    fn ping_replies<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyPingReply<'py>>> {
+        let replies = self.lock().lan().map_err(value_error)?.take_ping_replies();
+        let reply =
+            |r: lan::PingReply| (r.from.to_string(), r.sequence, PyBytes::new(py, &r.data), us(r.sent), us(r.received));
+        Ok(replies.into_iter().map(reply).collect())
     }
 
     fn set_cable(&self, plugged: bool) -> PyResult<()> {

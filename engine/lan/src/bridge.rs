@@ -1,20 +1,18 @@
-//! Connections relayed to real sockets of this machine: the only part that depends on the host.
+//! Connections of the board that are relayed to real sockets of this machine.
 //!
 //! A SYN from the board waits here until the host's connect has an outcome; then it is given to the PC's stack, which
-//! accepts it or answers RST. Each side's bytes wait in the other side's buffers only, so back-pressure is TCP's own.
+//! accepts it or answers RST.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, SocketAddrV4};
 use std::time::{Duration, Instant};
 
 use sim::Ps;
-use smoltcp::socket::tcp;
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::{Domain, Socket, Type};
 
 use crate::config::BridgeConfig;
-use crate::tcp::{BACKLOG_BYTES, Flow};
+use crate::host_stream::HostStream;
 
-const READ_BYTES: usize = 16 * 1024;
 /// Connects waiting for the host at once; further SYNs are dropped and come again.
 const MAX_DIALS: usize = 64;
 
@@ -119,93 +117,4 @@ impl Dial {
         self.socket = Some(socket);
         None
     }
-}
-
-/// The host's side of one relayed connection.
-pub(crate) struct HostStream {
-    stream: TcpStream,
-    /// The board's FIN was passed on.
-    shut: bool,
-    /// The host's FIN was seen.
-    ended: bool,
-    /// The host's side was reset.
-    failed: bool,
-}
-
-impl HostStream {
-    fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, shut: false, ended: false, failed: false })
-    }
-
-    /// Moves what can be moved in both directions; reads the host's socket only if `poll`. True if anything moved.
-    pub(crate) fn serve(&mut self, flow: &mut Flow, socket: &mut tcp::Socket, now: Ps, poll: bool) -> bool {
-        let mut changed = flow.establish(socket);
-        while socket.can_recv() {
-            let written = socket.recv(|data| {
-                let written = self.write(data);
-                (written, written)
-            });
-            if written.unwrap_or(0) == 0 {
-                break;
-            }
-            changed = true;
-        }
-        let state = socket.state();
-        let board_ended = flow.is_established() && !socket.may_recv() && state != tcp::State::Closed;
-        if board_ended && !self.shut {
-            self.shut = true;
-            changed = true;
-            // An error means that the host's side is gone, which the next read reports.
-            let _ = self.stream.shutdown(Shutdown::Write);
-        }
-        if poll && !self.ended && !self.failed && flow.out.len() < BACKLOG_BYTES {
-            changed |= self.read(flow);
-        }
-        if self.failed && !matches!(state, tcp::State::Closed | tcp::State::TimeWait) {
-            flow.abort(socket, now);
-            changed = true;
-        }
-        changed
-    }
-
-    fn write(&mut self, data: &[u8]) -> usize {
-        if self.failed {
-            return 0;
-        }
-        match self.stream.write(data) {
-            Ok(written) => written,
-            Err(error) => {
-                self.failed = !is_temporary(&error);
-                0
-            }
-        }
-    }
-
-    fn read(&mut self, flow: &mut Flow) -> bool {
-        let mut buffer = [0; READ_BYTES];
-        match self.stream.read(&mut buffer) {
-            Ok(0) => {
-                self.ended = true;
-                flow.closing = true;
-            }
-            Ok(read) => flow.out.extend(&buffer[..read]),
-            Err(error) if is_temporary(&error) => return false,
-            Err(_) => self.failed = true,
-        }
-        true
-    }
-
-    /// The board's side is over: a host's side that did not end in order is reset.
-    pub(crate) fn end(&mut self) {
-        if !(self.shut && self.ended) {
-            // Without lingering, closing sends RST. On failure the host sees a FIN instead.
-            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
-        }
-    }
-}
-
-fn is_temporary(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

@@ -35,6 +35,10 @@ pub struct LanConfig {
     pub prefix_len: u8,
     /// From data reaching an application to its answer reaching the TCP stack. Also for UDP, DHCP and DNS.
     pub turnaround_ps: Ps,
+    /// For TCP, in its place: one of these, each as likely as the others, drawn anew for each answer. At most 4096.
+    pub turnarounds_ps: Vec<Ps>,
+    /// What the DHCP server takes beyond the turnaround.
+    pub dhcp_delay_ps: Ps,
     /// From a frame's last bit to the PC's stack seeing it; ARP, ICMP and ACKs are late by this.
     pub stack_delay_ps: Ps,
     /// How long a bare ACK waits for an answer to ride on (Linux: 40 ms), whole microseconds. A second full segment is
@@ -42,15 +46,17 @@ pub struct LanConfig {
     pub delayed_ack_ps: Ps,
     /// One-way propagation of the cable and PHYs, at most 100 ms.
     pub propagation_ps: Ps,
-    /// Seed of the PC's initial sequence numbers.
+    /// Seed of the PC's initial sequence numbers and of the turnarounds drawn.
     pub seed: u64,
     /// TCP connections at once, 1 to 1024; a SYN beyond them is dropped, as by a full backlog.
     pub max_connections: usize,
     /// Send and receive buffer of each TCP connection in bytes, 1460 to 1 MiB; the receive buffer is the largest window.
     pub tcp_buffer_bytes: usize,
     pub dhcp: Option<DhcpConfig>,
-    /// Answer every name asked of the PC's UDP port 53 with this address.
+    /// What the PC's UDP port 53 answers for every name; `None`: that there is no such name.
     pub dns_answer: Option<Ipv4Addr>,
+    /// Unix time at simulated time 0 of the time server on the PC's UDP port 123; `None`: there is none.
+    pub ntp_start_s: Option<u32>,
     pub tcp_echo_port: Option<u16>,
     pub udp_echo_port: Option<u16>,
     pub faults: Faults,
@@ -65,6 +71,8 @@ impl Default for LanConfig {
             pc_ip,
             prefix_len: 24,
             turnaround_ps: 200 * PS_PER_US,
+            turnarounds_ps: Vec::new(),
+            dhcp_delay_ps: 0,
             stack_delay_ps: 0,
             delayed_ack_ps: 40 * PS_PER_MS,
             propagation_ps: 0,
@@ -80,6 +88,7 @@ impl Default for LanConfig {
                 dns: vec![pc_ip],
             }),
             dns_answer: None,
+            ntp_start_s: None,
             tcp_echo_port: None,
             udp_echo_port: None,
             faults: Faults::default(),
@@ -136,12 +145,17 @@ impl LanConfig {
         self.check_in_network("pc_ip", self.pc_ip)?;
         for (name, value, most) in [
             ("turnaround_ps", self.turnaround_ps, 100 * PS_PER_S),
+            ("turnarounds_ps", self.turnarounds_ps.iter().copied().max().unwrap_or(0), 100 * PS_PER_S),
+            ("dhcp_delay_ps", self.dhcp_delay_ps, 100 * PS_PER_S),
             ("stack_delay_ps", self.stack_delay_ps, PS_PER_S),
             ("delayed_ack_ps", self.delayed_ack_ps, PS_PER_S),
             ("propagation_ps", self.propagation_ps, 100 * PS_PER_MS),
         ] {
             check(value <= most, || format!("{name} = {value}: use at most {most}"))?;
         }
+        check(self.turnarounds_ps.len() <= 4096, || {
+            format!("turnarounds_ps has {} values: use at most 4096", self.turnarounds_ps.len())
+        })?;
         check((1..=1024).contains(&self.max_connections), || {
             format!("max_connections = {}: use 1 to 1024", self.max_connections)
         })?;
@@ -150,6 +164,13 @@ impl LanConfig {
         })?;
         for (name, port) in [("tcp_echo_port", self.tcp_echo_port), ("udp_echo_port", self.udp_echo_port)] {
             check(port != Some(0), || format!("{name} = 0: use 1 to 65535"))?;
+        }
+        for (port, has, there) in
+            [(53, "name", true), (67, "DHCP", self.dhcp.is_some()), (123, "time", self.ntp_start_s.is_some())]
+        {
+            check(!there || self.udp_echo_port != Some(port), || {
+                format!("udp_echo_port = {port}: the {has} server has it; choose another one")
+            })?;
         }
         self.faults.validate()?;
         if let Some(dhcp) = &self.dhcp {
@@ -213,7 +234,7 @@ impl LanConfig {
 }
 
 /// Neither special nor, when `host_mask` is given, the network's own or broadcast address.
-fn is_host_address(address: Ipv4Addr, host_mask: u32) -> bool {
+pub(crate) fn is_host_address(address: Ipv4Addr, host_mask: u32) -> bool {
     let host = address.to_bits() & host_mask;
     !address.is_unspecified()
         && !address.is_broadcast()
@@ -246,6 +267,8 @@ mod tests {
         assert!(fails(|c| c.max_connections = 0).starts_with("max_connections"));
         assert!(fails(|c| c.tcp_buffer_bytes = 1).starts_with("tcp_buffer_bytes"));
         assert!(fails(|c| c.udp_echo_port = Some(0)).starts_with("udp_echo_port"));
+        assert!(fails(|c| c.udp_echo_port = Some(53)).starts_with("udp_echo_port = 53: the name server"));
+        assert!(fails(|c| (c.udp_echo_port, c.ntp_start_s) = (Some(123), Some(0))).contains("the time server"));
         assert!(fails(|c| c.faults.loss_to_board_per_mille = 1001).contains("loss_to_board_per_mille = 1001"));
         assert!(fails(|c| c.faults.down = vec![(5, 5)]).contains("faults.down"));
         assert!(fails(|c| c.dhcp.as_mut().unwrap().last = Ipv4Addr::new(192, 168, 51, 1)).starts_with("dhcp.last"));

@@ -1,4 +1,4 @@
-//! A name server that knows one address and gives it for every name (RFC 1035).
+//! A name server that gives one address for every name, or knows none (RFC 1035).
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -10,9 +10,12 @@ use crate::app::UdpApp;
 pub(crate) const PORT: u16 = 53;
 const HEADER_BYTES: usize = 12;
 const TTL_S: u32 = 60;
+/// RCODE 3, in the low bits of the header's fourth byte.
+const NO_SUCH_NAME: u8 = 3;
 
 pub(crate) struct NameServer {
-    pub answer: Ipv4Addr,
+    /// `None`: no name exists.
+    pub answer: Option<Ipv4Addr>,
 }
 
 impl UdpApp for NameServer {
@@ -21,28 +24,32 @@ impl UdpApp for NameServer {
     }
 }
 
-fn answer(query: &[u8], address: Ipv4Addr) -> Option<Vec<u8>> {
+fn answer(query: &[u8], address: Option<Ipv4Addr>) -> Option<Vec<u8>> {
     let packet = DnsPacket::new_checked(query).ok()?;
     let flags = packet.flags();
     if flags.contains(DnsFlags::RESPONSE) || packet.opcode() != DnsOpcode::Query || packet.question_count() != 1 {
         return None;
     }
+    let known = address.is_some();
     let (rest, question) = DnsQuestion::parse(packet.payload()).ok()?;
     let question_end = query.len() - rest.len();
-    let has_address = question.type_ == DnsQueryType::A;
+    let address = address.filter(|_| question.type_ == DnsQueryType::A);
 
     let mut reply = query[..question_end].to_vec();
     let mut header = DnsPacket::new_unchecked(&mut reply);
     header.set_flags(DnsFlags::RESPONSE | DnsFlags::RECURSION_AVAILABLE | (flags & DnsFlags::RECURSION_DESIRED));
-    header.set_answer_record_count(u16::from(has_address));
+    header.set_answer_record_count(u16::from(address.is_some()));
     header.set_authority_record_count(0);
     header.set_additional_record_count(0);
-    if has_address {
+    if let Some(address) = address {
         // A pointer to the question's name, then type, class, time to live, length and the address.
         reply.extend([0xc0, HEADER_BYTES as u8, 0, 1, 0, 1]);
         reply.extend(TTL_S.to_be_bytes());
         reply.extend([0, 4]);
         reply.extend(address.octets());
+    }
+    if !known {
+        reply[3] |= NO_SUCH_NAME;
     }
     Some(reply)
 }
@@ -61,12 +68,19 @@ mod tests {
 
     #[test]
     fn an_a_query_gets_the_address_and_aaaa_gets_none() {
-        let reply = answer(&query(1), Ipv4Addr::new(192, 168, 50, 1)).unwrap();
+        let reply = answer(&query(1), Some(Ipv4Addr::new(192, 168, 50, 1))).unwrap();
         assert_eq!(reply[..12], [0xab, 0xcd, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
         assert_eq!(reply[12..28], query(1)[12..]);
         assert_eq!(reply[28..], [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 168, 50, 1]);
-        let reply = answer(&query(28), Ipv4Addr::new(192, 168, 50, 1)).unwrap();
+        let reply = answer(&query(28), Some(Ipv4Addr::new(192, 168, 50, 1))).unwrap();
         assert_eq!((reply.len(), reply[7]), (28, 0));
+    }
+
+    #[test]
+    fn without_an_address_no_name_exists() {
+        let reply = answer(&query(1), None).unwrap();
+        assert_eq!(reply[..12], [0xab, 0xcd, 0x81, 0x83, 0, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(reply[12..], query(1)[12..]);
     }
 
     #[test]
@@ -79,8 +93,8 @@ mod tests {
                 data[at] = random.next() as u8;
             }
             data.truncate(random.below(data.len() as u64 + 1) as usize);
-            if let Some(reply) = answer(&data, Ipv4Addr::LOCALHOST) {
-                assert!(answer(&reply, Ipv4Addr::LOCALHOST).is_none());
+            if let Some(reply) = answer(&data, Some(Ipv4Addr::LOCALHOST)) {
+                assert!(answer(&reply, Some(Ipv4Addr::LOCALHOST)).is_none());
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::capture::{Fate, FrameLog, FrameRecord, Pcap};
 use crate::config::{LanConfig, LanError, check};
 use crate::dhcp::Lease;
 use crate::faults::Faults;
+use crate::forward::{ForwardStats, ForwardTarget, HostSocket};
 use crate::link::{QUEUE_PS, Wire};
 use crate::pc::Pc;
 use crate::ping::PingReply;
@@ -184,20 +185,51 @@ impl Lan {
         sent
     }
 
-    /// Sends an echo request of at most 1472 bytes; the answers come from [`Lan::take_ping_replies`]. False if it is
-    /// longer or too many wait.
-    pub fn ping(&mut self, now: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
+    /// Sends an echo request of at most 1472 bytes at `at`, which may be `now`; the answers come from
+    /// [`Lan::take_ping_replies`]. False if it is longer or too many wait.
+    pub fn ping(&mut self, now: Ps, at: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
         if data.len() > MAX_PAYLOAD_BYTES {
             return false;
         }
         let now = self.prepare(now);
-        let sent = self.pc.ping(now, to, sequence, data);
+        let sent = self.pc.ping(now, at, to, sequence, data);
         self.send_from_pc(now);
         sent
     }
 
     pub fn take_ping_replies(&mut self) -> Vec<PingReply> {
         self.pc.take_ping_replies()
+    }
+
+    /// Connections and datagrams that come to `socket`, which is bound, go to the board. Returns the rule's number.
+    pub fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
+        let now = self.prepare(now);
+        let rule = self.pc.forward(now, socket, target);
+        self.send_from_pc(now);
+        rule
+    }
+
+    /// Ends a rule; its open connections go on. False if there is none.
+    pub fn end_forward(&mut self, now: Ps, rule: u64) -> bool {
+        let now = self.prepare(now);
+        let known = self.pc.end_forward(now, rule);
+        self.send_from_pc(now);
+        known
+    }
+
+    pub fn forward_stats(&self, rule: u64) -> Option<ForwardStats> {
+        self.pc.forward_stats(rule)
+    }
+
+    /// A program of this machine is being served through a bridge or a forwarded port, or was within the last 100 ms of
+    /// simulated time.
+    pub fn serves_host(&self, now: Ps) -> bool {
+        self.pc.serves_host(self.at(now))
+    }
+
+    /// The board's address as the PC knows it: that of its last frame, else that of its lease.
+    pub fn board_address(&self) -> Option<Ipv4Addr> {
+        self.pc.board_address()
     }
 
     /// Open connections in the order of their numbers.

@@ -9,10 +9,12 @@ use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 
 use crate::app::{TcpEcho, UdpApp, UdpEcho};
 use crate::bridge::Bridge;
-use crate::config::LanConfig;
+use crate::config::{LanConfig, LanError, is_host_address};
 use crate::dhcp::{DhcpServer, Lease};
 use crate::dns::{self, NameServer};
+use crate::forward::{ForwardStats, ForwardTarget, Forwards, HostSocket};
 use crate::nic::Nic;
+use crate::ntp::{self, TimeServer};
 use crate::peek::{self, Peek};
 use crate::ping::{PingReply, Pinger};
 use crate::tcp::{ConnectionInfo, Owner, TcpConfig, TcpConnections};
@@ -31,8 +33,10 @@ pub(crate) struct Pc {
     mac: EthernetAddress,
     ip: Ipv4Addr,
     addresses: Vec<Ipv4Addr>,
+    mask: Ipv4Addr,
     broadcast: Ipv4Addr,
     turnaround: Ps,
+    dhcp_delay: Ps,
     interface: Interface,
     sockets: SocketSet<'static>,
     tcp: TcpConnections,
@@ -41,6 +45,9 @@ pub(crate) struct Pc {
     dhcp: Option<DhcpServer>,
     dhcp_out: VecDeque<(Ps, Vec<u8>)>,
     bridge: Option<Bridge>,
+    forwards: Forwards,
+    /// Where frames of the board came from last.
+    board: Option<Ipv4Addr>,
     next_event: Option<Ps>,
 }
 
@@ -68,6 +75,8 @@ impl Pc {
             buffer_bytes: config.tcp_buffer_bytes,
             delayed_ack_ps: config.delayed_ack_ps,
             turnaround_ps: config.turnaround_ps,
+            turnarounds_ps: config.turnarounds_ps.clone(),
+            seed: config.seed,
         });
         if let Some(port) = config.tcp_echo_port {
             tcp.listen(port, Box::new(TcpEcho));
@@ -76,8 +85,11 @@ impl Pc {
         if let Some(port) = config.udp_echo_port {
             udp.listen(&mut sockets, port, Box::new(UdpEcho));
         }
-        if let Some(answer) = config.dns_answer {
-            udp.listen(&mut sockets, dns::PORT, Box::new(NameServer { answer }));
+        // DHCP names the PC as name server, so that it has to answer even where it knows no name.
+        udp.listen(&mut sockets, dns::PORT, Box::new(NameServer { answer: config.dns_answer }));
+        if let Some(start_s) = config.ntp_start_s {
+            let server = TimeServer { start_s, turnaround: config.turnaround_ps };
+            udp.listen(&mut sockets, ntp::PORT, Box::new(server));
         }
         let pinger = Pinger::new(&mut sockets);
         let bridge = config.bridge.clone().map(Bridge::new);
@@ -85,9 +97,11 @@ impl Pc {
             nic,
             mac,
             ip: config.pc_ip,
+            mask: config.mask(),
             broadcast: config.pc_ip | !config.mask(),
             addresses,
             turnaround: config.turnaround_ps,
+            dhcp_delay: config.dhcp_delay_ps,
             interface,
             sockets,
             tcp,
@@ -97,6 +111,8 @@ impl Pc {
             dhcp_out: VecDeque::new(),
             next_event: bridge.as_ref().map(Bridge::next_poll),
             bridge,
+            forwards: Forwards::default(),
+            board: None,
         }
     }
 
@@ -107,6 +123,9 @@ impl Pc {
 
     /// A frame reaches the stack.
     pub(crate) fn receive(&mut self, now: Ps, frame: Vec<u8>) {
+        if let Some(sender) = peek::sender(&frame).filter(|&sender| self.is_neighbour(sender)) {
+            self.board = Some(sender);
+        }
         match peek::peek(&frame, self.mac) {
             Peek::Syn { from, to } => {
                 self.receive_syn(now, from, to, frame);
@@ -131,7 +150,12 @@ impl Pc {
     pub(crate) fn run(&mut self, now: Ps) {
         let open = self.tcp.has_host();
         let dialled = self.bridge.as_mut().and_then(|bridge| bridge.poll(now, open));
-        let poll_host = dialled.is_some();
+        let (board, room) = (self.board_address(), self.tcp.room(&self.sockets));
+        let forwarded = self.forwards.poll(&mut self.sockets, now, board, room, open);
+        let poll_host = dialled.is_some() || forwarded.is_some();
+        for (to, host) in forwarded.into_iter().flatten() {
+            self.tcp.dial_for_host(now, to, host, self.board == Some(*to.ip()));
+        }
         for dialled in dialled.into_iter().flatten() {
             if let Some(stream) = dialled.stream {
                 self.accept(now, dialled.from, dialled.to, dialled.syn, Owner::Host(stream));
@@ -176,7 +200,7 @@ impl Pc {
             && self.dhcp_out.len() < MAX_DHCP_PENDING
         {
             let frame = peek::dhcp_reply(self.mac, self.ip, reply.mac, reply.address, &reply.payload);
-            self.dhcp_out.push_back((now + self.turnaround, frame));
+            self.dhcp_out.push_back((now + self.turnaround + self.dhcp_delay, frame));
         }
     }
 
@@ -194,6 +218,7 @@ impl Pc {
             changed |= self.tcp.service(&mut self.sockets, now, poll_host);
             poll_host = false;
             changed |= self.udp.service(&mut self.sockets, now, self.turnaround);
+            changed |= self.forwards.service(&mut self.sockets, now);
             changed |= self.pinger.service(&mut self.sockets, now);
             while self.dhcp_out.front().is_some_and(|&(due, _)| due <= now) {
                 let (_, frame) = self.dhcp_out.pop_front().expect("the front was just seen");
@@ -213,6 +238,8 @@ impl Pc {
             self.udp.next_due(),
             self.dhcp_out.front().map(|&(due, _)| due),
             self.bridge.as_ref().map(Bridge::next_poll),
+            self.forwards.next_poll(),
+            self.pinger.next_due(),
         ];
         // Everything due at `now` is done, so a time that is not later can only ask for a retry.
         self.next_event = times.into_iter().flatten().min().map(|at| if at > now { at } else { now + RETRY_PS });
@@ -224,7 +251,43 @@ impl Pc {
     }
 
     pub(crate) fn is_udp_port_used(&self, port: u16) -> bool {
-        self.udp.is_used(port) || (port == 67 && self.dhcp.is_some())
+        self.udp.is_used(port) || (port == 67 && self.dhcp.is_some()) || self.forwards.is_udp_port_used(port)
+    }
+
+    pub(crate) fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
+        let rule = self.forwards.add(now, socket, target)?;
+        self.settle(now, false);
+        Ok(rule)
+    }
+
+    pub(crate) fn end_forward(&mut self, now: Ps, rule: u64) -> bool {
+        let known = self.forwards.remove(&mut self.sockets, rule);
+        self.settle(now, false);
+        known
+    }
+
+    pub(crate) fn forward_stats(&self, rule: u64) -> Option<ForwardStats> {
+        self.forwards.stats(rule)
+    }
+
+    pub(crate) fn serves_host(&self, now: Ps) -> bool {
+        self.forwards.is_busy(now) || self.tcp.has_host()
+    }
+
+    /// The board's address: that of its last frame, else that of its lease.
+    pub(crate) fn board_address(&self) -> Option<Ipv4Addr> {
+        let leased = || {
+            let bound = self.dhcp.iter().flat_map(DhcpServer::leases).filter(|lease| lease.bound);
+            bound.max_by_key(|lease| lease.expires).map(|lease| lease.address)
+        };
+        self.board.or_else(leased)
+    }
+
+    fn is_neighbour(&self, address: Ipv4Addr) -> bool {
+        let host = !self.mask.to_bits();
+        (address.to_bits() ^ self.ip.to_bits()) & !host == 0
+            && is_host_address(address, host)
+            && !self.addresses.contains(&address)
     }
 
     pub(crate) fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) {
@@ -236,7 +299,7 @@ impl Pc {
     }
 
     pub(crate) fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> u64 {
-        let conn = self.tcp.dial(at, peer, app);
+        let conn = self.tcp.dial(at, peer, Owner::Client(Some(app)));
         self.settle(now, false);
         conn
     }
@@ -253,10 +316,10 @@ impl Pc {
         sent
     }
 
-    pub(crate) fn ping(&mut self, now: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
-        let sent = self.pinger.send(&mut self.sockets, to, sequence, data, now);
+    pub(crate) fn ping(&mut self, now: Ps, at: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
+        let taken = self.pinger.send_at(at, to, sequence, data);
         self.settle(now, false);
-        sent
+        taken
     }
 
     pub(crate) fn take_ping_replies(&mut self) -> Vec<PingReply> {

@@ -86,6 +86,17 @@ fn look_ipv4(payload: &[u8]) -> Option<Peek<'_>> {
     }
 }
 
+/// The address that a frame says it comes from.
+pub(crate) fn sender(frame: &[u8]) -> Option<Ipv4Addr> {
+    let at = match EthernetFrame::new_checked(frame).ok()?.ethertype() {
+        EthernetProtocol::Arp => 28,
+        EthernetProtocol::Ipv4 => 26,
+        _ => return None,
+    };
+    let bytes: [u8; 4] = frame.get(at..at + 4)?.try_into().ok()?;
+    Some(bytes.into())
+}
+
 /// The ARP reply to a [`Peek::Probe`].
 pub(crate) fn probe_reply(our_mac: EthernetAddress, address: Ipv4Addr, mac: EthernetAddress) -> Vec<u8> {
     let arp = ArpRepr::EthernetIpv4 {

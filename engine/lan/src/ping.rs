@@ -11,7 +11,10 @@ use smoltcp::wire::{Icmpv4Packet, Icmpv4Repr, IpAddress};
 use sim::Ps;
 
 const IDENT: u16 = 0x5042;
-const MAX_OUTSTANDING: usize = 64;
+const MAX_OUTSTANDING: usize = 1024;
+/// Requests whose time has not come, and answers that nobody has taken.
+const MAX_DUE: usize = 65_536;
+const MAX_REPLIES: usize = 65_536;
 const BUFFER_BYTES: usize = 16 * 1024;
 
 /// An echo reply that came back to the PC.
@@ -24,8 +27,17 @@ pub struct PingReply {
     pub received: Ps,
 }
 
+struct Request {
+    to: Ipv4Addr,
+    sequence: u16,
+    data: Vec<u8>,
+}
+
 pub(crate) struct Pinger {
     handle: SocketHandle,
+    /// By time and order.
+    due: BTreeMap<(Ps, u64), Request>,
+    scheduled: u64,
     sent: BTreeMap<u16, Ps>,
     replies: Vec<PingReply>,
 }
@@ -35,33 +47,50 @@ impl Pinger {
         let buffer = || icmp::PacketBuffer::new(vec![icmp::PacketMetadata::EMPTY; 16], vec![0; BUFFER_BYTES]);
         let mut socket = icmp::Socket::new(buffer(), buffer());
         socket.bind(icmp::Endpoint::Ident(IDENT)).expect("a new socket with an identifier can be bound");
-        Self { handle: sockets.add(socket), sent: BTreeMap::new(), replies: Vec::new() }
+        Self {
+            handle: sockets.add(socket),
+            due: BTreeMap::new(),
+            scheduled: 0,
+            sent: BTreeMap::new(),
+            replies: Vec::new(),
+        }
     }
 
-    /// False if too many requests wait for the wire.
-    pub(crate) fn send(
-        &mut self,
-        sockets: &mut SocketSet<'static>,
-        to: Ipv4Addr,
-        sequence: u16,
-        data: &[u8],
-        now: Ps,
-    ) -> bool {
+    /// Sends a request at `at`. False if too many wait for their time.
+    pub(crate) fn send_at(&mut self, at: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
+        let room = self.due.len() < MAX_DUE;
+        if room {
+            self.scheduled += 1;
+            self.due.insert((at, self.scheduled), Request { to, sequence, data: data.to_vec() });
+        }
+        room
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Ps> {
+        self.due.keys().next().map(|&(at, _)| at)
+    }
+
+    /// A request that finds the socket's queue full is lost, as on a PC whose ping says "No buffer space available".
+    fn send(&mut self, sockets: &mut SocketSet<'static>, request: &Request, now: Ps) {
         let socket = sockets.get_mut::<icmp::Socket>(self.handle);
-        let repr = Icmpv4Repr::EchoRequest { ident: IDENT, seq_no: sequence, data };
-        let Ok(buffer) = socket.send(repr.buffer_len(), IpAddress::Ipv4(to)) else { return false };
+        let repr = Icmpv4Repr::EchoRequest { ident: IDENT, seq_no: request.sequence, data: &request.data };
+        let Ok(buffer) = socket.send(repr.buffer_len(), IpAddress::Ipv4(request.to)) else { return };
         repr.emit(&mut Icmpv4Packet::new_unchecked(buffer), &ChecksumCapabilities::default());
         if self.sent.len() == MAX_OUTSTANDING {
             self.sent.pop_first();
         }
-        self.sent.insert(sequence, now);
-        true
+        self.sent.insert(request.sequence, now);
     }
 
-    /// True if something arrived.
+    /// True if something arrived or was due.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
-        let socket = sockets.get_mut::<icmp::Socket>(self.handle);
         let mut changed = false;
+        while let Some(due) = self.due.first_entry().filter(|due| due.key().0 <= now) {
+            changed = true;
+            let request = due.remove();
+            self.send(sockets, &request, now);
+        }
+        let socket = sockets.get_mut::<icmp::Socket>(self.handle);
         while let Ok((packet, from)) = socket.recv() {
             changed = true;
             let IpAddress::Ipv4(from) = from;
@@ -69,7 +98,7 @@ impl Pinger {
             if let Ok(Icmpv4Repr::EchoReply { ident: IDENT, seq_no, data }) =
                 Icmpv4Repr::parse(&packet, &ChecksumCapabilities::default())
                 && let Some(sent) = self.sent.remove(&seq_no)
-                && self.replies.len() < MAX_OUTSTANDING
+                && self.replies.len() < MAX_REPLIES
             {
                 self.replies.push(PingReply { from, sequence: seq_no, data: data.to_vec(), sent, received: now });
             }

@@ -13,12 +13,15 @@ use smoltcp::socket::tcp;
 use smoltcp::time::Duration;
 use smoltcp::wire::{IpAddress, IpEndpoint, IpListenEndpoint};
 
-use crate::bridge::HostStream;
+use crate::host_stream::HostStream;
+use crate::turnaround::Turnaround;
 
 /// Bytes an application or the host may be ahead of the board before the PC stops reading for that connection.
 pub(crate) const BACKLOG_BYTES: usize = 64 * 1024;
 /// Linux gives up a handshake after 63 s (`tcp_synack_retries` = 5).
 const HANDSHAKE_PS: Ps = 63 * PS_PER_S;
+/// Linux gives up on an address that nobody answers ARP for after 3 s (`mcast_solicit` = 3, `retrans_time` = 1 s).
+const NO_ANSWER_PS: Ps = 3 * PS_PER_S;
 /// Linux forgets a closed connection whose peer does not close after 60 s (`tcp_fin_timeout`).
 const CLOSING_PS: Ps = 60 * PS_PER_S;
 /// A host's socket may stay half open for longer.
@@ -59,7 +62,9 @@ struct Connection {
 /// A connection that the PC is to open.
 struct Dial {
     peer: SocketAddrV4,
-    app: Box<dyn TcpApp>,
+    owner: Owner,
+    /// How long its handshake may take.
+    patience: Ps,
 }
 
 /// What stands between a connection's owner and its socket.
@@ -81,6 +86,8 @@ pub(crate) struct Flow {
     expires: Option<Ps>,
     /// When the application opens another connection.
     again: Option<Ps>,
+    /// When the application's last answer is in the stack's hands.
+    answered: Ps,
 }
 
 impl Flow {
@@ -98,6 +105,15 @@ impl Flow {
         self.pending_bytes += reply.data.len();
         let at = self.pending.partition_point(|&(other, _)| other <= due);
         self.pending.insert(at, (due, reply));
+    }
+
+    /// After a turnaround, and not before what was answered earlier: a program does one after the other.
+    fn answer(&mut self, now: Ps, turnaround: &mut Turnaround, reply: AppReply) {
+        if reply == AppReply::default() {
+            return;
+        }
+        self.answered = self.answered.max(now + turnaround.next());
+        self.queue(self.answered, reply);
     }
 
     /// Drops everything unsent and sends RST.
@@ -161,19 +177,19 @@ impl Flow {
         app: &mut dyn TcpApp,
         socket: &mut tcp::Socket,
         now: Ps,
-        turnaround: Ps,
+        turnaround: &mut Turnaround,
     ) -> bool {
         let mut changed = self.establish(socket);
         if changed {
             let reply = app.accept(conn, peer, now);
-            self.queue(now + turnaround, reply);
+            self.answer(now, turnaround, reply);
         }
         while self.accepted && socket.can_recv() && (self.deaf || self.backlog() < BACKLOG_BYTES) {
             changed = true;
             let data = socket.recv(|data| (data.len(), data.to_vec())).unwrap_or_default();
             if !self.deaf {
                 let reply = app.receive(conn, &data, now);
-                self.queue(now + turnaround, reply);
+                self.answer(now, turnaround, reply);
             }
         }
         let ended = socket.state() == tcp::State::Closed || (self.accepted && !socket.may_recv());
@@ -181,7 +197,7 @@ impl Flow {
             changed = true;
             self.told_closed = true;
             let reply = app.closed(conn, socket.state() == tcp::State::Closed, now);
-            self.queue(now + turnaround, AppReply { close: true, ..reply });
+            self.answer(now, turnaround, AppReply { close: true, ..reply });
         }
         changed
     }
@@ -208,26 +224,34 @@ pub(crate) struct TcpConfig {
     pub buffer_bytes: usize,
     pub delayed_ack_ps: Ps,
     pub turnaround_ps: Ps,
+    pub turnarounds_ps: Vec<Ps>,
+    pub seed: u64,
 }
 
 /// All connections, by number: the order in which they are served.
 pub(crate) struct TcpConnections {
     config: TcpConfig,
+    turnaround: Turnaround,
     apps: BTreeMap<u16, Box<dyn TcpApp>>,
     connections: BTreeMap<u64, Connection>,
     /// What is to be opened, by time and number.
     dials: BTreeMap<(Ps, u64), Dial>,
+    /// Programs of the host that have yet to take the last bytes of a connection, and until when they may.
+    lingering: Vec<(Ps, HostStream)>,
     next_conn: u64,
     next_port: u16,
 }
 
 impl TcpConnections {
-    pub(crate) fn new(config: TcpConfig) -> Self {
+    pub(crate) fn new(mut config: TcpConfig) -> Self {
+        let drawn = std::mem::take(&mut config.turnarounds_ps);
         Self {
+            turnaround: Turnaround::new(config.turnaround_ps, drawn, config.seed),
             config,
             apps: BTreeMap::new(),
             connections: BTreeMap::new(),
             dials: BTreeMap::new(),
+            lingering: Vec::new(),
             next_conn: 1,
             next_port: FIRST_EPHEMERAL_PORT,
         }
@@ -271,9 +295,22 @@ impl TcpConnections {
     pub(crate) fn make_room(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
         if self.connections.len() >= self.config.max_connections {
             use tcp::State::{Closed, FinWait2, TimeWait};
-            self.remove_where(sockets, now, |_, state| matches!(state, TimeWait | FinWait2 | Closed));
+            self.remove_where(sockets, now, |known, state| match state {
+                // A program of the host's that has said all it had to say still reads.
+                FinWait2 => !matches!(known.owner, Owner::Host(_)),
+                _ => matches!(state, TimeWait | Closed),
+            });
         }
         self.connections.len() < self.config.max_connections
+    }
+
+    /// How many connections may begin at once.
+    pub(crate) fn room(&self, sockets: &SocketSet<'static>) -> usize {
+        let ended = |known: &Connection| {
+            matches!(sockets.get::<tcp::Socket>(known.handle).state(), tcp::State::TimeWait | tcp::State::Closed)
+        };
+        let used = self.connections.values().filter(|known| !ended(known)).count() + self.dials.len();
+        self.config.max_connections.saturating_sub(used)
     }
 
     /// A socket that waits for exactly the SYN that is about to be given to the stack.
@@ -289,15 +326,22 @@ impl TcpConnections {
         let endpoint = IpListenEndpoint { addr: Some(IpAddress::Ipv4(*local.ip())), port: local.port() };
         if socket.listen(endpoint).is_ok() {
             let conn = self.number();
-            self.add(sockets, socket, conn, (local, peer), owner, now);
+            self.add(sockets, socket, conn, (local, peer), owner, now + HANDSHAKE_PS);
         }
     }
 
     /// Opens a connection at `at`; returns its number.
-    pub(crate) fn dial(&mut self, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> u64 {
+    pub(crate) fn dial(&mut self, at: Ps, peer: SocketAddrV4, owner: Owner) -> u64 {
         let conn = self.number();
-        self.dials.insert((at, conn), Dial { peer, app });
+        self.dials.insert((at, conn), Dial { peer, owner, patience: HANDSHAKE_PS });
         conn
+    }
+
+    /// Opens a connection for a program of the host's now. `heard`: the peer is known to be there.
+    pub(crate) fn dial_for_host(&mut self, now: Ps, peer: SocketAddrV4, host: HostStream, heard: bool) {
+        let conn = self.number();
+        let patience = if heard { HANDSHAKE_PS } else { NO_ANSWER_PS };
+        self.dials.insert((now, conn), Dial { peer, owner: Owner::Host(host), patience });
     }
 
     /// Opens what is due. True if anything was.
@@ -310,13 +354,12 @@ impl TcpConnections {
     ) -> bool {
         let mut changed = false;
         while let Some(due) = self.dials.first_entry().filter(|due| due.key().0 <= now) {
-            let ((_, conn), Dial { peer, mut app }) = due.remove_entry();
+            let ((_, conn), Dial { peer, owner, patience }) = due.remove_entry();
             changed = true;
             if let Some((socket, local)) = self.open(sockets, context, local_ip, peer, now) {
-                self.add(sockets, socket, conn, (local, peer), Owner::Client(Some(app)), now);
+                self.add(sockets, socket, conn, (local, peer), owner, now + patience);
             } else {
-                let reply = app.closed(conn, true, now);
-                self.dial_again(&reply, peer, app, now);
+                self.tell_lost(conn, peer, owner, now);
             }
         }
         changed
@@ -326,7 +369,8 @@ impl TcpConnections {
     fn dial_again(&mut self, reply: &AppReply, peer: SocketAddrV4, app: Box<dyn TcpApp>, now: Ps) {
         if let Some(after) = reply.again {
             // Later than now even where neither takes any time, or an endless number would be opened at one instant.
-            self.dial(now + (self.config.turnaround_ps + after).max(PS_PER_US), peer, app);
+            let at = now + (self.config.turnaround_ps + after).max(PS_PER_US);
+            self.dial(at, peer, Owner::Client(Some(app)));
         }
     }
 
@@ -364,10 +408,10 @@ impl TcpConnections {
         conn: u64,
         (local, peer): (SocketAddrV4, SocketAddrV4),
         owner: Owner,
-        now: Ps,
+        expires: Ps,
     ) {
         let handle = sockets.add(socket);
-        let flow = Flow { expires: Some(now + HANDSHAKE_PS), ..Flow::default() };
+        let flow = Flow { expires: Some(expires), ..Flow::default() };
         self.connections.insert(conn, Connection { handle, local, peer, owner, flow });
     }
 
@@ -397,7 +441,7 @@ impl TcpConnections {
     /// Moves bytes between the stack and its users. `poll_host` also reads the host's sockets. True if anything moved.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps, poll_host: bool) -> bool {
         let mut changed = false;
-        let turnaround = self.config.turnaround_ps;
+        let turnaround = &mut self.turnaround;
         let (mut over, mut next) = (Vec::new(), Vec::new());
         for (&conn, Connection { handle, peer, owner, flow, .. }) in &mut self.connections {
             let socket = sockets.get_mut::<tcp::Socket>(*handle);
@@ -412,16 +456,26 @@ impl TcpConnections {
                     host.serve(flow, socket, now, poll_host)
                 }
             };
-            if let (Some(at), Owner::Client(app)) = (flow.again.take(), owner) {
+            if let (Some(at), Owner::Client(app)) = (flow.again.take(), &mut *owner) {
                 next.extend(app.take().map(|app| (at, *peer, app)));
             }
             changed |= flow.flush(socket, now, closing_limit);
+            if socket.state() == tcp::State::TimeWait && matches!(owner, Owner::Host(_)) {
+                // The board knows both ends, and the host's socket need not wait.
+                if let Owner::Host(mut host) = std::mem::replace(owner, Owner::Client(None)) {
+                    host.take_rest(socket);
+                    self.lingering.push((now + HOST_CLOSING_PS, host));
+                }
+            }
             if flow.is_over(socket, now) {
                 over.push(conn);
             }
         }
+        if poll_host {
+            self.lingering.retain_mut(|(until, host)| !host.linger() && *until > now);
+        }
         for (at, peer, app) in next {
-            self.dial(at, peer, app);
+            self.dial(at, peer, Owner::Client(Some(app)));
         }
         for conn in over {
             changed = true;
@@ -433,18 +487,26 @@ impl TcpConnections {
     fn remove(&mut self, sockets: &mut SocketSet<'static>, conn: u64, now: Ps) {
         let Some(Connection { handle, peer, owner, flow, .. }) = self.connections.remove(&conn) else { return };
         sockets.remove(handle);
+        let told = flow.told_closed || (matches!(owner, Owner::Port(_)) && !flow.accepted);
+        if !told {
+            self.tell_lost(conn, peer, owner, now);
+        }
+    }
+
+    /// The connection is gone, or never came about.
+    fn tell_lost(&mut self, conn: u64, peer: SocketAddrV4, owner: Owner, now: Ps) {
         match owner {
             Owner::Port(port) => {
-                if let Some(app) = self.apps.get_mut(&port).filter(|_| flow.accepted && !flow.told_closed) {
+                if let Some(app) = self.apps.get_mut(&port) {
                     app.closed(conn, true, now);
                 }
             }
-            Owner::Client(Some(mut app)) if !flow.told_closed => {
+            Owner::Client(Some(mut app)) => {
                 let reply = app.closed(conn, true, now);
                 self.dial_again(&reply, peer, app, now);
             }
-            Owner::Client(_) => {}
-            Owner::Host(mut host) => host.end(),
+            // Dropping a host's socket resets it.
+            Owner::Client(None) | Owner::Host(_) => {}
         }
     }
 
@@ -463,9 +525,11 @@ impl TcpConnections {
         }
     }
 
-    /// True while a connection is relayed to the host.
+    /// True while a connection is relayed to the host, or is to be.
     pub(crate) fn has_host(&self) -> bool {
         self.connections.values().any(|known| matches!(known.owner, Owner::Host(_)))
+            || self.dials.values().any(|dial| matches!(dial.owner, Owner::Host(_)))
+            || !self.lingering.is_empty()
     }
 
     /// When an answer leaves the application's hands or a connection is given up.

@@ -299,7 +299,7 @@ fn run(seed: u64, frames: u64) -> u64 {
                 lan.connect(now, now, peer, app(|data| AppReply { again: Some(0), ..AppReply::send(data) }, &reached));
         }
         if guest.random.one_in(200) {
-            lan.ping(now, BOARD, index as u16, b"x");
+            lan.ping(now, now, BOARD, index as u16, b"x");
             lan.take_ping_replies();
         }
         let step = match guest.random.below(100) {

@@ -428,7 +428,7 @@ fn a_caller_without_room_is_told_and_nobodys_address_is_refused() {
 #[test]
 fn the_pc_pings_the_board() {
     let mut board = board();
-    assert!(board.lan.ping(0, BOARD, 3, b"abc"));
+    assert!(board.lan.ping(0, 0, BOARD, 3, b"abc"));
     board.run_to(PS_PER_S);
     let replies = board.lan.take_ping_replies();
     assert_eq!(replies.len(), 1);
@@ -436,7 +436,7 @@ fn the_pc_pings_the_board() {
     assert_eq!((reply.from, reply.sequence, &reply.data[..]), (BOARD, 3, &b"abc"[..]));
     // ARP request and reply, echo request and reply.
     assert_eq!((reply.sent, reply.received), (0, 4 * SHORT));
-    assert!(!board.lan.ping(PS_PER_S, BOARD, 4, &[0; 1473]));
+    assert!(!board.lan.ping(PS_PER_S, PS_PER_S, BOARD, 4, &[0; 1473]));
 }
 
 #[test]

@@ -184,6 +184,14 @@ impl<W: World> Bus<W> {
 
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
     pub fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        if self.blocks.busctrl.counting() {
+            self.blocks.busctrl.count(address);
+        }
+        self.fetch(mem, master, address, size)
+    }
+
+    /// [`Self::read`] for a core that counts the words it fetches itself.
+    pub fn fetch(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
         self.waits = 0;
         let value = match address >> 28 {
             0 if (address as usize) < ROM_SIZE => return Ok(lane(mem.rom_u32(address as usize & !3), address, size)),
@@ -224,6 +232,9 @@ impl<W: World> Bus<W> {
         value: u32,
         size: u32,
     ) -> Result<(), BusFault> {
+        if self.blocks.busctrl.counting() {
+            self.blocks.busctrl.count(address);
+        }
         self.waits = 0;
         match address >> 28 {
             // ROM ignores writes: TinyUSB stores through the null endpoint control pointer of EP0 and is none the wiser.

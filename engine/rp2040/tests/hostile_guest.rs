@@ -2,6 +2,7 @@
 //! block of the chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
 use rp2040::cpu::core::{Core, State};
+use rp2040::peripherals::{Peripheral, Write};
 use rp2040::world::Nothing;
 use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::{PS_PER_MS, PS_PER_US};
@@ -85,8 +86,16 @@ const GO_ON: [u16; 16] = [
 ];
 const GO_ON_AT: usize = 0x3f00;
 
-/// Runs a guest for `duration_us`; returns its instructions and whether it used something that is not modelled.
-fn guest(seed: u64, duration_us: u64) -> (u64, bool) {
+/// What a guest came to.
+struct Guest {
+    instructions: u64,
+    unmodelled: bool,
+    /// Registers and cycles of both cores.
+    state: Vec<u64>,
+}
+
+/// Runs a guest for `duration_us`, with all of BUSCTRL's counters counting if `counting`.
+fn guest(seed: u64, duration_us: u64, counting: bool) -> Guest {
     let mut r = Random(seed);
     let mut rom = vec![0; 16 * 1024];
     r.fill(&mut rom);
@@ -110,6 +119,11 @@ fn guest(seed: u64, duration_us: u64) -> (u64, bool) {
     r.fill(&mut flash);
     let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
     let mut chip = Chip::new(&config, Nothing);
+    if counting {
+        for offset in [0x0c, 0x14, 0x1c, 0x24] {
+            chip.bus.blocks.busctrl.write(&mut chip.bus.sys, offset, Write::normal(0x0f));
+        }
+    }
     let mut ram = vec![0; 0x8000];
     r.fill(&mut ram);
     for (i, word) in ram.chunks_exact(4).enumerate() {
@@ -145,7 +159,12 @@ fn guest(seed: u64, duration_us: u64) -> (u64, bool) {
             }
         }
     }
-    (chip.cores.iter().map(|c| c.instructions).sum(), unmodelled)
+    let state = |c: &Core| c.regs.map(u64::from).into_iter().chain([u64::from(c.pc), c.cycles, c.instructions]);
+    Guest {
+        instructions: chip.cores.iter().map(|c| c.instructions).sum(),
+        unmodelled,
+        state: chip.cores.iter().flat_map(state).collect(),
+    }
 }
 
 /// `PORTBENCH_FUZZ_LONG=1` runs forty times as many guests.
@@ -155,12 +174,25 @@ fn random_code_neither_crashes_nor_hangs_the_host() {
     let mut instructions = 0;
     let mut unmodelled = 0;
     for seed in 1..=guests {
-        let (ran, ended) = guest(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15), 2000);
-        instructions += ran;
-        unmodelled += u32::from(ended);
+        let guest = guest(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15), 2000, false);
+        instructions += guest.instructions;
+        unmodelled += u32::from(guest.unmodelled);
     }
     println!("{instructions} instructions, {unmodelled} of {guests} guests used what is not modelled");
     assert!(instructions > 100_000, "{instructions}: the guests hardly ran");
+}
+
+/// The cores report every access to counters that count, on ways of their own.
+#[test]
+fn counting_accesses_changes_nothing() {
+    let mut instructions = 0;
+    for seed in 1..=200u64 {
+        let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (plain, counting) = (guest(seed, 500, false), guest(seed, 500, true));
+        assert_eq!(plain.state, counting.state, "seed {seed:#x}");
+        instructions += plain.instructions;
+    }
+    assert!(instructions > 20_000, "{instructions}: the guests hardly ran");
 }
 
 /// A minute of simulated time of nothing but a sleeping or locked-up core costs next to nothing.

@@ -28,7 +28,7 @@ impl<M: Model> Wiznet<M> {
             return true;
         }
         self.sockets[n].resolved = None;
-        let deadline = self.now.saturating_add(retry_period(self.common.rtr()));
+        let deadline = self.now.saturating_add(retry_period(self.common.rtr(), self.config.retry_unit));
         self.sockets[n].arp = Some(ArpWait { ip, deadline, retries: 0 });
         self.arp_request(ip);
         false
@@ -48,7 +48,7 @@ impl<M: Model> Wiznet<M> {
 
     /// Repeats a request that has waited for RTR, RCR times; then the timeout.
     pub(crate) fn arp_timer(&mut self, n: usize) {
-        let (period, limit) = (retry_period(self.common.rtr()), self.common.rcr());
+        let (period, limit) = (retry_period(self.common.rtr(), self.config.retry_unit), self.common.rcr());
         let Some(wait) = self.sockets[n].arp.as_mut().filter(|wait| wait.deadline <= self.now) else {
             return;
         };

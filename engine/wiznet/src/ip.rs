@@ -51,7 +51,7 @@ impl<M: Model> Wiznet<M> {
             return false;
         }
         match packet.protocol {
-            PROTO_TCP => unicast && self.tcp_arrived(source, &packet),
+            PROTO_TCP => unicast && self.answering_late(|chip| chip.tcp_arrived(source, &packet)),
             PROTO_UDP => self.udp_arrived(source, &packet, unicast),
             PROTO_IGMP => self.ipraw_arrived(&packet) || self.igmp_arrived(&packet),
             PROTO_ICMP => self.ipraw_arrived(&packet) || (unicast && self.icmp_arrived(source, &packet)),

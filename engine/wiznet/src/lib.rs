@@ -5,8 +5,8 @@
 //! its simulated time. Time only moves through these calls; equal calls give equal results.
 //!
 //! What takes the chip time is modelled only where the datasheet gives a figure (`time.rs`): RSTn and PLL lock, INTLEVEL,
-//! RTR/RCR, PTIMER, Sn_KPALVTR. The PHY's negotiation takes `Config::phy_link_delay`. Commands, checksums and copies to
-//! and from the MAC take none.
+//! RTR/RCR, PTIMER, Sn_KPALVTR, and where captures show it: `Config::tcp_answer`. The PHY's negotiation takes
+//! `Config::phy_link_delay`. Commands, checksums and copies to and from the MAC take none.
 
 mod arp;
 pub mod chip;
@@ -56,11 +56,22 @@ pub struct Config {
     /// How long SOCK_TIME_WAIT shows before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
     /// SOCK_CLOSED when FIN/ACK is received (4.2 "Sn_CR", DISCON), so the default is 0.
     pub time_wait: Ps,
+    /// Unit of RTR: 100 us by the datasheet (4.1 "RTR"), somewhat more on chips that were measured (docs/silicon.md).
+    pub retry_unit: Ps,
+    /// From a TCP segment's arrival to what the hardwired TCP itself answers. The datasheet gives no figure.
+    pub tcp_answer: Ps,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { phy_link_delay: 1_500 * sim::PS_PER_MS, cable_plugged: true, pmode: 7, time_wait: 0 }
+        Self {
+            phy_link_delay: 1_500 * sim::PS_PER_MS,
+            cable_plugged: true,
+            pmode: 7,
+            time_wait: 0,
+            retry_unit: time::RTR_UNIT,
+            tcp_answer: 0,
+        }
     }
 }
 
@@ -83,7 +94,10 @@ pub struct Wiznet<M: Model> {
     /// Identification field of the next IPv4 header.
     ip_id: u16,
     lcp: pppoe::Lcp,
+    /// Frames for the PHY, in the order of their times.
     outgoing: VecDeque<(Ps, Vec<u8>)>,
+    /// How much later than now a frame goes out.
+    emit_delay: Ps,
     stats: EthernetStats,
 }
 
@@ -107,6 +121,7 @@ impl<M: Model> Wiznet<M> {
             ip_id: 0,
             lcp: pppoe::Lcp::default(),
             outgoing: VecDeque::new(),
+            emit_delay: 0,
             stats: EthernetStats::default(),
         }
     }
@@ -135,6 +150,7 @@ impl<M: Model> Wiznet<M> {
             .iter()
             .flat_map(|s| [s.arp.as_ref().map(|wait| wait.deadline), s.tcp.next_event()])
             .chain([self.reset.next_event(M::RESET_CYCLE), self.int_pin.next_event(pending), self.lcp.next_event()])
+            .chain([self.outgoing.iter().map(|&(at, _)| at).find(|&at| at > self.now)])
             .flatten()
             .min();
     }
@@ -154,8 +170,19 @@ impl<M: Model> Wiznet<M> {
     fn emit(&mut self, frame: Vec<u8>) {
         if self.link_up(self.now) {
             self.stats.frames_out += 1;
-            self.outgoing.push_back((self.now, frame));
+            let at = self.now.saturating_add(self.emit_delay);
+            // One MAC: what comes later waits for what is being answered.
+            let at = self.outgoing.back().map_or(at, |&(last, _)| last.max(at));
+            self.outgoing.push_back((at, frame));
         }
+    }
+
+    /// Does `act` on a segment that has arrived: what it sends goes out when the chip has worked on it.
+    fn answering_late(&mut self, act: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.emit_delay = self.config.tcp_answer;
+        let done = act(self);
+        self.emit_delay = 0;
+        done
     }
 }
 
@@ -218,7 +245,7 @@ impl<M: Model> SpiDevice for Wiznet<M> {
 
 impl<M: Model> EthernetChip for Wiznet<M> {
     fn take_frame(&mut self) -> Option<(Ps, Vec<u8>)> {
-        self.outgoing.pop_front()
+        if self.outgoing.front()?.0 <= self.now { self.outgoing.pop_front() } else { None }
     }
 
     /// Lost when the link is down or the length is illegal.

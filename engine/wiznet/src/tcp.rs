@@ -154,7 +154,7 @@ impl<M: Model> Wiznet<M> {
     }
 
     fn arm_retry(&mut self, n: usize, count: u8) {
-        let deadline = self.now.saturating_add(tcp_retry_period(self.common.rtr(), count));
+        let deadline = self.now.saturating_add(tcp_retry_period(self.common.rtr(), count, self.config.retry_unit));
         self.sockets[n].tcp.retry = Some(Retry { deadline, count });
     }
 
@@ -610,7 +610,7 @@ impl<M: Model> Wiznet<M> {
         let taken = &fresh[..fresh.len().min(free)];
         if !taken.is_empty() {
             self.store(n, &[taken]);
-            let delay = retry_period(self.common.rtr());
+            let delay = retry_period(self.common.rtr(), self.config.retry_unit);
             let (now, no_delay) = (self.now, self.sockets[n].mr() & MR_ND_MC_MMB != 0);
             let t = &mut self.sockets[n].tcp;
             t.rcv_nxt = rcv_nxt.wrapping_add(taken.len() as u32);

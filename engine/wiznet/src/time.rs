@@ -2,7 +2,7 @@
 
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
-/// Unit of RTR (datasheet 4.1 "RTR").
+/// Unit of RTR as the datasheet gives it (4.1 "RTR").
 pub const RTR_UNIT: Ps = 100 * PS_PER_US;
 /// Unit of Sn_KPALVTR (datasheet 4.2 "Sn_KPALVTR").
 pub const KEEP_ALIVE_UNIT: Ps = 5 * PS_PER_S;
@@ -20,14 +20,14 @@ pub fn interrupt_assert_wait(intlevel: u16) -> Ps {
     (u64::from(intlevel) + 1) * 4 * PS_PER_S / PLL_CLK_HZ
 }
 
-/// RTR as a time. RTR = 0 is counted as one unit, because a zero period would never let time pass.
-pub fn retry_period(rtr: u16) -> Ps {
-    Ps::from(rtr.max(1)) * RTR_UNIT
+/// RTR as a time, in units of `unit`. RTR = 0 is counted as one unit, because a zero period would never let time pass.
+pub fn retry_period(rtr: u16, unit: Ps) -> Ps {
+    Ps::from(rtr.max(1)) * unit
 }
 
 /// The wait after transmission number `retry` (0 is the first): RTR x 2^retry, where the doubling stops at the largest
 /// value that 16 bits hold (datasheet 4.1 "RCR", formula TCP_TO).
-pub fn tcp_retry_period(rtr: u16, retry: u8) -> Ps {
+pub fn tcp_retry_period(rtr: u16, retry: u8, unit: Ps) -> Ps {
     let mut units = u32::from(rtr.max(1));
     for _ in 0..retry {
         if units * 2 > 0xFFFF {
@@ -35,7 +35,7 @@ pub fn tcp_retry_period(rtr: u16, retry: u8) -> Ps {
         }
         units *= 2;
     }
-    Ps::from(units) * RTR_UNIT
+    Ps::from(units) * unit
 }
 
 #[cfg(test)]
@@ -44,15 +44,15 @@ mod tests {
 
     #[test]
     fn datasheet_example_of_tcp_timeout_is_31_8_s() {
-        let total: Ps = (0..=8).map(|n| tcp_retry_period(2000, n)).sum();
+        let total: Ps = (0..=8).map(|n| tcp_retry_period(2000, n, RTR_UNIT)).sum();
         assert_eq!(total, 31_800 * PS_PER_MS);
     }
 
     #[test]
     fn doubling_stops_at_16_bits() {
-        assert_eq!(tcp_retry_period(0x8000, 5), 0x8000 * RTR_UNIT);
-        assert_eq!(tcp_retry_period(0x7FFF, 5), 0xFFFE * RTR_UNIT);
-        assert_eq!(tcp_retry_period(0, 255), 0x8000 * RTR_UNIT);
+        assert_eq!(tcp_retry_period(0x8000, 5, RTR_UNIT), 0x8000 * RTR_UNIT);
+        assert_eq!(tcp_retry_period(0x7FFF, 5, RTR_UNIT), 0xFFFE * RTR_UNIT);
+        assert_eq!(tcp_retry_period(0, 255, RTR_UNIT), 0x8000 * RTR_UNIT);
     }
 
     #[test]

@@ -20,7 +20,8 @@ def say(facts: Facts) -> Sentence | None:
     period_ps = facts.period_ps
     # One span a poll, or the distance of the spans says nothing about the poll's.
     if period_ps is not None and _ONE_A_POLL * period_ps <= waits_ps <= period_ps:
-        text += f" every {duration(period_ps)}"
+        # To two digits: spans begin at no fixed time after a poll.
+        text += f" about every {duration(float(f'{period_ps:.2g}'))}"
     if facts.conditions.intn is False:
         text += ": INTn is not connected"
     return Sentence("unread_until_poll", text, share, ("wait_poll",), {"wait_us": waits_ps / 1e6})

@@ -18,6 +18,7 @@ from portbench.boards.emulated.control import ControlClient
 from portbench.boards.registry import EmulatedState, read_state, runtime_dir
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.forwards import described
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.served import served_workload
 from portbench.runner.cli.until_stopped import until_stopped
@@ -35,9 +36,24 @@ _LOOK_S = 0.05
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
 @click.option("--flash", type=click.Path(path_type=Path), help="first contents of flash, a raw image from its start")
 @click.option("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
+@click.option(
+    "--forward",
+    "forwards",
+    multiple=True,
+    metavar="RULE",
+    help="lead a port of this machine to the board: tcp:8080:80, udp:5353:53, ...; port 0 is a free one; repeatable",
+)
 @bench_option("workload", single=True, help="what its simulated PC serves (default: what is measured by default)")
 @click.option("--log", type=click.Path(path_type=Path), help="add the board's events to this file")
-def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: str | None, log: Path | None) -> int:
+def COMMAND(
+    name: str,
+    board: str,
+    flash: Path | None,
+    config: str,
+    forwards: tuple[str, ...],
+    workload: str | None,
+    log: Path | None,
+) -> int:
     with one_line(BoardError, UnknownWorkload):
         needs_engine()
         served = served_workload(workload)
@@ -47,6 +63,7 @@ def COMMAND(name: str, board: str, flash: Path | None, config: str, workload: st
         command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
         command += ["--config", config, "--log", str(log or os.devnull)]
         command += ["--end-with", str(os.getpid())]
+        command += [f"--forward={rule}" for rule in forwards]
         command += [] if flash is None else ["--flash", str(flash)]
         # In a session of its own: Ctrl-C is for us, who end it.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
@@ -72,7 +89,10 @@ def _watch(
         return 1  # it has said why
     client = ControlClient(folder, name)
     client.call("serve", deadline, workload=workload.name, settings=workload.settings_type().model_dump(mode="json"))
+    forwards = client.call("forwards", deadline)["forwards"]
     client.close()
+    for facts in forwards:
+        click.echo(f"{name}: {described(facts)}")
     click.echo(f"{name}: measure on it with --device=usb:{name}; its PC serves {workload.name}; Ctrl-C ends it")
     told: list[str] = []
     while wait():

@@ -16,12 +16,14 @@ from typing import Any
 
 import click
 
+from portbench.firmware.catalogue import Family
 from portbench.results.storage import StorageError, read, to_json
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import as_arguments, bench_options, given
 from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.unattended import meeting_places
 
 
 class _WithPytest(click.Command):
@@ -44,9 +46,13 @@ class _WithPytest(click.Command):
 def COMMAND(context: click.Context, /, dry_run: bool, as_json: bool, **values: Any) -> int:
     asked = given(values)
     with one_line():
-        rows = plan(read_options(asked))
+        options = read_options(asked)
+        rows = plan(options)
     if dry_run:
         _show(rows, as_json)
+        if any(row.entry.family is Family.FOREIGN for row in rows):
+            for line in meeting_places(options):
+                click.echo(f"foreign images on {line}", err=True)
         return 0
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         status, run_file = measure([*as_arguments(asked), *context.meta["pytest"]])
@@ -90,6 +96,7 @@ def _show(rows: Sequence[PlannedRow], as_json: bool) -> None:
                 {
                     "id": row.id,
                     "runtime": row.entry.id,
+                    "family": str(row.entry.family),
                     "profile": row.profile.name,
                     "workload": row.workload.name,
                     "board": row.board.id,

@@ -24,7 +24,7 @@ _PAGES = {"0x10042000": 900, **{f"0x1005{page:x}000": 100 for page in range(10)}
 FIRES: dict[str, tuple[Row, str]] = {
     "unread_until_poll": (
         row({"wait_poll": 59_600, "code_run": 2600}, every_us=64_000, intn=False),
-        "a frame lies unread in the chip for 59.6 of 62.2 ms of a message, until a timer's poll every 64 ms:"
+        "a frame lies unread in the chip for 59.6 of 62.2 ms of a message, until a timer's poll about every 64 ms:"
         " INTn is not connected",
     ),
     "flash_misses": (

@@ -15,6 +15,9 @@ const EXCEPTION_RETURN_CYCLES: u64 = 11;
 /// The private peripheral bus ends here; nothing is behind it (ARMv6-M ARM B3.1).
 const PPB_END: u32 = 0xe010_0000;
 
+/// No word of code is at hand: the next instruction's has to be fetched.
+pub(super) const NO_WORD: u32 = u32::MAX;
+
 /// What a core is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -54,7 +57,7 @@ pub struct Core {
     /// Of these, those that came from flash through the cache, and those from ROM.
     pub flash_instructions: u64,
     pub rom_instructions: u64,
-    /// Word of flash that the last instruction fetch brought: its other halfword needs no further access.
+    /// Address / 4 of the last word that was fetched, where fetches are followed, or [`NO_WORD`] after a branch.
     pub(super) fetch_word: u32,
 }
 
@@ -87,7 +90,7 @@ impl Core {
             instructions: 0,
             flash_instructions: 0,
             rom_instructions: 0,
-            fetch_word: u32::MAX,
+            fetch_word: NO_WORD,
         }
     }
 
@@ -188,7 +191,9 @@ impl Core {
         bus: &mut Bus<W>,
         address: u32,
     ) -> Result<u32, Cause> {
-        if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
+        if !bus.blocks.busctrl.counting()
+            && let Some((value, waits)) = mem.load_fast::<SIZE>(address)
+        {
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
         }
@@ -207,6 +212,7 @@ impl Core {
             return Err(Cause::Unaligned { address });
         }
         if (address as usize) < ROM_SIZE {
+            bus.blocks.busctrl.count(address);
             self.cycles += 1;
             return Ok(match size {
                 1 => u32::from(mem.rom_u8(address as usize)),
@@ -251,7 +257,7 @@ impl Core {
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
-        if mem.store_fast::<SIZE>(address, value) {
+        if !bus.blocks.busctrl.counting() && mem.store_fast::<SIZE>(address, value) {
             self.cycles += 1;
             return Ok(());
         }
@@ -392,6 +398,7 @@ impl Core {
             std::mem::swap(&mut self.regs[13], &mut self.other_sp);
         }
         self.ipsr = number;
+        self.fetch_word = NO_WORD;
         self.regs[14] = exc_return;
         self.ppb.activate(number);
         self.event_register = true;
@@ -488,6 +495,7 @@ impl Core {
         let consistent = xpsr & (1 << 24) != 0 && to_thread == (self.ipsr == 0);
         self.set_apsr(xpsr);
         self.pc = pc & !1;
+        self.fetch_word = NO_WORD;
         self.event_register = true;
         if self.ppb.scr & scr::SLEEPONEXIT != 0 && to_thread && !self.ppb.anything_pending() {
             self.state = State::Wfi;

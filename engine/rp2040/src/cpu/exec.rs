@@ -2,7 +2,7 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a jump elsewhere.
 
-use super::core::{Core, Exit, State};
+use super::core::{Core, Exit, NO_WORD, State};
 use super::decode::{Kind, Op, decode};
 use super::fault::Cause;
 use crate::bus::{Bus, Master};
@@ -23,25 +23,35 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
     pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
-            let pc = self.pc;
-            let before = self.instructions;
-            let exit = if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
-                self.run_region::<{ region::FAST }, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
-            } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
-                let size = mem.flash_size() as u32;
-                let exit = self.run_region::<{ region::XIP }, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS);
-                self.flash_instructions += self.instructions - before;
-                exit
-            } else if pc < ROM_SIZE as u32 {
-                let exit = self.run_region::<{ region::FAST }, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS);
-                self.rom_instructions += self.instructions - before;
-                exit
+            let exit = if bus.blocks.busctrl.counting() {
+                self.run_here::<true, W>(mem, bus, limit)
             } else {
-                self.run_region::<{ region::BUS }, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
+                self.run_here::<false, W>(mem, bus, limit)
             };
             if exit == Exit::Limit {
                 break;
             }
+        }
+    }
+
+    /// Runs in the region where the PC is. `COUNT`: reports every access to BUSCTRL, in the same simulated time.
+    #[inline(always)]
+    fn run_here<const COUNT: bool, W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Exit {
+        let pc = self.pc;
+        if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
+            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
+        } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
+            let (size, before) = (mem.flash_size() as u32, self.instructions);
+            let exit = self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS);
+            self.flash_instructions += self.instructions - before;
+            exit
+        } else if pc < ROM_SIZE as u32 {
+            let before = self.instructions;
+            let exit = self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS);
+            self.rom_instructions += self.instructions - before;
+            exit
+        } else {
+            self.run_region::<{ region::BUS }, COUNT, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
         }
     }
 
@@ -74,17 +84,17 @@ impl Core {
                 return Err(Cause::Fetch { address: pc });
             }
             bus.sys.cycle = self.cycles;
-            let fetched = bus.read(mem, Master::Core(self.index), pc, 2);
+            let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
             let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
             self.cycles += u64::from(bus.waits);
-            let next = bus.read(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
+            let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
             Ok(decode(hw as u16, next as u16))
         }
     }
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, W: World>(
+    fn run_region<const REGION: u8, const COUNT: bool, W: World>(
         &mut self,
         mem: &mut Memory,
         bus: &mut Bus<W>,
@@ -124,9 +134,20 @@ impl Core {
                 return Exit::Region;
             }};
         }
+        macro_rules! fetch {
+            ($address:expr) => {{
+                if REGION == region::XIP {
+                    cycles += u64::from(mem.xip.access_word($address & 0x00ff_ffff));
+                }
+                if COUNT {
+                    bus.blocks.busctrl.count($address);
+                }
+            }};
+        }
         macro_rules! jump {
             ($target:expr) => {{
                 pc = $target;
+                word = NO_WORD;
                 if REGION == region::BUS || pc.wrapping_sub(start) >= size {
                     leave!(Exit::Region);
                 }
@@ -172,7 +193,7 @@ impl Core {
             // `$undo` comes before the fault.
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
-                if let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                if !COUNT && let Some((value, waits)) = mem.load_fast::<$size>(address) {
                     cycles += 1 + u64::from(waits);
                     value
                 } else {
@@ -193,7 +214,7 @@ impl Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
-                if mem.store_fast::<$size>(address, value) {
+                if !COUNT && mem.store_fast::<$size>(address, value) {
                     cycles += 1;
                 } else {
                     self.cycles = cycles;
@@ -241,9 +262,17 @@ impl Core {
             if cycles >= limit {
                 leave!(Exit::Limit);
             }
-            if REGION == region::XIP && pc >> 2 != word {
-                word = pc >> 2;
-                cycles += u64::from(mem.xip.access_word(pc & 0x00ff_ffff));
+            if COUNT || REGION == region::XIP {
+                // The core fetches words, the next one while the upper halfword of this one executes: a taken branch
+                // there waits for it in vain, and a branch to an upper halfword fetches both (docs/cache.md).
+                let ahead = pc.wrapping_add(2) >> 2;
+                if ahead != word {
+                    if pc & 2 != 0 && word != pc >> 2 {
+                        fetch!(pc);
+                    }
+                    fetch!(ahead << 2);
+                    word = ahead;
+                }
             }
             let op = if REGION == region::BUS {
                 self.cycles = cycles;
@@ -528,6 +557,7 @@ impl Core {
                         cycles += 3;
                         if bus.sys.attention && target & 1 != 0 && target < 0xf000_0000 {
                             pc = target & !1;
+                            word = NO_WORD;
                             leave!(Exit::Limit);
                         }
                         interwork!(target);
@@ -643,6 +673,10 @@ impl Core {
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Bl => {
+                    // The branch is in its second half, so that a first half in a lower halfword fetches ahead.
+                    if (COUNT || REGION == region::XIP) && pc & 2 == 0 {
+                        fetch!(pc.wrapping_add(4));
+                    }
                     self.regs[14] = pc.wrapping_add(4) | 1;
                     cycles += 3;
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));

@@ -1,20 +1,91 @@
 //! BUSCTRL: bus priorities and performance counters (datasheet 2.1.5).
 //!
-//! Priorities have no effect, since the model has no arbitration between masters. The performance counters read 0: the
-//! fast paths of the memories do not report their accesses.
+//! The model has no arbitration between masters: priorities have no effect, and no access is ever contested. While a
+//! counter counts, the cores leave their fast paths to the memories, in the same simulated time. Instruction fetches count
+//! by the word, with those that are fetched ahead (docs/cache.md).
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 
+const COUNTERS: usize = 4;
+/// A counter is 24 bits wide and stops at its end.
+const MOST: u32 = 0x00ff_ffff;
+const PERFSEL_RESET: u32 = 0x1f;
+
+/// Downstream ports of the crossbar, in the order of PERFSEL's values: each has a contested event and an event of all
+/// accesses.
+mod port {
+    pub const APB: u32 = 0;
+    pub const FASTPERI: u32 = 1;
+    pub const SRAM5: u32 = 2;
+    pub const SRAM4: u32 = 3;
+    /// SRAM3 to SRAM1 lie between.
+    pub const SRAM0: u32 = 7;
+    pub const XIP_MAIN: u32 = 8;
+    pub const ROM: u32 = 9;
+    pub const COUNT: u32 = 10;
+}
+
+/// Port behind which `address` lies; SIO and the private peripheral bus are not behind the crossbar.
+fn port_of(address: u32) -> Option<u32> {
+    match address >> 28 {
+        0 => Some(port::ROM),
+        1 => Some(port::XIP_MAIN),
+        2 => match address & 0x0fff_ffff {
+            // Words are striped over four banks, which also lie one after the other at 0x2100_0000 (datasheet 2.6.2).
+            at @ 0..0x4_0000 => Some(port::SRAM0 - (at >> 2 & 3)),
+            0x4_0000..0x4_1000 => Some(port::SRAM4),
+            0x4_1000..0x4_2000 => Some(port::SRAM5),
+            at @ 0x100_0000..0x104_0000 => Some(port::SRAM0 - (at >> 16 & 3)),
+            _ => None,
+        },
+        4 => Some(port::APB),
+        5 => Some(port::FASTPERI),
+        _ => None,
+    }
+}
+
 #[derive(Debug)]
 pub struct Busctrl {
     priority: u32,
-    perfsel: [u32; 4],
+    perfctr: [u32; COUNTERS],
+    perfsel: [u32; COUNTERS],
+    /// Ports whose accesses some counter counts.
+    counted: u32,
 }
 
 impl Default for Busctrl {
     fn default() -> Self {
-        Self { priority: 0, perfsel: [0x1f; 4] }
+        Self { priority: 0, perfctr: [0; COUNTERS], perfsel: [PERFSEL_RESET; COUNTERS], counted: 0 }
+    }
+}
+
+impl Busctrl {
+    /// Whether any access counts: the cores then have to report theirs.
+    #[inline]
+    pub fn counting(&self) -> bool {
+        self.counted != 0
+    }
+
+    /// A master accesses `address`.
+    pub fn count(&mut self, address: u32) {
+        let Some(port) = port_of(address) else { return };
+        if self.counted & 1 << port == 0 {
+            return;
+        }
+        for (counter, &event) in self.perfctr.iter_mut().zip(&self.perfsel) {
+            if event == 2 * port + 1 {
+                *counter = (*counter + 1).min(MOST);
+            }
+        }
+    }
+
+    fn select(&mut self, sys: &mut Sys) {
+        let was = self.counting();
+        let all_accesses = self.perfsel.iter().filter(|&&event| event & 1 != 0 && event / 2 < port::COUNT);
+        self.counted = all_accesses.fold(0, |ports, event| ports | 1 << (event / 2));
+        // The cores choose their way to the memories anew.
+        sys.attention |= was != self.counting();
     }
 }
 
@@ -24,27 +95,33 @@ impl Peripheral for Busctrl {
     }
 
     fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        let index = (offset.wrapping_sub(0x08) / 8) as usize;
         match offset {
             0x00 => self.priority,
             0x04 => 1,
-            0x0c | 0x14 | 0x1c | 0x24 => self.perfsel[((offset - 0x0c) / 8) as usize],
+            0x08 | 0x10 | 0x18 | 0x20 => self.perfctr[index],
+            0x0c | 0x14 | 0x1c | 0x24 => self.perfsel[index],
             _ => 0,
         }
     }
 
-    fn write(&mut self, _sys: &mut Sys, offset: u32, write: Write) {
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        let index = (offset.wrapping_sub(0x08) / 8) as usize;
         match offset {
             0x00 => self.priority = write.apply_masked(self.priority, 0x1111),
+            // Any write clears.
+            0x08 | 0x10 | 0x18 | 0x20 => self.perfctr[index] = 0,
             0x0c | 0x14 | 0x1c | 0x24 => {
-                let perfsel = &mut self.perfsel[((offset - 0x0c) / 8) as usize];
-                *perfsel = write.apply_masked(*perfsel, 0x1f);
+                self.perfsel[index] = write.apply_masked(self.perfsel[index], 0x1f);
+                self.select(sys);
             }
             _ => {}
         }
     }
 
-    fn reset(&mut self, _sys: &mut Sys) {
-        *self = Self::default();
+    fn reset(&mut self, sys: &mut Sys) {
+        *self = Self { counted: self.counted, ..Self::default() };
+        self.select(sys);
     }
 }
 
@@ -62,5 +139,30 @@ mod tests {
         busctrl.write(&mut sys, 0, Write::normal(u32::MAX));
         busctrl.write(&mut sys, 0x14, Write::normal(0x22));
         assert_eq!((busctrl.read(&mut sys, 0), busctrl.read(&mut sys, 0x14)), (0x1111, 2));
+    }
+
+    #[test]
+    fn each_counter_counts_its_port_and_stops_at_its_end() {
+        let mut sys = Sys::new(12_000_000);
+        let mut busctrl = Busctrl::default();
+        // apb, sram5, sram2, rom_contested.
+        for (index, event) in [0x01, 0x05, 0x0b, 0x12].into_iter().enumerate() {
+            busctrl.write(&mut sys, 0x0c + 8 * index as u32, Write::normal(event));
+        }
+        assert!(busctrl.counting() && sys.attention);
+        let sram2 = [0x2000_0008, 0x2003_fff9, 0x2102_0000, 0x2102_fffc];
+        let others = [0, 0x1000_0000, 0x2000_0004, 0x2103_0000, 0x2004_0000, 0x2004_2000, 0x5000_0000, 0xd000_0000];
+        for address in [&sram2[..], &[0x2004_1000, 0x4000_0000], &others].concat() {
+            busctrl.count(address);
+        }
+        let counts: Vec<u32> = (0..4).map(|index| busctrl.read(&mut sys, 8 + 8 * index)).collect();
+        assert_eq!(counts, [1, 1, 4, 0]);
+        busctrl.perfctr[0] = MOST;
+        busctrl.count(0x4000_0000);
+        assert_eq!(busctrl.read(&mut sys, 0x08), MOST);
+        busctrl.write(&mut sys, 0x08, Write::normal(5));
+        assert_eq!(busctrl.read(&mut sys, 0x08), 0);
+        busctrl.reset(&mut sys);
+        assert_eq!((busctrl.counting(), busctrl.read(&mut sys, 0x18)), (false, 0));
     }
 }

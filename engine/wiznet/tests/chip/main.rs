@@ -5,6 +5,7 @@ mod arp;
 mod fuzz;
 mod icmp_igmp;
 mod interrupts;
+mod latency;
 mod macraw;
 mod pppoe;
 mod registers;

@@ -1,0 +1,54 @@
+"""Pings of the board by the simulated PC, on simulated time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from portbench._engine import Machine
+
+MAX_BYTES: Final = 1472
+"""What goes into one frame."""
+_SEQUENCES: Final = 1 << 16
+_KEPT: Final = 4096
+
+
+class Pings:
+    """Each request has a number of its own, so that several who ping do not take each other's answers."""
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._answers: dict[int, dict[str, Any]] = {}
+
+    def powered_up(self) -> None:
+        self._answers.clear()
+
+    def send(self, machine: Machine, address: str | None, size: int, at_us: float) -> dict[str, Any]:
+        """Sends `size` bytes at `at_us`, or now. Raises ValueError where that cannot be."""
+        address = address or machine.board_address
+        if address is None:
+            raise ValueError("the board has no address yet; name one")
+        if not 0 <= size <= MAX_BYTES:
+            raise ValueError(f"{size} bytes: use 0 to {MAX_BYTES}")
+        number = self._next % _SEQUENCES
+        data = bytes(index & 0xFF for index in range(size))
+        at_us = max(at_us, machine.time_us)
+        if not machine.ping(address, number, data, at_us):
+            raise ValueError("too many pings wait for their time")
+        self._next += 1
+        self._answers.pop(number, None)
+        return {"number": number, "address": address, "at_us": at_us}
+
+    def take(self, machine: Machine, numbers: list[int]) -> dict[str, Any]:
+        """The answers to `numbers` so far, each once, and the time."""
+        for address, number, data, sent_us, received_us in machine.ping_replies():
+            self._answers[number] = {
+                "number": number,
+                "address": address,
+                "bytes": len(data),
+                "round_trip_us": received_us - sent_us,
+            }
+            if len(self._answers) > _KEPT:
+                self._answers.pop(next(iter(self._answers)))
+        found = [self._answers.pop(number) for number in numbers if number in self._answers]
+        return {"answers": found, "time_us": machine.time_us}

@@ -1,0 +1,73 @@
+"""The room that an emulated board stands in: what varies from run to run of a real one, drawn from a seed.
+
+The same seed and number give the same room for every firmware, so that two of them are compared under like conditions.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+_DATA: Final = Path(__file__).with_name("room.toml")
+MOST_SEED: Final = 2**53
+"""Seeds are numbers in JSON, too."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Of one run. `seed` is the engine's own, for what it draws for each frame and each answer."""
+
+    phy_link_delay_us: int
+    dhcp_delay_us: int
+    frame_jitter_us: int
+    turnarounds_us: tuple[int, ...]
+    """Each as likely as the others, for each answer of the PC."""
+    seed: int
+
+    def config(self) -> dict[str, Any]:
+        """As `boards.emulated.config.EmulatedConfig` takes it."""
+        return {
+            "phy_link_delay_us": self.phy_link_delay_us,
+            "dhcp_delay_us": self.dhcp_delay_us,
+            "turnarounds_us": list(self.turnarounds_us),
+            "seed": self.seed,
+            "faults": {"jitter_us": self.frame_jitter_us, "seed": self.seed},
+        }
+
+    def figures(self) -> dict[str, int]:
+        """What a reader may want to know of it."""
+        return {
+            "phy_link_delay_us": self.phy_link_delay_us,
+            "dhcp_delay_us": self.dhcp_delay_us,
+            "frame_jitter_us": self.frame_jitter_us,
+            "turnaround_least_us": min(self.turnarounds_us),
+            "turnaround_most_us": max(self.turnarounds_us),
+        }
+
+
+def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) -> Room:
+    """The room of the run `number` of a bench with `seed`, about what was asked for."""
+    data = _data()
+    # A text is hashed the same everywhere; `random()` is the one method that is promised to stay as it is.
+    source = random.Random(f"portbench room {seed} {number}")
+
+    def between(least: float, most: float) -> float:
+        return least + (most - least) * source.random()
+
+    phy, dhcp = data["phy_link_delay"], data["dhcp_delay_us"]
+    return Room(
+        phy_link_delay_us=round(1e6 * phy_link_delay_s * between(phy["least"], phy["most"])),
+        dhcp_delay_us=round(between(dhcp["least"], dhcp["most"])),
+        frame_jitter_us=data["frame_jitter_us"]["most"],
+        turnarounds_us=tuple(max(0, turnaround_us + off) for off in data["turnaround"]["about_median_us"]),
+        seed=int(source.random() * MOST_SEED),
+    )
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(_DATA.read_text(encoding="utf-8"))

@@ -1,0 +1,193 @@
+//! Ports of this machine that lead to the board: TCP connections and UDP datagrams of the host's programs.
+//!
+//! The sockets are given from outside, already bound, so that they outlive a power cycle. A connection is taken from the
+//! host as soon as it comes; a board that refuses it, or that is not there, resets it.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+use smoltcp::iface::SocketSet;
+
+use crate::config::{LanError, check};
+use crate::forward_udp::UdpForward;
+use crate::host_stream::HostStream;
+
+/// Between two looks at the host's sockets while one is in use, and while none is.
+const BUSY_POLL_PS: Ps = 100 * PS_PER_US;
+const IDLE_POLL_PS: Ps = PS_PER_MS;
+/// Looks stay frequent for so long after the last one that found something: a program that asks once asks again.
+const BUSY_FOR_PS: Ps = 100 * PS_PER_MS;
+/// A connection for a board without an address: Linux gives up on one whose address nobody has after as long.
+const NO_ADDRESS_PS: Ps = 3 * PS_PER_S;
+/// Connections that wait for the board to have an address; more wait in the host's own queue.
+const MAX_WAITING: usize = 64;
+/// Taken from one port at one look, so that no program keeps the others from their turn.
+const MAX_ACCEPTED: usize = 16;
+
+/// A bound socket of the host.
+pub enum HostSocket {
+    Tcp(TcpListener),
+    Udp(UdpSocket),
+}
+
+/// Where a rule leads: without an address, to the board's own as the PC knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForwardTarget {
+    pub address: Option<Ipv4Addr>,
+    pub port: u16,
+}
+
+/// What came of a rule so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ForwardStats {
+    /// TCP connections taken from the host.
+    pub connections: u64,
+    /// Of these, reset because the board had no address within 3 s.
+    pub unreachable: u64,
+    pub datagrams_to_board: u64,
+    pub datagrams_from_board: u64,
+    /// Longer than 1472 bytes, for a board without an address, or faster than the wire.
+    pub datagrams_dropped: u64,
+}
+
+enum Port {
+    Tcp { listener: TcpListener, waiting: Vec<(Ps, HostStream)> },
+    Udp(UdpForward),
+}
+
+struct Rule {
+    target: ForwardTarget,
+    port: Port,
+    stats: ForwardStats,
+}
+
+#[derive(Default)]
+pub(crate) struct Forwards {
+    rules: BTreeMap<u64, Rule>,
+    next_rule: u64,
+    next_poll: Ps,
+    busy_until: Ps,
+}
+
+impl Forwards {
+    pub(crate) fn add(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
+        check(target.port != 0, || "port 0 of the board cannot be forwarded to: use 1 to 65535".to_string())?;
+        let port = match socket {
+            HostSocket::Tcp(listener) => {
+                listener.set_nonblocking(true).map_err(|e| LanError(format!("the host's socket: {e}")))?;
+                Port::Tcp { listener, waiting: Vec::new() }
+            }
+            HostSocket::Udp(socket) => {
+                socket.set_nonblocking(true).map_err(|e| LanError(format!("the host's socket: {e}")))?;
+                Port::Udp(UdpForward::new(socket))
+            }
+        };
+        self.next_rule += 1;
+        self.rules.insert(self.next_rule, Rule { target, port, stats: ForwardStats::default() });
+        self.next_poll = now + PS_PER_US;
+        Ok(self.next_rule)
+    }
+
+    /// False if there is no such rule. Its open connections go on.
+    pub(crate) fn remove(&mut self, sockets: &mut SocketSet<'static>, rule: u64) -> bool {
+        let Some(rule) = self.rules.remove(&rule) else { return false };
+        if let Port::Udp(mut udp) = rule.port {
+            udp.close(sockets);
+        }
+        true
+    }
+
+    pub(crate) fn stats(&self, rule: u64) -> Option<ForwardStats> {
+        self.rules.get(&rule).map(|rule| rule.stats)
+    }
+
+    pub(crate) fn next_poll(&self) -> Option<Ps> {
+        (!self.rules.is_empty()).then_some(self.next_poll)
+    }
+
+    /// A program of the host's is being served, or was a moment ago.
+    pub(crate) fn is_busy(&self, now: Ps) -> bool {
+        now < self.busy_until
+    }
+
+    pub(crate) fn is_udp_port_used(&self, port: u16) -> bool {
+        self.rules.values().any(|rule| matches!(&rule.port, Port::Udp(udp) if udp.has_port(port)))
+    }
+
+    /// Looks at the host's sockets if that is due: the connections to be opened, or `None` if it is not.
+    ///
+    /// `board`: its address, as far as it is known. `room`: how many connections may begin. `open`: some are.
+    pub(crate) fn poll(
+        &mut self,
+        sockets: &mut SocketSet<'static>,
+        now: Ps,
+        board: Option<Ipv4Addr>,
+        mut room: usize,
+        open: bool,
+    ) -> Option<Vec<(SocketAddrV4, HostStream)>> {
+        if self.rules.is_empty() || now < self.next_poll {
+            return None;
+        }
+        let mut dials = Vec::new();
+        let mut used = open;
+        for Rule { target, port, stats } in self.rules.values_mut() {
+            let address = target.address.or(board);
+            match port {
+                Port::Tcp { listener, waiting } => {
+                    accept(listener, waiting, now, room, stats);
+                    used |= !waiting.is_empty();
+                    if let Some(address) = address {
+                        room -= waiting.len().min(room);
+                        let to = SocketAddrV4::new(address, target.port);
+                        dials.extend(waiting.drain(..).map(|(_, host)| (to, host)));
+                    }
+                    let before = waiting.len();
+                    waiting.retain(|&(until, _)| until > now);
+                    stats.unreachable += (before - waiting.len()) as u64;
+                }
+                Port::Udp(udp) => {
+                    let to = address.map(|address| SocketAddrV4::new(address, target.port));
+                    used |= udp.read(sockets, now, to, stats);
+                }
+            }
+        }
+        if used {
+            self.busy_until = now + BUSY_FOR_PS;
+        }
+        self.next_poll = now + if self.is_busy(now) { BUSY_POLL_PS } else { IDLE_POLL_PS };
+        Some(dials)
+    }
+
+    /// Gives the host what the board sent to it by UDP. True if anything was.
+    pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
+        let mut changed = false;
+        for Rule { port, stats, .. } in self.rules.values_mut() {
+            if let Port::Udp(udp) = port {
+                changed |= udp.write(sockets, now, stats);
+            }
+        }
+        if changed {
+            self.busy_until = now + BUSY_FOR_PS;
+            self.next_poll = self.next_poll.min(now + BUSY_POLL_PS);
+        }
+        changed
+    }
+}
+
+fn accept(listener: &TcpListener, waiting: &mut Vec<(Ps, HostStream)>, now: Ps, room: usize, stats: &mut ForwardStats) {
+    let most = MAX_WAITING.min(room).saturating_sub(waiting.len()).min(MAX_ACCEPTED);
+    for _ in 0..most {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stats.connections += 1;
+                waiting.extend(HostStream::new(stream).ok().map(|host| (now + NO_ADDRESS_PS, host)));
+            }
+            // A connection that its program took back, or a signal: the next one may be in order.
+            Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+            // Nobody is there, or this process has no file left for them: they wait.
+            Err(_) => return,
+        }
+    }
+}

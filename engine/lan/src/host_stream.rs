@@ -1,0 +1,148 @@
+//! The host's side of a connection that is relayed between the board and a real socket of this machine.
+//!
+//! Each side's bytes wait in the other side's buffers only, so back-pressure is TCP's own.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use sim::Ps;
+use smoltcp::socket::tcp;
+use socket2::SockRef;
+
+use crate::tcp::{BACKLOG_BYTES, Flow};
+
+const READ_BYTES: usize = 16 * 1024;
+
+/// The host's side of one relayed connection.
+pub(crate) struct HostStream {
+    stream: TcpStream,
+    /// The board's FIN was passed on.
+    shut: bool,
+    /// The host's FIN was seen.
+    ended: bool,
+    /// The host's side was reset.
+    failed: bool,
+    /// What the host has yet to take of a connection that the stack knows no more.
+    rest: VecDeque<u8>,
+}
+
+impl HostStream {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, shut: false, ended: false, failed: false, rest: VecDeque::new() })
+    }
+
+    /// Moves what can be moved in both directions; reads the host's socket only if `poll`. True if anything moved.
+    pub(crate) fn serve(&mut self, flow: &mut Flow, socket: &mut tcp::Socket, now: Ps, poll: bool) -> bool {
+        let mut changed = flow.establish(socket);
+        while socket.can_recv() {
+            let written = socket.recv(|data| {
+                let written = self.write(data);
+                (written, written)
+            });
+            if written.unwrap_or(0) == 0 {
+                break;
+            }
+            changed = true;
+        }
+        let state = socket.state();
+        let board_ended = flow.is_established() && !socket.may_recv() && state != tcp::State::Closed;
+        if board_ended && !self.shut {
+            self.shut = true;
+            changed = true;
+            // An error means that the host's side is gone, which the next read reports.
+            let _ = self.stream.shutdown(Shutdown::Write);
+        }
+        if poll && !self.failed {
+            if !self.ended && flow.out.len() < BACKLOG_BYTES {
+                changed |= self.read(flow);
+            } else if !matches!(self.stream.take_error(), Ok(None)) {
+                // A reset shows without a read, too.
+                self.failed = true;
+            }
+        }
+        if self.ended && flow.is_established() && !flow.closing {
+            // Before that, closing would take the connection request back.
+            flow.closing = true;
+            changed = true;
+        }
+        if self.failed && !matches!(state, tcp::State::Closed | tcp::State::TimeWait) {
+            flow.abort(socket, now);
+            changed = true;
+        }
+        changed
+    }
+
+    fn write(&mut self, data: &[u8]) -> usize {
+        if self.failed {
+            return 0;
+        }
+        match self.stream.write(data) {
+            Ok(written) => written,
+            Err(error) => {
+                self.failed = !is_temporary(&error);
+                0
+            }
+        }
+    }
+
+    fn read(&mut self, flow: &mut Flow) -> bool {
+        let mut buffer = [0; READ_BYTES];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.ended = true,
+            Ok(read) => flow.out.extend(&buffer[..read]),
+            Err(error) if is_temporary(&error) => return false,
+            Err(_) => self.failed = true,
+        }
+        true
+    }
+
+    /// The stack is about to forget a connection that both sides have ended.
+    pub(crate) fn take_rest(&mut self, socket: &mut tcp::Socket) {
+        while socket.can_recv() {
+            let taken = socket.recv(|data| {
+                self.rest.extend(data.iter());
+                (data.len(), ())
+            });
+            if taken.is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Gives the host what is left for it. True once it has all, or wants no more.
+    pub(crate) fn linger(&mut self) -> bool {
+        while !self.rest.is_empty() && !self.failed {
+            let rest = std::mem::take(&mut self.rest);
+            let written = self.write(rest.as_slices().0);
+            self.rest = rest;
+            self.rest.drain(..written);
+            if written == 0 {
+                break;
+            }
+        }
+        let over = self.rest.is_empty() || self.failed;
+        if over && !self.shut {
+            self.shut = true;
+            let _ = self.stream.shutdown(Shutdown::Write);
+        }
+        over
+    }
+}
+
+impl Drop for HostStream {
+    /// The board's side is over: a host's side that did not end in order is reset.
+    fn drop(&mut self) {
+        if !(self.shut && self.ended) {
+            // Without lingering, closing sends RST. On failure the host sees a FIN instead.
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

@@ -1,0 +1,67 @@
+//! How long the chip's own TCP takes to answer, and what RTR counts in, where a board sets them.
+
+use wiznet::Config;
+
+use crate::support::*;
+
+fn slow() -> Config {
+    Config { tcp_answer: 130 * US, retry_unit: 102 * US, ..Config::default() }
+}
+
+/// A socket that listens, on a chip that has just got a SYN.
+fn called() -> Board {
+    let mut board = Board::up_with(slow());
+    board.open(0, 0x01, BOARD_PORT);
+    board.command(0, LISTEN);
+    let peer = PeerEnd { port: PEER_PORT, board_port: BOARD_PORT, seq: PEER_ISS, ack: 0, window: 1000 };
+    board.arrive(&peer.segment(SYN, &[]).frame());
+    board
+}
+
+#[test]
+fn an_answer_goes_out_when_the_chip_has_worked_on_the_segment() {
+    let mut board = called();
+    assert_eq!(board.chip.next_event(), Some(board.now + 130 * US));
+    board.run(130 * US - 1);
+    board.no_frame();
+    board.run(1);
+    assert_eq!(board.segment().flags, SYN | ACK);
+}
+
+#[test]
+fn what_comes_later_waits_for_the_answer() {
+    let mut board = called();
+    board.open(1, 0x02, 7);
+    board.write(socket(1), DIPR, &PEER);
+    board.put16(socket(1), DPORT, 7);
+    board.run(100 * US);
+    // A datagram wants ARP first, which the chip's TCP has nothing to do with.
+    board.send(1, b"late");
+    board.no_frame();
+    board.run(30 * US);
+    let frames = board.frames();
+    assert_eq!(frames.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [board.now; 2]);
+    assert_eq!(Segment::parse(&frames[0].1).flags, SYN | ACK);
+}
+
+#[test]
+fn what_the_board_sends_of_itself_goes_out_at_once() {
+    let mut board = Board::up_with(slow());
+    board.open(0, 0x01, BOARD_PORT);
+    board.write(socket(0), DIPR, &PEER);
+    board.put16(socket(0), DPORT, PEER_PORT);
+    board.command(0, CONNECT);
+    board.answer_arp(PEER);
+    assert_eq!(board.segment().flags, SYN);
+}
+
+#[test]
+fn retransmission_counts_in_the_units_that_are_set() {
+    let mut board = called();
+    board.run(130 * US);
+    board.frames();
+    board.run(2000 * 102 * US - 130 * US - 1);
+    board.no_frame();
+    board.run(1);
+    assert_eq!(board.segment().flags, SYN | ACK);
+}

@@ -1,0 +1,98 @@
+"""Rows of foreign images: nothing is asked of them, and the PC alone times what they do."""
+
+from __future__ import annotations
+
+from portbench.boards import Deadline, Progress, RunOutput, Unattended
+from portbench.boards.simulated_lan import MASK, PC_IP, SERVER_PORT, board_address
+from portbench.runner.client_result import ClientResult, ClientSaid, RunFailed
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.servers import SessionSource, address_of_this_pc
+from portbench.runner.stages import PreparedBoard, Program, StageClock
+from portbench.runner.timeouts import Stage
+from portbench.server.tcp import ServerError
+from portbench.workloads import BadResult, Session
+
+_LOOK_S = 0.05
+
+
+def meeting_places(options: BenchOptions) -> list[str]:
+    """Where an image that nothing is written into has to look for the PC, a line for each kind of board."""
+    lines = []
+    if options.where != "silicon":
+        lines.append(
+            f"emulated boards: TCP to {PC_IP}:{SERVER_PORT}, own address by DHCP or {board_address()}, mask {MASK},"
+            f" gateway {PC_IP}"
+        )
+    if options.where != "emulated":
+        host = options.server_host
+        if host is None:
+            try:
+                host = address_of_this_pc()
+            except ServerError:
+                host = "this PC (no network found; --server-host ADDRESS)"
+        lines.append(f"real boards: TCP to {host}:{options.server_port}, own address as the network there has it")
+    return lines
+
+
+def measure_unattended(
+    planned: PlannedRow,
+    prepared: PreparedBoard,
+    program: Program,
+    server: SessionSource | None,
+    options: BenchOptions,
+    clock: StageClock,
+    printed: Progress,
+) -> tuple[ClientResult, RunOutput, Session]:
+    """Flash, run and time one row. `server` None: the board brings its own along. Raises BoardError or RunFailed."""
+    if server is not None and options.parallel > 1:
+        raise RunFailed("a foreign image does not tell which board it is; measure without --parallel")
+    alone = Unattended(planned.workload.exchanges(planned.settings), options.timeouts_s[Stage.READY])
+    # Programming the image starts it, so all is in place before that.
+    first = 0
+    if server is None:
+        deadline = Deadline(options.timeouts_s[Stage.OPEN], planned.label)
+        prepared.board.serve(planned.workload.name, planned.settings.model_dump(mode="json"), deadline, alone)
+    else:
+        first, server.limit = server.accepted, alone.exchanges
+    try:
+        prepared.prepare(program, clock)
+        output = prepared.board.run(clock.stage(Stage.RUN), printed)
+        run_s = options.timeouts_s[Stage.RUN]
+        sessions = output.sessions if server is None else _sessions(server, first, alone, run_s)
+    finally:
+        if server is not None:
+            server.limit = None
+    session = _whole(sessions, alone.exchanges)
+    try:
+        measurement = planned.workload.measure_session(session, planned.settings)
+    except BadResult as error:
+        raise RunFailed(str(error)) from None
+    return ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None), output, session
+
+
+def _sessions(server: SessionSource, first: int, alone: Unattended, run_s: float) -> list[Session]:
+    """Those of the run, once one of them has ended; the server ends one that has had all its exchanges."""
+    where = f"{server.host}:{server.port}"
+    Deadline(alone.ready_s, "foreign image").poll(
+        lambda: server.accepted > first, _LOOK_S, f"the image to connect to {where}"
+    )
+    return Deadline(run_s, "foreign image").poll(
+        lambda: [each for each in server.sessions() if each.number >= first],
+        _LOOK_S,
+        f"the image to play its part with {where}",
+    )
+
+
+def _whole(sessions: list[Session], exchanges: int) -> Session:
+    """The first that has all exchanges; how it ended does not matter then. Raises RunFailed."""
+    for session in sessions:
+        if session.exchanges >= exchanges:
+            return session
+    if not sessions:
+        raise RunFailed("the image has not connected to the PC")
+    last = sessions[-1]
+    after = f"after {last.exchanges} of {exchanges} exchanges"
+    if last.error is not None:
+        raise RunFailed(f"{last.peer}: {last.error} ({after})")
+    raise RunFailed(f"{last.peer} closed {after}; ask for fewer, or let the client play until the PC closes")

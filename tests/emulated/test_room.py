@@ -1,0 +1,59 @@
+"""What varies in a room moves figures, and the same seed gives the same; `fixed` is as exact as ever."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.firmware.images import ImageStore
+from portbench.results.model import Row, Status
+from portbench.results.storage import RunWriter
+from portbench.results.table import tables
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView
+from tests.ping_pong import PING_PONG
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+
+def measured(folder: Path, seed: int | None, runs: int, monkeypatch: pytest.MonkeyPatch) -> list[Row]:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "b"))
+    options = BenchOptions(
+        where="emulated",
+        workloads=(PING_PONG,),
+        runtimes=("portbench-native",),
+        settings={"messages": "100"},
+        runs=runs,
+        seed=seed,
+        results_dir=folder / "results",
+    )
+    rows = plan(options)
+    bench = Bench(options, ImageStore([rows[0].entry], state=folder, offline=True), folder)
+    try:
+        found = [bench.measure(row, ProgressView(runs, Console(file=StringIO()))).row for row in rows]
+        assert isinstance(bench.writer, RunWriter)
+        about = tables(bench.writer.run)[0].about
+    finally:
+        bench.close()
+    assert all(row.status is Status.MEASURED for row in found), found[0].reason
+    assert ("drawn from seed" in about) is (seed is not None) and ("spread exact" in about) is (seed is None)
+    return found
+
+
+def test_a_seed_is_the_same_rooms_again_and_none_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = measured(tmp_path / "1", 7, 2, monkeypatch)
+    again = measured(tmp_path / "2", 7, 2, monkeypatch)
+    (other,) = measured(tmp_path / "3", 8, 1, monkeypatch)
+    fixed = measured(tmp_path / "4", None, 2, monkeypatch)
+    assert [row.simulated_figures() for row in first] == [row.simulated_figures() for row in again]
+    assert first[0].sim is not None and first[0].sim.seed == 7 and "dhcp_delay_us" in first[0].sim.room
+    assert len({row.figures["total_us"] for row in (*first, other)}) == 3
+    assert len(set(first[0].samples["round_trip_us"])) > 10  # each answer has a turnaround of its own
+    assert all(row.is_exact for row in fixed) and len({row.figures["total_us"] for row in fixed}) == 1
+    assert set(fixed[0].samples["round_trip_us"]) <= {217, 218, 219}

@@ -1,0 +1,75 @@
+"""Rules as people write them."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.boards.emulated.forward_rule import ForwardRule, parse_rule
+
+BINDS = st.one_of(st.just("127.0.0.1"), st.ip_addresses().map(str))
+RULES = st.builds(
+    ForwardRule,
+    st.sampled_from(["tcp", "udp"]),
+    st.integers(0, 65535),
+    st.integers(1, 65535),
+    BINDS,
+    st.none() | st.ip_addresses(v=4),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("tcp:8080:80", ForwardRule("tcp", 8080, 80)),
+        ("udp:0:53", ForwardRule("udp", 0, 53)),
+        ("tcp:0.0.0.0:8080:80", ForwardRule("tcp", 8080, 80, "0.0.0.0")),
+        ("tcp:8080:192.168.50.10:80", ForwardRule("tcp", 8080, 80, address=IPv4Address("192.168.50.10"))),
+        (
+            "tcp:127.0.0.2:8080:192.168.50.10:80",
+            ForwardRule("tcp", 8080, 80, "127.0.0.2", IPv4Address("192.168.50.10")),
+        ),
+        ("tcp:[::1]:8080:80", ForwardRule("tcp", 8080, 80, "::1")),
+    ],
+)
+def test_the_forms_of_a_rule(text: str, rule: ForwardRule) -> None:
+    assert parse_rule(text) == rule and str(rule) == text
+
+
+@given(RULES)
+def test_what_is_written_is_read_back(rule: ForwardRule) -> None:
+    assert parse_rule(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("8080:80", "'8080' is neither tcp nor udp"),
+        ("tcp:80", "has not two ports"),
+        ("tcp:8080:0", "'0' is no port from 1 to 65535"),
+        ("tcp:65536:80", "'65536' is no port from 0 to 65535"),
+        ("tcp:8080:80:90", "'80' is no port from 1"),
+        ("tcp:localhost:8080:80", "localhost"),
+        ("tcp:::1:8080:80", "has not two ports"),
+        ("tcp:8080:[80]:90", "'80'"),
+        ("tcp:8080:80 ", "'80 ' is no port"),
+    ],
+)
+def test_a_rule_that_is_none_is_one_line(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=r"; use PROTOCOL:\[BIND:\]PORT:\[ADDRESS:\]BOARD_PORT") as caught:
+        parse_rule(text)
+    assert str(caught.value).startswith(f"{text!r}: ") and "\n" not in str(caught.value)
+    assert says in str(caught.value) or "Expected 4 octets" in str(caught.value)
+
+
+@given(st.text(alphabet="tcpud:[].0123456789-²", max_size=40))
+def test_any_text_is_a_rule_or_a_value_error(text: str) -> None:
+    try:
+        rule = parse_rule(text)
+    except ValueError as error:
+        assert repr(text) in str(error)
+    else:
+        assert parse_rule(str(rule)) == rule
