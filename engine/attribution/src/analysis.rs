@@ -34,7 +34,7 @@ pub struct Shares {
 
 /// `spans` are in order and do not overlap. `transfers` are those of the network chip, in order.
 pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer], spans: &[Interval]) -> Shares {
-    let overlays = overlays(recording, frames, &starts(transfers, is_look), &starts(transfers, is_link_look));
+    let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
     let views = Views::new(recording);
     let mut shares = Shares::default();
     for (index, &span) in spans.iter().enumerate() {
@@ -79,8 +79,15 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer]
     shares
 }
 
-fn starts(transfers: &[Transfer], wanted: fn(&str) -> bool) -> Vec<Ps> {
-    transfers.iter().filter(|each| wanted(&each.what)).map(|each| each.start).collect()
+/// Each look lasts until the next transfer: who asks no more and tells nothing waits, be it for a pin.
+fn looks(transfers: &[Transfer]) -> Vec<Interval> {
+    let ends = transfers.iter().skip(1).map(|next| next.start).chain([Ps::MAX]);
+    let looks = transfers.iter().zip(ends).filter(|(each, _)| is_look(&each.what));
+    looks.map(|(each, end)| (each.start, end)).collect()
+}
+
+fn link_looks(transfers: &[Transfer]) -> Vec<Ps> {
+    transfers.iter().filter(|each| is_link_look(&each.what)).map(|each| each.start).collect()
 }
 
 /// Reads that ask whether something has come or gone: WIZnet's received size, free room, interrupt and state.

@@ -18,8 +18,9 @@ pub struct Overlays {
     pub hidden: Vec<Interval>,
 }
 
-/// `looks`: when the board began to ask the network chip what has come; `link_looks`: whether there is a link.
-pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Ps], link_looks: &[Ps]) -> Overlays {
+/// `looks`: from when the board asked the network chip what has come, until it told the chip something else;
+/// `link_looks`: when it asked whether there is a link.
+pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Interval], link_looks: &[Ps]) -> Overlays {
     let idle = Idle::new(recording, looks);
     let selects = selects(recording);
     let mut found = Overlays::default();
@@ -37,21 +38,22 @@ pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Ps], link_look
 /// When the board had nothing better to do than to wait.
 struct Idle {
     sleeps: Vec<Interval>,
-    looks: Vec<Ps>,
+    looks: Vec<Interval>,
 }
 
 impl Idle {
-    fn new(recording: &Recording, looks: &[Ps]) -> Self {
+    fn new(recording: &Recording, looks: &[Interval]) -> Self {
         let sleeps = stretches(recording, state::ASLEEP);
         Self { sleeps, looks: looks.to_vec() }
     }
 
     /// The first moment from `from` on.
     fn from(&self, from: Ps) -> Ps {
-        let slept = self.sleeps[self.sleeps.partition_point(|sleep| sleep.1 <= from)..].first();
-        let looked = self.looks[self.looks.partition_point(|&look| look < from)..].first();
-        let slept = slept.map_or(Ps::MAX, |sleep| sleep.0.max(from));
-        slept.min(looked.copied().unwrap_or(Ps::MAX))
+        let first = |stretches: &[Interval]| {
+            let next = stretches[stretches.partition_point(|stretch| stretch.1 <= from)..].first();
+            next.map_or(Ps::MAX, |stretch| stretch.0.max(from))
+        };
+        first(&self.sleeps).min(first(&self.looks))
     }
 
     fn sleeps_within(&self, (from, to): Interval) -> bool {
@@ -237,6 +239,10 @@ mod tests {
         found.waits.iter().map(|&((from, to), cause)| (from / US, to / US, cause)).collect()
     }
 
+    fn looks(at_us: &[Ps]) -> Vec<Interval> {
+        at_us.iter().map(|&at| (at * US, at * US + 1)).collect()
+    }
+
     const ROUND: [(Ps, Ps, bool, Class); 2] = [(100, 106, false, Class::Message), (300, 306, true, Class::Message)];
 
     fn round() -> Vec<Frame> {
@@ -246,15 +252,23 @@ mod tests {
     #[test]
     fn an_answer_that_is_waited_for_is_on_the_wire_or_with_the_pc() {
         use Cause::*;
-        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[150 * US], &[]);
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[150]), &[]);
         assert_eq!(us(&found), [(100, 106, WireToPc), (106, 300, Pc), (300, 306, WireToBoard)]);
         assert_eq!(found.hidden, []);
     }
 
     #[test]
     fn an_answer_that_comes_before_anybody_looks_is_hidden() {
-        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[400 * US], &[]);
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[400]), &[]);
         assert_eq!((us(&found), found.hidden), (vec![], vec![(100 * US, 306 * US)]));
+    }
+
+    #[test]
+    fn a_board_that_has_looked_and_told_the_chip_nothing_since_is_waiting() {
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[(90 * US, 320 * US)], &[]);
+        assert_eq!((us(&found).len(), found.hidden.len()), (3, 0));
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[(90 * US, 95 * US)], &[]);
+        assert_eq!((us(&found).len(), found.hidden.len()), (0, 1));
     }
 
     #[test]
@@ -271,7 +285,7 @@ mod tests {
     #[test]
     fn a_board_that_is_awake_does_not_wait_for_a_poll() {
         let states = [(0, 0), (910, state::SELECTED)];
-        let found = overlays(&recording(&states, &[(900, 19)], 1000), &round(), &[200 * US], &[]);
+        let found = overlays(&recording(&states, &[(900, 19)], 1000), &round(), &looks(&[200]), &[]);
         assert_eq!(us(&found).len(), 3);
     }
 
@@ -287,22 +301,22 @@ mod tests {
             ]
         };
         let still = recording(&[(0, 0)], &[], 90_000);
-        let found = overlays(&still, &frames(40_106, 40_150), &[120 * US, 40_160 * US], &[]);
+        let found = overlays(&still, &frames(40_106, 40_150), &looks(&[120, 40_160]), &[]);
         let first = [(100, 106, WireToPc), (106, 40_106, DelayedAck), (40_106, 40_112, WireToBoard)];
         assert_eq!(us(&found)[..3], first);
         assert_eq!(us(&found)[3].2, WireToPc);
         // The board went on before the acknowledgement came: it did not wait for it.
-        let found = overlays(&still, &frames(40_106, 20_000), &[120 * US, 20_020 * US], &[]);
+        let found = overlays(&still, &frames(40_106, 20_000), &looks(&[120, 20_020]), &[]);
         assert_eq!(us(&found)[0].0, 20_000);
         // One that comes at once is the PC's work.
-        let found = overlays(&still, &frames(150, 250), &[120 * US], &[]);
+        let found = overlays(&still, &frames(150, 250), &looks(&[120]), &[]);
         assert_eq!(us(&found)[1], (106, 150, Pc));
     }
 
     #[test]
     fn a_question_that_nobody_answers_is_not_the_pc_s() {
         let frames = [frame(100, 106, false, Class::Message), frame(900, 906, false, Class::Message)];
-        let found = overlays(&recording(&[(0, 0)], &[], 1000), &frames, &[120 * US], &[]);
+        let found = overlays(&recording(&[(0, 0)], &[], 1000), &frames, &looks(&[120]), &[]);
         assert_eq!(found, Overlays::default());
     }
 
