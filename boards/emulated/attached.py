@@ -94,7 +94,7 @@ class AttachedEmulatedBoard(UsbBoard):
         finally:
             self._running = self._served = False  # the next run may be of a client without a network
             with contextlib.suppress(BoardError):
-                self._control.call("expect_run", Deadline(_ASK_S, self.name), networked=False, started=False)
+                self._control.call("expect_run", Deadline(_ASK_S, self.name), over=True)
         return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
 
     def close(self) -> None:

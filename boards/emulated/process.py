@@ -19,6 +19,7 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated import foreign
 from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.complaints import Complaints, Kind
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
@@ -101,7 +102,9 @@ class BoardProcess:
         self.finished: dict[str, Any] | None = None
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
-        self._cpu_faults = CpuFaultLog(log)
+        self._complaints = Complaints(self._complain)
+        self._cpu_faults = CpuFaultLog(log, self._complaints)
+        self._measures = False
         self.liveness = Liveness()
         self._reports_before = 0
         self._last_start = (0.0, 0)
@@ -166,7 +169,7 @@ class BoardProcess:
         if self._flash_file is not None:
             self._save(lambda file: file.restarted(self.machine.flash()))
         self._bootsel = bootsel
-        self.fault = None
+        self.fault = self._notice = None
         self.finished = None
         self._reports_before = 0
         self._last_start = (0.0, 0)
@@ -177,6 +180,7 @@ class BoardProcess:
         self.forwards.powered_up(self.machine)
         self.pings.powered_up()
         self._cpu_faults.powered_up()
+        self._complaints.powered_up()
         self.liveness.powered_up()
         self._client_since = self._way = None
         if self._expects_client:
@@ -185,10 +189,11 @@ class BoardProcess:
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
 
-    def expect_client(self, networked: bool, *, started: bool) -> None:
-        """A run begins. `networked`: of a client that is of no use before it has spoken to its Ethernet chip, for which
-        it has time since the last start (`started`), or since the next."""
+    def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
+        """A run begins (`measures`) or is over. `networked`: of a client that is of no use before it has spoken to its
+        Ethernet chip, for which it has time since the last start (`started`), or since the next."""
         self.finished = None
+        self._measures = measures
         self._reports_before = self.pc.reports
         self._watch = Console(self._hear)
         self._expects_client = networked
@@ -232,6 +237,15 @@ class BoardProcess:
             self._log(notice)
             self.publish()
 
+    def _complain(self, text: str) -> None:
+        """To whoever is at a desk's board: on its terminal, and on its console unless a run of the bench reads that."""
+        if self._links is None:
+            return
+        self._notice = text
+        self.publish()
+        if not self._measures:
+            self.usb.show(f"\r\nportbench: {text}\r\n".encode())
+
     def _save(self, how: Callable[[FlashFile], None]) -> None:
         if self._flash_file is not None:
             try:
@@ -262,6 +276,7 @@ class BoardProcess:
         except EngineError as error:
             self.fault = str(error)
             self._log(self.fault)
+            self._complaints.tell(Kind.STOPPED, self.fault)
             return
         if self._gdb is not None:
             self._gdb.ran(self.machine, stop)
@@ -270,6 +285,8 @@ class BoardProcess:
         if stop.startswith("reset"):
             self._log(stop)
             self.liveness.was_reset(self.machine.time_us, stop.removeprefix("reset: "))
+            if (loop := self.liveness.stuck(self.machine.time_us)) is not None:
+                self._complaints.tell(Kind.RESETS, loop)
             self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
             if self._expects_client:
                 self._client_starts()
