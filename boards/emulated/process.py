@@ -332,7 +332,7 @@ class BoardProcess:
         since_us, selects = self._client_since
         took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
-            return no_frame(took_us, network.chip, used)
+            return self.liveness.because(no_frame(took_us, network.chip, used))
         return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
