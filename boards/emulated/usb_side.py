@@ -1,4 +1,4 @@
-"""What this machine has of an emulated board's USB: its serial port and its drive, as they come and go."""
+"""What this machine has of an emulated board's USB: its serial ports and its drive, as they come and go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from portbench._engine import Machine
-from portbench.boards.emulated.serial_port import SerialPort
+from portbench.boards.emulated.further_ports import FurtherPorts
+from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
 
 COPY_US: Final = 1_000_000.0
@@ -16,7 +17,6 @@ COPY_US: Final = 1_000_000.0
 _TYPED_BYTES = 2048
 """Typed bytes that may wait in the board's USB pipe."""
 _SYNC_INTERVAL_S = 0.05
-_BOOTLOADER_BAUD = 1200
 
 
 class Owner(Protocol):
@@ -52,6 +52,7 @@ class UsbSide:
         self._log = log
         self.automount = True
         self.port: SerialPort | None = None
+        self.further = FurtherPorts()
         self.volume: VolumeFolder | None = None
         self._last_port: str | None = None
         self._rename_port = False
@@ -66,7 +67,7 @@ class UsbSide:
 
     def power_off(self) -> None:
         """The board goes off the bus. The machine counts from the start again afterwards; a PC does not."""
-        self._drop_port()
+        self._drop_ports()
         self._drop_volume()
         self._earlier_generations += self._machine.usb()["generation"]
 
@@ -78,6 +79,12 @@ class UsbSide:
     def close(self) -> None:
         if self.port is not None:
             self.port.close()
+        self.further.close()
+
+    @property
+    def ports(self) -> tuple[SerialPort, ...]:
+        """Those that there are now, the console's first."""
+        return (() if self.port is None else (self.port,)) + self.further.ports
 
     def copies(self, now_us: float) -> bool:
         """Something was copied to the drive just now."""
@@ -94,12 +101,16 @@ class UsbSide:
             "manufacturer": usb.get("manufacturer"),
             "product": usb.get("product"),
             "port": self.port.path if self.port else None,
+            "further_ports": list(self.further.paths),
+            "unused": usb.get("unused", []),
             "volume": str(self.volume.path) if self.volume else None,
             "volume_label": self.volume.label if self.volume else None,
         }
 
     def type(self) -> None:
         """Bring the board what clients of its port wrote, and the speed that they set."""
+        if self.further.type(self._machine):
+            self._owner.disturbed()
         if self.port is None:
             return
         if self._machine.console_unsent < _TYPED_BYTES:
@@ -112,7 +123,7 @@ class UsbSide:
         baud = self.port.take_baud()
         if baud is not None and baud != self._baud:
             self._baud = baud
-            if baud == _BOOTLOADER_BAUD:
+            if baud == BOOTLOADER_BAUD:
                 self._owner.disturbed()
                 # What opening the port at this speed and closing it again does on a PC.
                 self._machine.set_baud(baud)
@@ -123,16 +134,18 @@ class UsbSide:
         if self.port is not None:
             self.port.write(data)
 
-    def flush(self) -> None:
+    def show_rest(self) -> None:
+        """What the console's terminal has not taken yet, and what the board sent at its other ports."""
         if self.port is not None:
             self.port.flush()
+        self.further.show(self._machine)
 
     def changed(self, usb: dict[str, Any]) -> None:
         """The board came, went or changed on the bus; `usb` as `Machine.usb` has it."""
         if usb["generation"] != self._generation or not usb["configured"]:
             fresh = usb["configured"] and usb["generation"] != self._generation
             self._generation = usb["generation"]
-            self._drop_port()
+            self._drop_ports()
             self._drop_volume()
             late_ms = self._faults.enumerated() if fresh else 0
             if late_ms:
@@ -140,7 +153,7 @@ class UsbSide:
         self._appear(usb)
 
     def _appear(self, usb: dict[str, Any]) -> None:
-        """Show the port and the drive that the board has now."""
+        """Show the ports and the drive that the board has now."""
         if self._absent:
             return
         if usb["configured"] and usb["console"] and self.port is None:
@@ -148,6 +161,7 @@ class UsbSide:
             self._rename_port = False
             self._last_port = self.port.path
             self._baud = self.port.take_baud() or 0
+        self.further.appear(self._machine, max(0, usb["serial_ports"] - 1))
         if usb["storage_ready"] and self.automount:
             self._mount()
         elif self.volume is not None and not usb["storage_ready"]:
@@ -213,7 +227,8 @@ class UsbSide:
             # A boot loader that has its whole image goes away in the middle of the copy.
             self._log(f"the board's drive: {error}")
 
-    def _drop_port(self) -> None:
+    def _drop_ports(self) -> None:
+        self.further.close()
         if self.port is not None:
             self.port.flush()
             self.port.close()
@@ -228,7 +243,7 @@ class UsbSide:
     # What faults do, see `boards.emulated.faults.Afflicted`.
 
     def leave_bus(self, duration_ms: int) -> None:
-        self._drop_port()
+        self._drop_ports()
         self._drop_volume()
         self._earlier_generations += 1
         self._be_absent(duration_ms)

@@ -288,6 +288,42 @@ impl PyMachine {
         done
     }
 
+    /// Bytes that came at a serial port, by its place among the board's: the console's is 0.
+    fn serial_read<'py>(&self, py: Python<'py>, place: usize) -> Bound<'py, PyBytes> {
+        let data = self.lock().usb().serial(place).map(usb_host::SerialPort::read);
+        PyBytes::new(py, &data.unwrap_or_default())
+    }
+
+    /// Send to a serial port; returns how many bytes were taken.
+    fn serial_write(&self, place: usize, data: &[u8]) -> usize {
+        let mut machine = self.lock();
+        let taken = machine.usb().serial(place).map_or(0, |port| port.write(data));
+        machine.reschedule();
+        taken
+    }
+
+    /// Bytes sent to a serial port that the board has not taken yet.
+    fn serial_unsent(&self, place: usize) -> usize {
+        self.lock().usb().serial(place).map_or(0, |port| port.unsent())
+    }
+
+    /// Set a serial port's speed; false where there is none.
+    fn serial_set_baud(&self, place: usize, baud: u32) -> bool {
+        let mut machine = self.lock();
+        let coding = usb_host::LineCoding::baud(baud);
+        let done = machine.usb().serial(place).is_some_and(|port| port.set_line_coding(coding));
+        machine.reschedule();
+        done
+    }
+
+    /// Let go of a serial port's DTR and RTS; false where there is none.
+    fn serial_close(&self, place: usize) -> bool {
+        let mut machine = self.lock();
+        let done = machine.usb().serial(place).is_some_and(usb_host::SerialPort::close);
+        machine.reschedule();
+        done
+    }
+
     /// What the PC knows of the USB device, as a dict; `generation` grows with each enumeration.
     fn usb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = self.lock().usb().state();
@@ -296,12 +332,19 @@ impl PyMachine {
         d.set_item("configured", state.configured)?;
         d.set_item("generation", state.generation)?;
         d.set_item("port", format!("{:?}", state.port))?;
+        d.set_item("serial_ports", state.serial_ports)?;
         d.set_item("console", state.console_present)?;
         d.set_item("console_open", state.console_open)?;
         d.set_item("storage", state.storage_present)?;
         d.set_item("storage_ready", state.storage.is_some())?;
         d.set_item("write_protected", state.storage.as_ref().is_some_and(|s| s.write_protected))?;
         d.set_item("blocks", state.storage.as_ref().map_or(0, |s| s.blocks))?;
+        let functions = state.device.as_ref().map(|device| device.configuration.functions()).unwrap_or_default();
+        let unused = functions.iter().filter(|f| !f.used).map(|f| {
+            let (class, subclass, protocol) = f.class;
+            format!("{} (interface {}, class {class:02x}:{subclass:02x}:{protocol:02x})", f.name, f.interface)
+        });
+        d.set_item("unused", unused.collect::<Vec<_>>())?;
         if let Some(device) = &state.device {
             d.set_item("vid", device.descriptor.vid)?;
             d.set_item("pid", device.descriptor.pid)?;
@@ -326,6 +369,8 @@ impl PyMachine {
                     Event::PortReset { reason } => ("port reset", reason),
                     Event::ConsoleOpened => ("console opened", String::new()),
                     Event::ConsoleClosed => ("console closed", String::new()),
+                    Event::SerialOpened(place) => ("serial port opened", format!("{}", place + 1)),
+                    Event::SerialClosed(place) => ("serial port closed", format!("{}", place + 1)),
                     Event::StorageReady { blocks, .. } => ("storage ready", format!("{blocks} blocks")),
                     Event::MediumGone => ("medium gone", String::new()),
                 };

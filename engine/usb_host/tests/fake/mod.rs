@@ -12,6 +12,8 @@ pub const CONSOLE_IN: u8 = 0x82;
 pub const CONSOLE_OUT: u8 = 0x02;
 pub const DISK_IN: u8 = 0x83;
 pub const DISK_OUT: u8 = 0x03;
+pub const DATA_IN: u8 = 0x85;
+pub const DATA_OUT: u8 = 0x05;
 
 /// What the device does wrong, each until it has been used up.
 #[derive(Default)]
@@ -93,6 +95,9 @@ pub struct Device {
     pub line_states: Vec<(Ps, u16)>,
     pub to_console: VecDeque<Vec<u8>>,
     pub from_console: Vec<u8>,
+    /// The same of the second serial port, where the device has one.
+    pub to_data: VecDeque<Vec<u8>>,
+    pub from_data: Vec<u8>,
     /// Bytes that the console still accepts; NAK after that.
     pub console_room: usize,
 
@@ -120,10 +125,24 @@ pub fn configuration() -> Vec<u8> {
     body.extend([9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16]);
     body.extend([9, 4, 1, 0, 2, 10, 0, 0, 0, 7, 5, CONSOLE_OUT, 2, 64, 0, 0, 7, 5, CONSOLE_IN, 2, 64, 0, 0]);
     body.extend([9, 4, 2, 0, 2, 8, 6, 0x50, 0, 7, 5, DISK_OUT, 2, 64, 0, 0, 7, 5, DISK_IN, 2, 64, 0, 0]);
+    with_header(3, &body)
+}
+
+fn with_header(interfaces: u8, body: &[u8]) -> Vec<u8> {
     let total = (9 + body.len() as u16).to_le_bytes();
-    let mut bytes = vec![9, 2, total[0], total[1], 3, 1, 0, 0x80, 125];
+    let mut bytes = vec![9, 2, total[0], total[1], interfaces, 1, 0, 0x80, 125];
     bytes.extend(body);
     bytes
+}
+
+/// `configuration` with a second CDC-ACM function and a HID keyboard behind it.
+fn composite() -> Vec<u8> {
+    let mut body = configuration().split_off(9);
+    body.extend([8, 11, 3, 2, 2, 2, 0, 0]);
+    body.extend([9, 4, 3, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 3, 4, 7, 5, 0x84, 3, 8, 0, 16]);
+    body.extend([9, 4, 4, 0, 2, 10, 0, 0, 0, 7, 5, DATA_OUT, 2, 64, 0, 0, 7, 5, DATA_IN, 2, 64, 0, 0]);
+    body.extend([9, 4, 5, 0, 1, 3, 1, 1, 0, 9, 0x21, 0x11, 1, 0, 1, 0x22, 50, 0, 7, 5, 0x86, 3, 8, 0, 8]);
+    with_header(6, &body)
 }
 
 impl Device {
@@ -154,6 +173,8 @@ impl Device {
             line_states: Vec::new(),
             to_console: VecDeque::new(),
             from_console: Vec::new(),
+            to_data: VecDeque::new(),
+            from_data: Vec::new(),
             console_room: usize::MAX,
             blocks: vec![0; blocks * 512],
             no_medium: false,
@@ -174,6 +195,11 @@ impl Device {
 
     pub fn with_configuration(configuration: Vec<u8>) -> Device {
         Device { configuration, ..Device::new(0) }
+    }
+
+    /// With a console, a second serial port, a disk and a keyboard.
+    pub fn composite(blocks: usize) -> Device {
+        Device { configuration: composite(), ..Device::new(blocks) }
     }
 
     pub fn with_device_descriptor(device: Vec<u8>) -> Device {
@@ -460,6 +486,10 @@ impl UsbBus for Device {
                 self.from_console.extend(data);
                 Handshake::Ack
             }
+            DATA_OUT => {
+                self.from_data.extend(data);
+                Handshake::Ack
+            }
             DISK_OUT => match self.disk {
                 Disk::Command => self.command(data),
                 Disk::DataOut(left) if data.len() > left => {
@@ -525,6 +555,7 @@ impl UsbBus for Device {
         }
         let packet = match ep {
             CONSOLE_IN => self.to_console.pop_front(),
+            DATA_IN => self.to_data.pop_front(),
             DISK_IN => self.disk_packet(),
             _ => None,
         };
