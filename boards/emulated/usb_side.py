@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from portbench._engine import Machine
 from portbench.boards.emulated.further_ports import FurtherPorts
+from portbench.boards.emulated.further_volumes import FurtherVolumes
 from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
 
@@ -54,6 +55,7 @@ class UsbSide:
         self.port: SerialPort | None = None
         self.further = FurtherPorts()
         self.volume: VolumeFolder | None = None
+        self.further_volumes = FurtherVolumes(folder, log)
         self._last_port: str | None = None
         self._rename_port = False
         self._absent_until_s = 0.0
@@ -68,7 +70,7 @@ class UsbSide:
     def power_off(self) -> None:
         """The board goes off the bus. The machine counts from the start again afterwards; a PC does not."""
         self._drop_ports()
-        self._drop_volume()
+        self._drop_volumes()
         self._earlier_generations += self._machine.usb()["generation"]
 
     def power_on(self, machine: Machine) -> None:
@@ -102,6 +104,7 @@ class UsbSide:
             "product": usb.get("product"),
             "port": self.port.path if self.port else None,
             "further_ports": list(self.further.paths),
+            "further_volumes": [str(folder.path) for folder in self.further_volumes.folders],
             "unused": usb.get("unused", []),
             "volume": str(self.volume.path) if self.volume else None,
             "volume_label": self.volume.label if self.volume else None,
@@ -146,7 +149,7 @@ class UsbSide:
             fresh = usb["configured"] and usb["generation"] != self._generation
             self._generation = usb["generation"]
             self._drop_ports()
-            self._drop_volume()
+            self._drop_volumes()
             late_ms = self._faults.enumerated() if fresh else 0
             if late_ms:
                 self._be_absent(late_ms)
@@ -166,7 +169,15 @@ class UsbSide:
             self._mount()
         elif self.volume is not None and not usb["storage_ready"]:
             self._drop_volume()
+        self._mount_further(usb["units_ready"])
         self._owner.publish()
+
+    def _mount_further(self, ready: list[bool]) -> None:
+        if self.automount and not self._absent:
+            taken = set() if self.volume is None else {self.volume.path.name}
+            self.further_volumes.mount(self._machine, ready, taken)
+        else:
+            self.further_volumes.unmount_gone(ready)
 
     @property
     def _absent(self) -> bool:
@@ -186,15 +197,19 @@ class UsbSide:
     def mount_now(self) -> None:
         """From now on as soon as there is a drive, and the one that there is."""
         self.automount = True
-        if self._machine.usb()["storage_ready"]:
+        usb = self._machine.usb()
+        if usb["storage_ready"]:
             self._mount()
+        self._mount_further(usb["units_ready"])
+        if any(usb["units_ready"]):
             self._owner.publish()
 
     def _mount(self) -> None:
         if self.volume is not None or self._absent:
             return
         try:
-            self.volume = VolumeFolder(self._machine, self._folder, self._log)
+            taken = {folder.path.name for folder in self.further_volumes.folders}
+            self.volume = VolumeFolder(self._machine, self._folder, self._log, taken)
         except OSError as error:
             self._log(f"the board's drive cannot be mounted: {error}")
             return
@@ -205,17 +220,23 @@ class UsbSide:
     def sync(self) -> None:
         """Bring the drive what has changed in its folder, a few times a second."""
         now = time.monotonic()
-        if self.volume is None or now < self._next_sync_s:
+        folders = self._volumes
+        if not folders or now < self._next_sync_s:
             return
         self._next_sync_s = now + _SYNC_INTERVAL_S
-        self._copy(self.volume.sync)
+        for folder in folders:
+            self._copy(folder.sync)
+
+    @property
+    def _volumes(self) -> tuple[VolumeFolder, ...]:
+        return (() if self.volume is None else (self.volume,)) + self.further_volumes.folders
 
     def sync_all(self) -> bool:
         """At once; false where there is no drive."""
-        if self.volume is None:
-            return False
-        self._copy(self.volume.flush)
-        return True
+        folders = self._volumes
+        for folder in folders:
+            self._copy(folder.flush)
+        return bool(folders)
 
     def _copy(self, bring: Callable[[], object]) -> None:
         try:
@@ -234,6 +255,10 @@ class UsbSide:
             self.port.close()
             self.port = None
 
+    def _drop_volumes(self) -> None:
+        self.further_volumes.unmount_gone([])
+        self._drop_volume()
+
     def _drop_volume(self) -> None:
         if self.volume is not None:
             self.volume.remove()
@@ -244,7 +269,7 @@ class UsbSide:
 
     def leave_bus(self, duration_ms: int) -> None:
         self._drop_ports()
-        self._drop_volume()
+        self._drop_volumes()
         self._earlier_generations += 1
         self._be_absent(duration_ms)
         self.come_back()

@@ -20,7 +20,14 @@ from tests.emulated.conftest import Prepared, within
 pytestmark = pytest.mark.engine
 
 KEYBOARD = "HID keyboard (interface 5, class 03:01:01)"
-CONFIGURED = {"generation": 1, "configured": True, "console": True, "storage_ready": False, "unused": [KEYBOARD]}
+CONFIGURED = {
+    "generation": 1,
+    "configured": True,
+    "console": True,
+    "storage_ready": False,
+    "units_ready": [],
+    "unused": [KEYBOARD],
+}
 
 
 class Board:

@@ -345,6 +345,7 @@ impl PyMachine {
             format!("{} (interface {}, class {class:02x}:{subclass:02x}:{protocol:02x})", f.name, f.interface)
         });
         d.set_item("unused", unused.collect::<Vec<_>>())?;
+        d.set_item("units_ready", state.units.iter().map(Option::is_some).collect::<Vec<_>>())?;
         if let Some(device) = &state.device {
             d.set_item("vid", device.descriptor.vid)?;
             d.set_item("pid", device.descriptor.pid)?;
@@ -371,34 +372,41 @@ impl PyMachine {
                     Event::ConsoleClosed => ("console closed", String::new()),
                     Event::SerialOpened(place) => ("serial port opened", format!("{}", place + 1)),
                     Event::SerialClosed(place) => ("serial port closed", format!("{}", place + 1)),
-                    Event::StorageReady { blocks, .. } => ("storage ready", format!("{blocks} blocks")),
-                    Event::MediumGone => ("medium gone", String::new()),
+                    Event::StorageReady { lun: 0, blocks, .. } => ("storage ready", format!("{blocks} blocks")),
+                    Event::StorageReady { lun, blocks, .. } => {
+                        ("storage ready", format!("{blocks} blocks, logical unit {lun}"))
+                    }
+                    Event::MediumGone { lun: 0 } => ("medium gone", String::new()),
+                    Event::MediumGone { lun } => ("medium gone", format!("logical unit {lun}")),
                 };
                 (us(at), name.to_string(), detail)
             })
             .collect()
     }
 
-    /// All files and directories of the board's drive: `[(path, is_dir, size)]`. Runs the board meanwhile.
-    fn volume_list(&self, py: Python<'_>) -> PyResult<Vec<(String, bool, u64)>> {
+    /// All files and directories of a logical unit of the board's drive: `[(path, is_dir, size)]`. Runs the board meanwhile.
+    #[pyo3(signature = (lun = 0))]
+    fn volume_list(&self, py: Python<'_>, lun: u8) -> PyResult<Vec<(String, bool, u64)>> {
         py.detach(|| {
             let mut machine = self.lock();
-            let entries = machine.volume()?.list()?;
+            let entries = machine.volume(lun)?.list()?;
             Ok(entries.into_iter().map(|e| (e.path, e.is_dir, e.size)).collect())
         })
         .map_err(|e: VolumeError| volume_error(&e))
     }
 
-    fn volume_label(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.lock().volume()?.label()).map_err(|e| volume_error(&e))
+    #[pyo3(signature = (lun = 0))]
+    fn volume_label(&self, py: Python<'_>, lun: u8) -> PyResult<String> {
+        py.detach(|| self.lock().volume(lun)?.label()).map_err(|e| volume_error(&e))
     }
 
     /// Contents of the files named, in one mount.
-    fn volume_read<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+    #[pyo3(signature = (paths, lun = 0))]
+    fn volume_read<'py>(&self, py: Python<'py>, paths: Vec<String>, lun: u8) -> PyResult<Bound<'py, PyList>> {
         let contents = py
             .detach(|| {
                 let mut machine = self.lock();
-                let volume = machine.volume()?;
+                let volume = machine.volume(lun)?;
                 paths.iter().map(|path| volume.read_file(path)).collect::<Result<Vec<_>, _>>()
             })
             .map_err(|e| volume_error(&e))?;
@@ -406,10 +414,11 @@ impl PyMachine {
     }
 
     /// Change the drive in one mount: a list of `("write", path, data)`, `("mkdir", path, b"")`, `("remove", path, b"")`.
-    fn volume_apply(&self, py: Python<'_>, changes: Vec<(String, String, Vec<u8>)>) -> PyResult<()> {
+    #[pyo3(signature = (changes, lun = 0))]
+    fn volume_apply(&self, py: Python<'_>, changes: Vec<(String, String, Vec<u8>)>, lun: u8) -> PyResult<()> {
         py.detach(|| {
             let mut machine = self.lock();
-            let volume = machine.volume()?;
+            let volume = machine.volume(lun)?;
             for (action, path, data) in &changes {
                 match action.as_str() {
                     "write" => volume.write_file(path, data)?,

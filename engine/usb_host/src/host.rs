@@ -62,11 +62,14 @@ pub enum Event {
     SerialOpened(usize),
     SerialClosed(usize),
     StorageReady {
+        lun: u8,
         blocks: u64,
         block_size: u32,
         write_protected: bool,
     },
-    MediumGone,
+    MediumGone {
+        lun: u8,
+    },
 }
 
 /// An event and its simulated time.
@@ -96,8 +99,10 @@ pub struct HostState {
     /// Bytes that a full ring has lost.
     pub console_dropped: u64,
     pub storage_present: bool,
-    /// The drive, while its medium is ready.
+    /// The drive's first logical unit, while its medium is ready.
     pub storage: Option<DriveInfo>,
+    /// All its logical units, the first among them.
+    pub units: Vec<Option<DriveInfo>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +216,8 @@ impl UsbHost {
             console_unsent: self.serial[0].unsent(),
             console_dropped: self.serial[0].dropped(),
             storage_present: self.storage.is_present(),
-            storage: self.storage.info(),
+            storage: self.storage.info(0),
+            units: (0..self.storage.units()).map(|lun| self.storage.info(lun as u8)).collect(),
         }
     }
 
@@ -235,9 +241,9 @@ impl UsbHost {
         self.serial[0].unread()
     }
 
-    /// Blocks of the drive, 0 while there is none.
-    pub fn drive_blocks(&self) -> u64 {
-        self.storage.info().map_or(0, |info| info.blocks)
+    /// Blocks of a logical unit, 0 while there is none or no medium.
+    pub fn drive_blocks(&self, lun: u8) -> u64 {
+        self.storage.info(lun).map_or(0, |info| info.blocks)
     }
 
     /// Takes the events since the last call, oldest first; of more than 1024 the oldest are lost.
@@ -281,29 +287,29 @@ impl UsbHost {
         self.serial.get_mut(place)
     }
 
-    /// Queues a read of `count` blocks from block `lba`; the completion holds the bytes.
-    pub fn request_read(&mut self, lba: u64, count: u64) -> Result<RequestId, StorageError> {
-        self.storage.read(lba, count)
+    /// Queues a read of `count` blocks from block `lba` of logical unit `lun`; the completion holds the bytes.
+    pub fn request_read(&mut self, lun: u8, lba: u64, count: u64) -> Result<RequestId, StorageError> {
+        self.storage.read(lun, lba, count)
     }
 
     /// Queues a write of whole blocks from block `lba` on.
-    pub fn request_write(&mut self, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
-        self.storage.write(lba, data)
+    pub fn request_write(&mut self, lun: u8, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
+        self.storage.write(lun, lba, data)
     }
 
     /// Queues SYNCHRONIZE CACHE.
-    pub fn request_synchronize(&mut self) -> Result<RequestId, StorageError> {
-        self.storage.synchronize()
+    pub fn request_synchronize(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+        self.storage.synchronize(lun)
     }
 
     /// Queues START STOP UNIT with LOEJ: the medium is ejected.
-    pub fn request_eject(&mut self) -> Result<RequestId, StorageError> {
-        self.storage.eject()
+    pub fn request_eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+        self.storage.eject(lun)
     }
 
     /// Queues PREVENT ALLOW MEDIUM REMOVAL.
-    pub fn request_prevent_removal(&mut self, prevent: bool) -> Result<RequestId, StorageError> {
-        self.storage.prevent_removal(prevent)
+    pub fn request_prevent_removal(&mut self, lun: u8, prevent: bool) -> Result<RequestId, StorageError> {
+        self.storage.prevent_removal(lun, prevent)
     }
 
     /// The result of a request, once; `None` while it is running or after it was taken.
@@ -511,10 +517,10 @@ impl UsbHost {
 
     fn storage_notice(&mut self, end: Ps, notice: msc::Notice) -> Option<Problem> {
         match notice {
-            msc::Notice::Ready { blocks, block_size, write_protected } => {
-                self.note(end, Event::StorageReady { blocks, block_size, write_protected });
+            msc::Notice::Ready { lun, blocks, block_size, write_protected } => {
+                self.note(end, Event::StorageReady { lun, blocks, block_size, write_protected });
             }
-            msc::Notice::MediumGone => self.note(end, Event::MediumGone),
+            msc::Notice::MediumGone { lun } => self.note(end, Event::MediumGone { lun }),
             msc::Notice::Lost(e) => {
                 self.storage_losses = self.storage_losses.saturating_add(1);
                 return Some(Problem::Lost(format!("mass storage: {e}")));

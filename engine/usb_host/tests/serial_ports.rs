@@ -43,7 +43,7 @@ fn four_streams_and_the_drive_run_at_once_and_share_the_bus() {
     device.to_data.extend(packets(&sent[1]));
     assert_eq!(host.console_write(&sent[2]), 50_000);
     assert_eq!(host.serial(1).unwrap().write(&sent[3]), 50_000);
-    let blocks = host.request_read(0, 8).unwrap();
+    let blocks = host.request_read(0, 0, 8).unwrap();
     let (start, mut console, mut data) = (device.now, Vec::new(), Vec::new());
     run_until(&mut host, &mut device, start + 1000 * MS, "all streams", |h, d| {
         console.extend(h.console_read());

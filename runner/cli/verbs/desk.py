@@ -143,6 +143,7 @@ def _lines(state: EmulatedState, links: PortLinks) -> list[str]:
         lines.append(f"port {number} {port}: {links.path(f'port{number}')}")
     if state.volume is not None:
         lines.append(f"drive {state.volume_label} at {state.volume}")
+    lines += [f"drive {Path(volume).name} at {volume}" for volume in state.further_volumes]
     if state.unused:
         lines.append(f"no driver for {', '.join(state.unused)}")
     return [shown(line) for line in lines]

@@ -103,6 +103,11 @@ pub struct Device {
 
     pub blocks: Vec<u8>,
     pub no_medium: bool,
+    /// The same of logical unit 1, which the disk has if there is anything in it.
+    pub card: Vec<u8>,
+    pub no_card: bool,
+    /// Logical unit of each command.
+    pub luns: Vec<u8>,
     pub write_protected: bool,
     pub commands: Vec<Vec<u8>>,
     /// First block and number of blocks of each WRITE(10).
@@ -178,6 +183,9 @@ impl Device {
             console_room: usize::MAX,
             blocks: vec![0; blocks * 512],
             no_medium: false,
+            card: Vec::new(),
+            no_card: false,
+            luns: Vec::new(),
             write_protected: false,
             commands: Vec::new(),
             writes: Vec::new(),
@@ -236,7 +244,7 @@ impl Device {
                 }
                 _ => return None,
             },
-            (0xa1, 0xfe) if !self.faults.no_max_lun => vec![0],
+            (0xa1, 0xfe) if !self.faults.no_max_lun => vec![u8::from(!self.card.is_empty())],
             (0x00, 5 | 9) => Vec::new(),
             (0x02, 1) => {
                 self.halted.remove(&index);
@@ -276,6 +284,8 @@ impl Device {
         let wanted = u32::from_le_bytes(cbw[8..12].try_into().unwrap()) as usize;
         let cdb = cbw[15..15 + usize::from(cbw[14])].to_vec();
         self.commands.push(cdb.clone());
+        let lun = cbw[13];
+        self.luns.push(lun);
         (self.status, self.residue) = (0, wanted as u32);
         self.disk_in.clear();
         self.stall_after = None;
@@ -286,7 +296,9 @@ impl Device {
                 self.sense = (6, 0x28);
             } else if take(&mut self.faults.becoming_ready) {
                 self.sense = (2, 0x04);
-            } else if self.no_medium {
+            } else if lun > u8::from(!self.card.is_empty()) {
+                self.sense = (5, 0x25);
+            } else if if lun == 0 { self.no_medium } else { self.no_card } {
                 self.sense = (2, 0x3a);
             }
         }
@@ -295,7 +307,7 @@ impl Device {
         }
         let lba = cdb.get(2..6).map_or(0, |b| u32::from_be_bytes(b.try_into().unwrap()));
         let count = cdb.get(7..9).map_or(0, |b| u16::from_be_bytes(b.try_into().unwrap()));
-        let last = (self.blocks.len() / 512).saturating_sub(1) as u32;
+        let last = (self.medium().len() / 512).saturating_sub(1) as u32;
         let end = u64::from(lba) + u64::from(count);
         match cdb[0] {
             0x28 | 0x2a if end > u64::from(last) + 1 || usize::from(count) * 512 != wanted => {
@@ -324,7 +336,7 @@ impl Device {
             }
             0x28 => {
                 let from = lba as usize * 512;
-                let data = self.blocks[from..from + usize::from(count) * 512].to_vec();
+                let data = self.medium()[from..from + usize::from(count) * 512].to_vec();
                 if take(&mut self.faults.status_for_data) {
                     self.disk = Disk::Status;
                 } else if take(&mut self.faults.stalled_reads) {
@@ -348,7 +360,7 @@ impl Device {
                 self.disk = Disk::DataOut(wanted);
             }
             0x1b if cdb[4] & 3 == 2 => {
-                self.no_medium = true;
+                *if lun == 0 { &mut self.no_medium } else { &mut self.no_card } = true;
                 self.disk = Disk::Status;
             }
             0x00 | 0x1b | 0x1e => self.disk = Disk::Status,
@@ -358,6 +370,11 @@ impl Device {
             }
         }
         Handshake::Ack
+    }
+
+    /// That of the unit that the last command was for.
+    fn medium(&mut self) -> &mut Vec<u8> {
+        if self.luns.last() == Some(&1) { &mut self.card } else { &mut self.blocks }
     }
 
     fn refuse(&mut self, wanted: usize, input: bool) -> Handshake {
@@ -501,7 +518,8 @@ impl UsbBus for Device {
                         return Handshake::Nak;
                     }
                     self.naks_left = if left % 512 == 64 { self.faults.write_naks } else { self.naks_left };
-                    self.blocks[self.write_at..self.write_at + data.len()].copy_from_slice(data);
+                    let from = self.write_at;
+                    self.medium()[from..from + data.len()].copy_from_slice(data);
                     self.write_at += data.len();
                     self.residue -= data.len() as u32;
                     self.disk = if left > data.len() { Disk::DataOut(left - data.len()) } else { Disk::Status };
