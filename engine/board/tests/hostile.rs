@@ -89,6 +89,7 @@ fn config(r: &mut Random) -> BoardConfig {
         surroundings: Surroundings::default(),
         capture: None,
         xip_miss_cost: true,
+        spi_speed: 1,
     }
 }
 
