@@ -308,8 +308,7 @@ class BoardProcess:
         if seconds <= 0.0001:
             return
         ports = () if self.uart_ports is None else self.uart_ports.ports
-        if self.usb.port is not None:
-            ports += (self.usb.port,)
+        ports += self.usb.ports
         if ports:
             select.select(ports, [], [], min(seconds, 0.02))
         else:
@@ -321,7 +320,7 @@ class BoardProcess:
             self._watch.feed(data)
             self.liveness.printed()
         self.faults.printing(data, self.usb.show)
-        self.usb.flush()
+        self.usb.show_rest()
 
     def _hear(self, line: str) -> None:
         self.pc.heard(line, self.machine.console_time_us)
@@ -363,7 +362,7 @@ class BoardProcess:
         took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
             lost = None if self._way is None else self._way.lost()
-            return no_frame(took_us, network.chip, used) or lost
+            return self.liveness.because(no_frame(took_us, network.chip, used) or lost)
         return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
@@ -383,7 +382,7 @@ class BoardProcess:
             return
         self._way.look()
         if self.pacer.flat_out and self.finished is None and not self._is_bootloader():
-            self.fault = self._way.lost()
+            self.fault = self.liveness.because(self._way.lost())
             if self.fault is not None:
                 self._log(self.fault)
 
@@ -401,7 +400,9 @@ class BoardProcess:
         seen = self.usb.seen()
         uarts = [] if self.uart_ports is None else list(self.uart_ports.paths)
         if self._links is not None:
-            self._links.show({"port": seen["port"], **{f"uart{number}": path for number, path in enumerate(uarts)}})
+            further = {f"port{number}": path for number, path in enumerate(seen["further_ports"], 2)}
+            uart_links = {f"uart{number}": path for number, path in enumerate(uarts)}
+            self._links.show({"port": seen["port"], **further, **uart_links})
         state = EmulatedState(
             name=self._name,
             pid=os.getpid(),
