@@ -137,11 +137,12 @@ class Bench:
             except BoardUnavailable as error:
                 tail = self._tail()
                 self._drop_board()
-                wanted = draft.where is not Where.HOSTED and (self.options.where == "silicon" or planned.device != AUTO)
                 if clock.current is not Stage.OPEN:  # it was there, and went away
                     row = draft.failed(f"{clock.current}: {error}", tail)
+                elif draft.where is Where.HOSTED:  # a port that is not installed is an image that cannot be had
+                    row = draft.skipped(str(error))
                 else:
-                    row = draft.failed(str(error), []) if wanted else draft.skipped(str(error))
+                    row = draft.failed(str(error), [])
             except _FAULTS as error:
                 tail = self._tail()
                 self._drop_board()

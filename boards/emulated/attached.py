@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from ipaddress import IPv4Address
@@ -12,7 +13,7 @@ from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.watch import Watch
-from portbench.boards.errors import BoardUnavailable
+from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
@@ -92,6 +93,8 @@ class AttachedEmulatedBoard(UsbBoard):
             output = super().run(deadline, progress)
         finally:
             self._running = self._served = False  # the next run may be of a client without a network
+            with contextlib.suppress(BoardError):
+                self._control.call("expect_run", Deadline(_ASK_S, self.name), over=True)
         return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
 
     def close(self) -> None:

@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench._engine import Machine
+from portbench.boards.emulated.complaints import Complaints, Kind
 
 MOST_LINES: Final = 20
 """A program may fault for ever, and a watchdog start it again and again; its first faults tell the most."""
 
 
 class CpuFaultLog:
-    """Tells each fault once, the first few since power-up."""
+    """Tells each fault once, the first few since power-up; the first of a kind goes to `complaints`, too."""
 
-    def __init__(self, log: Callable[[str], None]) -> None:
+    def __init__(self, log: Callable[[str], None], complaints: Complaints | None = None) -> None:
         self._log = log
+        self._complaints = complaints
         self._lines = 0
 
     def powered_up(self) -> None:
@@ -26,6 +28,9 @@ class CpuFaultLog:
         reports, dropped = machine.cpu_faults()
         for report in reports[: max(0, MOST_LINES - self._lines)]:
             self._log(f"{report['t_us'] / 1e6:.6f} s {report['text']}")
+        if self._complaints is not None:
+            for report in reports:
+                self._complaints.tell(Kind.LOCK_UP if report["locked_up"] else Kind.HARD_FAULT, report["text"])
         before, self._lines = self._lines, self._lines + len(reports) + dropped
         if before <= MOST_LINES < self._lines:
             self._log("further faults of the cores are not logged until power is cycled")

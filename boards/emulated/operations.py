@@ -68,7 +68,8 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     contents = {None: None, "blank": b"", "kept": board.kept_flash}
     board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
     board.usb.automount = not measured
-    board.expect_client(measured and bool(request.arguments.get("networked")), started=True)
+    networked = measured and bool(request.arguments.get("networked"))
+    board.expect_client(networked, started=True, measures=measured)
     board.pacer.flat_out = measured and not board.config.bridge
     if request.arguments.get("attribute"):
         board.machine.attribution_start()
@@ -92,8 +93,10 @@ def _figures(board: BoardProcess, request: Request) -> None:
 
 def _expect_run(board: BoardProcess, request: Request) -> None:
     """A run is about to begin, without a power cycle. `networked`: as for `power_cycle`. `started`: the client was
-    started when it was flashed; else it will be by a reset."""
-    board.expect_client(bool(request.arguments.get("networked")), started=bool(request.arguments.get("started")))
+    started when it was flashed; else it will be by a reset. `over`: the run is, and none is expected."""
+    over = bool(request.arguments.get("over"))
+    networked, started = bool(request.arguments.get("networked")), bool(request.arguments.get("started"))
+    board.expect_client(networked and not over, started=started, measures=not over)
     request.answer()
 
 

@@ -19,6 +19,7 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated import foreign
 from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.complaints import Complaints, Kind
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.cpu_faults import CpuFaultLog
@@ -35,6 +36,7 @@ from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
+from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
@@ -100,12 +102,15 @@ class BoardProcess:
         self.finished: dict[str, Any] | None = None
         self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
-        self._cpu_faults = CpuFaultLog(log)
+        self._complaints = Complaints(self._complain)
+        self._cpu_faults = CpuFaultLog(log, self._complaints)
+        self._measures = False
         self.liveness = Liveness()
         self._reports_before = 0
         self._last_start = (0.0, 0)
         self._client_since: tuple[float, int] | None = None
         self._expects_client = False
+        self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
@@ -164,7 +169,7 @@ class BoardProcess:
         if self._flash_file is not None:
             self._save(lambda file: file.restarted(self.machine.flash()))
         self._bootsel = bootsel
-        self.fault = None
+        self.fault = self._notice = None
         self.finished = None
         self._reports_before = 0
         self._last_start = (0.0, 0)
@@ -175,19 +180,31 @@ class BoardProcess:
         self.forwards.powered_up(self.machine)
         self.pings.powered_up()
         self._cpu_faults.powered_up()
+        self._complaints.powered_up()
         self.liveness.powered_up()
+        self._client_since = self._way = None
+        if self._expects_client:
+            self._client_starts()
         self._notes.restart()
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
 
-    def expect_client(self, networked: bool, *, started: bool) -> None:
-        """A run begins. `networked`: of a client that is of no use before it has spoken to its Ethernet chip, for which
-        it has time since the last start (`started`), or since the next."""
+    def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
+        """A run begins (`measures`) or is over. `networked`: of a client that is of no use before it has spoken to its
+        Ethernet chip, for which it has time since the last start (`started`), or since the next."""
         self.finished = None
+        self._measures = measures
         self._reports_before = self.pc.reports
         self._watch = Console(self._hear)
         self._expects_client = networked
-        self._client_since = self._last_start if networked and started else None
+        self._client_since, self._way = None, None
+        if networked and started:
+            self._client_starts()
+
+    def _client_starts(self) -> None:
+        self._client_since = self._last_start
+        if self.definition.network is not None and self.alone is None:
+            self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -220,6 +237,15 @@ class BoardProcess:
             self._log(notice)
             self.publish()
 
+    def _complain(self, text: str) -> None:
+        """To whoever is at a desk's board: on its terminal, and on its console unless a run of the bench reads that."""
+        if self._links is None:
+            return
+        self._notice = text
+        self.publish()
+        if not self._measures:
+            self.usb.show(f"\r\nportbench: {text}\r\n".encode())
+
     def _save(self, how: Callable[[FlashFile], None]) -> None:
         if self._flash_file is not None:
             try:
@@ -250,6 +276,7 @@ class BoardProcess:
         except EngineError as error:
             self.fault = str(error)
             self._log(self.fault)
+            self._complaints.tell(Kind.STOPPED, self.fault)
             return
         if self._gdb is not None:
             self._gdb.ran(self.machine, stop)
@@ -258,9 +285,11 @@ class BoardProcess:
         if stop.startswith("reset"):
             self._log(stop)
             self.liveness.was_reset(self.machine.time_us, stop.removeprefix("reset: "))
+            if (loop := self.liveness.stuck(self.machine.time_us)) is not None:
+                self._complaints.tell(Kind.RESETS, loop)
             self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
             if self._expects_client:
-                self._client_since = self._last_start
+                self._client_starts()
             if self._bootsel:
                 # Whoever held the button to get into the boot loader lets go, or the image would never start.
                 self.power_up(bootsel=False)
@@ -268,6 +297,7 @@ class BoardProcess:
             self.usb.automount = True
         self._look_at_usb()
         self._print()
+        self._look_at_way()
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
         self._note_result()
@@ -331,7 +361,8 @@ class BoardProcess:
         since_us, selects = self._client_since
         took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
-            return self.liveness.because(no_frame(took_us, network.chip, used))
+            lost = None if self._way is None else self._way.lost()
+            return self.liveness.because(no_frame(took_us, network.chip, used) or lost)
         return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
@@ -344,6 +375,16 @@ class BoardProcess:
     def _is_bootloader(self) -> bool:
         usb, ids = self.machine.usb(), self.definition.usb.bootloader
         return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
+
+    def _look_at_way(self) -> None:
+        """A measured run that cannot get to the PC ends there, whoever looks when; on a desk the board runs on."""
+        if self._way is None:
+            return
+        self._way.look()
+        if self.pacer.flat_out and self.finished is None and not self._is_bootloader():
+            self.fault = self.liveness.because(self._way.lost())
+            if self.fault is not None:
+                self._log(self.fault)
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()

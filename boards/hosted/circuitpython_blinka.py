@@ -8,7 +8,6 @@ any program on a PC; only boards that are emulated as a whole repeat theirs.
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import json
 import os
 import platform
@@ -46,7 +45,7 @@ class HostedCircuitPython(Board):
     """Runs the client in a child process; its W5500 and LAN live in that process and start anew with each run.
 
     `turnaround_us` and `phy_link_delay_s` are the simulated PC's and PHY's, `driver_folder` holds another
-    adafruit_wiznet5k than the installed one. Raises BoardUnavailable where the driver or the engine is missing.
+    adafruit_wiznet5k than the installed one. Raises BoardUnavailable where the driver is missing.
     """
 
     where: Where = Where.HOSTED
@@ -184,8 +183,6 @@ def _driver_version(folder: Path | None) -> str:
         raise BoardUnavailable(
             f"hosted CircuitPython: no driver; run: {sys.executable} -m pip install {_DRIVER}"
         ) from None
-    if importlib.util.find_spec("portbench._engine") is None:
-        raise BoardUnavailable("hosted CircuitPython: its W5500 is not built; run: make build")
     return version
 
 

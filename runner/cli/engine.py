@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 
 from portbench.boards import BoardUnavailable
 
 
 def needs_engine() -> None:
-    """Raises BoardUnavailable where the emulated board's engine is not built."""
-    if importlib.util.find_spec("portbench._engine") is None:
-        raise BoardUnavailable("the emulated board's engine is not built; install Rust (rustup), then run: make build")
+    """Raises BoardUnavailable where the emulated board's engine is not built, or damaged."""
+    try:
+        importlib.import_module("portbench._engine")
+    except ModuleNotFoundError:
+        raise BoardUnavailable(
+            "the emulated board's engine is not built; install Rust (rustup), then run: make build"
+        ) from None
+    except ImportError as error:
+        raise BoardUnavailable(f"the emulated board's engine is damaged ({error}); run: make build") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline
+from portbench.firmware.catalogue import Family
 from portbench.results import storage
+from portbench.runner.soak.foreign import Foreign, write
 from tests.cli.conftest import COMMAND, LIMIT_S, Start
 
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
@@ -79,6 +82,13 @@ def test_a_desk_is_found_measured_switched_and_ended(
     desk.send_signal(signal.SIGINT)
     assert desk.wait(LIMIT_S) == 0
     assert not (tmp_path / "run" / "desk").exists()
+
+
+def test_a_desk_tells_of_a_crash(desk: subprocess.Popen[str], empty: Path) -> None:
+    drive = line(desk, r"^desk: drive RPI-RP2 at (.+)$")[1]
+    write(empty / "dead.uf2", Foreign.LOCKS_UP, Family.MICROPYTHON, "1.26.0")
+    shutil.copy(empty / "dead.uf2", drive)
+    line(desk, r"^desk: core 0 locked up at pc 0x10000280, lr 0x[0-9a-f]{8}, exception \d+: ")
 
 
 def test_ports_lead_to_a_desk(desk_with: StartDesk, start: Start) -> None:

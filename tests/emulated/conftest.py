@@ -11,6 +11,7 @@ import pytest
 
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.firmware import uf2
@@ -48,9 +49,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         messages: int = 5,
         network: ClientNetwork | None = None,
         files: dict[str, bytes] | None = None,
+        config: EmulatedConfig | None = None,
     ) -> EmulatedBoard:
         path = image(entry_id)
-        board = EmulatedBoard(DEFINITION)
+        board = EmulatedBoard(DEFINITION, config=config)
         boards.append(board)
         assert board.own_network is not None
         board.serve("ping_pong", {}, within())

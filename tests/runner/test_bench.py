@@ -245,12 +245,21 @@ def test_the_wrong_runtime_fails_the_row(world: World) -> None:
     assert reason and "flashed micropython 1.26.0, but circuitpython 9.1.4" in reason
 
 
-def test_no_board_skips_the_row_unless_it_was_asked_for(world: World) -> None:
-    world.boards = [BoardUnavailable("the emulated board is not built; run: make build")] * 2
-    outcome = world.measure()
-    assert outcome.row.status is Status.SKIPPED and "make build" in (outcome.row.reason or "")
-    world.bench.options = replace(world.options, where="silicon")
-    assert world.measure().row.status is Status.FAILED
+@pytest.mark.parametrize("where", ["auto", "emulated", "silicon"])
+def test_no_board_fails_the_row(where: Any, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.bench.options = replace(world.options, where=where)
+    world.boards = [BoardUnavailable("W5100S_EVB_PICO: has a W5100S, which is not emulated")]
+    monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON if where == "silicon" else Where.EMULATED)
+    row = world.measure().row
+    assert (row.status, row.reason) == (Status.FAILED, "W5100S_EVB_PICO: has a W5100S, which is not emulated")
+
+
+def test_a_hosted_port_that_is_not_installed_skips_the_row(world: World) -> None:
+    world.boards = [BoardUnavailable("hosted MicroPython: not installed")]
+    hosted = Profile("hosted")
+    entry = FirmwareEntry(id="unix", family=Family.HOSTED, board="host", package="pooch", profiles=(hosted,))
+    row = world.measure(PlannedRow(entry, hosted, PING_PONG, settings(2), EVB)).row
+    assert (row.status, row.reason) == (Status.SKIPPED, "hosted MicroPython: not installed")
 
 
 def test_a_board_that_goes_away_in_mid_row_fails_the_row(world: World) -> None:

@@ -15,6 +15,7 @@ from portbench.results import storage
 from portbench.results.model import Status
 from portbench.results.storage import StorageError
 from portbench.runner.plugin import PROJECT
+from tests.ping_pong import NATIVE_IMAGE
 from tests.runner.test_bench import ScriptedBoard, World
 from tests.runner.test_bench import world as world
 from tests.runner.test_plugin import HOSTED, LIMIT_S, Harness
@@ -25,27 +26,49 @@ import importlib, sys
 class Torn:
     def find_spec(self, name, path=None, target=None):
         if name == "portbench._engine":
-            raise ImportError("_engine.so: file too short", name=name)
+            raise {error}
 sys.meta_path.insert(0, Torn())
 """
+TORN = 'ImportError("_engine.so: file too short", name=name)'
 """As an engine looks whose build was broken off."""
+MISSING = "ModuleNotFoundError(\"No module named 'portbench._engine'\", name=name)"
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_torn_engine_fails_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "said_of_it", "runtime", "board"),
+    [
+        (TORN, "_engine.so: file too short", "portbench-native", "the emulated board"),
+        (MISSING, "No module named 'portbench._engine'", "portbench-native", "the emulated board"),
+        (TORN, "_engine.so: file too short", "circuitpython-blinka", "hosted CircuitPython"),
+    ],
+    ids=["torn", "missing", "hosted"],
+)
+def test_without_an_engine_the_run_fails(error: str, said_of_it: str, runtime: str, board: str, tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    (tmp_path / "sitecustomize.py").write_text(WITHOUT_ENGINE)
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_ENGINE.format(error=error))
     harness.environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(PROJECT)])
-    done = harness.run(*NATIVE)
-    reason = "the emulated board: its engine is not there, or damaged (_engine.so: file too short); run: make build"
+    done = harness.run("-k", "runtime", f"--runtime={runtime}", "--where=auto", "--messages=20", "--runs=3")
+    reason = f"{board}: its engine is not there, or damaged ({said_of_it}); run: make build"
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert reason in done.stdout and "Traceback" not in said(done)
     run = harness.stored()
     assert [(row.status, row.reason) for row in run.rows] == [(Status.FAILED, f"open: {reason}")]
     assert run.finished_utc is None
+
+
+@pytest.mark.engine
+def test_a_chip_that_is_not_emulated_fails_the_run(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    image = (f"--runtime={NATIVE_IMAGE}", "--family=foreign", "--board=W5100S_EVB_PICO", "--where=emulated")
+    done = harness.run("-k", "runtime", *image, "--runs=1")
+    reason = "W5100S_EVB_PICO: has a W5100S, which is not emulated (there are: W5500); use a real board"
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert reason in done.stdout and "Traceback" not in said(done)
+    assert [(row.status, row.reason) for row in harness.stored().rows] == [(Status.FAILED, reason)]
 
 
 @pytest.mark.engine

@@ -23,7 +23,8 @@ impl Network {
         if let Some(path) = &config.capture {
             lan.capture_to(path).map_err(|e| LanError(format!("{}: cannot write the capture: {e}", path.display())))?;
         }
-        let chip = EthernetPart::new(ethernet.chip, config.phy.clone());
+        let mut chip = EthernetPart::new(ethernet.chip, config.phy.clone());
+        chip.set_cable(0, config.phy.cable_plugged && lan.cable_up(0));
         Ok(Self { port: SpiPort::new(ethernet.wires, chip), lan, plugged: config.phy.cable_plugged })
     }
 

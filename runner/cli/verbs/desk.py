@@ -129,9 +129,10 @@ def _watch(
             for line in lines or ["not on the bus"]:
                 click.echo(f"{name}: {line}")
             told = lines
-        if state.notice is not None and state.notice != notice:
+        if state.notice != notice:
             notice = state.notice
-            click.echo(f"{name}: {shown(notice)}", err=True)
+            if notice is not None:
+                click.echo(f"{name}: {shown(notice)}", err=True)
     return 0
 
 

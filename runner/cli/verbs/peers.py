@@ -54,6 +54,8 @@ def COMMAND(
     only_list: bool,
     limit_s: float,
 ) -> int:
+    with one_line(BoardError):
+        needs_engine()
     from portbench.runner.peers import record as records
     from portbench.runner.peers.outcome import COLUMNS, SuiteResult
     from portbench.runner.peers.sources import PeersError
@@ -62,7 +64,6 @@ def COMMAND(
     with one_line(BoardError, PeersError):
         if unknown := next((name for name in chosen if name not in names()), None):
             raise OptionError(f"--suite: {unknown!r} is none of {', '.join(names())}")
-        needs_engine()
         suites = [suite(name) for name in chosen or names()]
         if only_list:
             click.echo("\n".join(f"{each.name}: {each.title}" for each in suites))

@@ -1,0 +1,50 @@
+"""Verbs that need the engine say so where it is missing or torn, in one line."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.cli.conftest import Invoke
+
+VERBS = [
+    ["desk"],
+    ["trace", "--runtime=portbench-native"],
+    ["profile", "portbench-native"],
+    ["gdb", "--runtime=portbench-native"],
+    ["speed"],
+    ["soak"],
+    ["validate"],
+    ["peers"],
+]
+
+
+class Without:
+    """Finds the engine as one looks whose build was broken off, or which was never built."""
+
+    def __init__(self, error: ImportError) -> None:
+        self._error = error
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "portbench._engine":
+            raise self._error
+
+
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ImportError("_engine.so: file too short"), "is damaged (_engine.so: file too short); run: make build"),
+        (ModuleNotFoundError("No module"), "is not built; install Rust (rustup), then run: make build"),
+    ],
+    ids=["torn", "missing"],
+)
+def test_without_an_engine(
+    words: list[str], error: ImportError, says: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "portbench._engine", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Without(error), *sys.meta_path])
+    done = invoke(*words)
+    assert done.exit_code == 1
+    assert done.stderr == f"portbench: the emulated board's engine {says}\n"

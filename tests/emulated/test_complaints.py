@@ -1,0 +1,67 @@
+"""A guest that crashes is told at the desk and on the console, once, and not in the middle of a measured run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from portbench.boards.bounded_log import BoundedLog
+from portbench.boards.emulated.complaints import Complaints, Kind
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.process import BoardProcess
+from portbench.boards.emulated.serial_port import SerialPort
+from portbench.boards.port_links import PortLinks
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
+from portbench.firmware.catalogue import Family
+from portbench.runner.soak.foreign import Foreign, write
+from tests.engine.consoles import flash_image
+from tests.ping_pong import EVB
+
+pytestmark = pytest.mark.engine
+
+
+def test_each_kind_is_told_once_after_each_power_up() -> None:
+    said: list[str] = []
+    complaints = Complaints(said.append)
+    for text in ("first", "second"):
+        complaints.tell(Kind.HARD_FAULT, text)
+        complaints.tell(Kind.LOCK_UP, f"{text} lock-up")
+    assert said == ["first", "first lock-up"]
+    complaints.powered_up()
+    complaints.tell(Kind.HARD_FAULT, "again")
+    assert said[2:] == ["again"]
+
+
+@pytest.mark.parametrize("measures", [False, True])
+@pytest.mark.parametrize(
+    ("program", "for_us", "says"),
+    [
+        (Foreign.LOCKS_UP, 50_000, "core 0 locked up at pc 0x10000280"),
+        (Foreign.RESETS, 3_000_000, "21 resets in "),
+    ],
+    ids=["locks up", "resets"],
+)
+def test_a_crash_is_told_on_the_console(
+    program: Foreign, for_us: float, says: str, measures: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "r"))
+    image = tmp_path / "dead.uf2"
+    write(image, program, Family.MICROPYTHON, "1.26.0")
+    with claimed_folder("d") as folder:
+        notes = BoundedLog(lambda line: None)
+        board = BoardProcess("d", EVB, EmulatedConfig(), folder, notes, flash_image(image), links=PortLinks(folder))
+        try:
+            board.usb.port = port = SerialPort()  # as one whose program crashed once it was on the bus
+            with open(
+                port.path, "rb", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_NOCTTY)
+            ) as at:
+                os.set_blocking(at.fileno(), False)
+                board.expect_client(False, started=True, measures=measures)
+                board.simulate(for_us)
+                told = at.read() or b""
+        finally:
+            board.close()
+    assert told.count(f"portbench: {says}".encode()) == (0 if measures else 1)
+    assert told.count(b"\r\nportbench: ") == told.count(b"portbench:")
