@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
@@ -15,7 +15,7 @@ from portbench.boards.errors import DeployFailed
 from portbench.boards.room import Room
 from portbench.boards.timing import Deadline
 from portbench.where import Where
-from portbench.workloads import Session
+from portbench.workloads import Session, Timed
 
 Progress = Callable[[str], None]
 """Called with every console line of a run, as it comes."""
@@ -155,6 +155,15 @@ class Board(ABC):
         does `foreign`, with a session's exchanges in the place of the report; its first run may be under way already,
         as programming an image starts it.
         """
+
+    def attribution(
+        self, timed: Sequence[Timed], result: Mapping[str, Any], deadline: Deadline
+    ) -> dict[str, Any] | None:
+        """Where the time of the last run went, as `results.attribution.Attribution` has it.
+
+        `timed`: what `result`, its client's, says that it timed. None where this board cannot tell.
+        """
+        return None
 
     @abstractmethod
     def reset(self, deadline: Deadline) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from portbench.results.attribution import Attribution
 from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
@@ -26,7 +27,9 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 TimedBy = Literal["board", "pc"]
-_NOT_SIMULATED: Final = frozenset({"log", "console_tail", "published", "note", "build", "offers", "image_url"})
+_NOT_SIMULATED: Final = frozenset(
+    {"log", "console_tail", "published", "note", "build", "offers", "image_url", "attribution"}
+)
 
 
 class _Model(BaseModel):
@@ -152,6 +155,8 @@ class Row(_Model):
     log: str | None = None
     """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
+    attribution: Attribution | None = None
+    """Of an emulated row that was measured with `--attribute`, in the first of its runs."""
 
     @property
     def value(self) -> float | None:

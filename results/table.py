@@ -41,7 +41,7 @@ _LEFT: Final = frozenset(
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
-_SAID_ONCE: Final = ("board", "address", "runs")
+_SAID_ONCE: Final = ("board", "address", "runs", "spread")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.

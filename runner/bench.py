@@ -221,6 +221,10 @@ class Bench:
             check_calls(sessions, planned.workload.caller(planned.settings, MAX_BYTES))
         result = check_result(report, planned.workload, planned.settings, sessions)
         self._note_turnaround(draft, prepared.board, sessions)
+        if self.options.attribute and planned.number == 1:
+            spans = planned.workload.timed(report)
+            deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
+            draft.attribution = prepared.board.attribution(spans, report, deadline)
         return draft.measured(result, output)
 
     @staticmethod

@@ -104,7 +104,14 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
         board = hosted(row.board, **surroundings)
     elif where is Where.EMULATED and device == AUTO:
         emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
-        board = emulated(row.board, **surroundings, deployer=options.deployer, log=listener.log, fresh=True)
+        board = emulated(
+            row.board,
+            **surroundings,
+            deployer=options.deployer,
+            log=listener.log,
+            fresh=True,
+            attribute=options.attribute,
+        )
     else:
         if device.startswith("labgrid:"):
             kind = _named("portbench.boards.labgrid", "LabgridBoard", "a labgrid board")

@@ -40,6 +40,8 @@ class RowDraft:
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None
+    attribution: dict[str, Any] | None = None
+    """Where the time went, as the board tells it."""
     room: Room | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
@@ -54,6 +56,7 @@ class RowDraft:
             samples=result.measurement.samples,
             sim=self._sim(output),
             note=self._note(result.library),
+            attribution=self.attribution,
         )
 
     def skipped(self, reason: str) -> Row:

@@ -148,6 +148,7 @@ OPTIONS: Final = (
         metavar="RUNTIME",
         completes="runtime",
     ),
+    Option("--attribute", "keep where the time of emulated rows went: for `portbench explain`", is_flag=True),
     Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
 )
 
@@ -183,6 +184,7 @@ class BenchOptions:
     phy_link_delay_s: float = 1.5
     seed: int | None = None
     address_mode: AddressMode = "dhcp"
+    attribute: bool = False
     static: StaticAddress | None = None
     name: str | None = None
     required: tuple[str, ...] = ()
@@ -261,6 +263,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         static=_static(given.get("static_address")),
         name=_run_name(given.get("name")),
         required=tuple(given.get("require") or ()),
+        attribute=bool(given.get("attribute")),
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
     known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}

@@ -160,8 +160,9 @@ class BenchPlugin:
             options = _options(self._config)
             self._interruptions.listen()
             try:
+                image_store()  # what is wrong with its folders is told once, before there are workers
                 self._writer = new_run_file(options, PROJECT)
-            except StorageError as error:
+            except (ImageError, StorageError) as error:
                 raise pytest.UsageError(str(error)) from None
             self._collector = Collector(options, self._rows, self._writer)
             self._take_the_terminal()

@@ -83,6 +83,18 @@ class Measurement:
     samples: dict[str, list[float]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Timed:
+    """A stretch of time that a client took on its own clock, between two readings of it.
+
+    `exchange`: the number, from 0, of the one exchange with the PC that lies in it; None where there is none.
+    """
+
+    name: str
+    duration_us: float
+    exchange: int | None = None
+
+
 class Workload(ABC):
     """One question that is asked of every port.
 
@@ -139,6 +151,13 @@ class Workload(ABC):
 
         `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
         """
+
+    def timed(self, result: Mapping[str, Any]) -> Sequence[Timed]:
+        """What a client's result says that it timed, in the order of time, each after the one before it.
+
+        `result` has passed `check`. An emulated row's time is attributed span by span.
+        """
+        return ()
 
     def measure_session(self, session: Session, settings: Any) -> Measurement:
         """The figures of a client that tells nothing, by what the PC kept of its connection.

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.where import Where
-from portbench.workloads import Session
+from portbench.workloads import Session, Timed
 
 _START_S = 30.0
 _STOP_S = 5.0
@@ -46,8 +46,8 @@ class EmulatedBoard(UsbBoard):
 
     `config` overrides `turnaround_us` and `phy_link_delay_s`. `flash`: a raw image of the flash's first contents.
     `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
-    run's figures do not depend on what the board did before. Raises BoardUnavailable where boards cannot be emulated,
-    BrokenSetup where they could be, but none starts.
+    run's figures do not depend on what the board did before. `attribute`: record where the time of measured runs goes.
+    Raises BoardUnavailable where boards cannot be emulated, BrokenSetup where they could be, but none starts.
     """
 
     where: Where = Where.EMULATED
@@ -64,6 +64,7 @@ class EmulatedBoard(UsbBoard):
         log: Callable[[str], None] | None = None,
         save_files_to: Path | None = None,
         fresh: bool = False,
+        attribute: bool = False,
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
@@ -78,6 +79,7 @@ class EmulatedBoard(UsbBoard):
         self._fresh = fresh
         self._kept = False
         self._served = False
+        self._attribute = attribute
         with deferred_interrupts():
             temporary = TemporaryFolder("portbench-emulated")
             self._log_path = temporary.path / "log.txt"
@@ -117,9 +119,17 @@ class EmulatedBoard(UsbBoard):
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
-        networked = measured and self._served
+        networked, attribute = measured and self._served, measured and self._attribute
         config = {} if self.room is None or not measured else {"config": self.room.config()}
-        self.control("power_cycle", deadline, bootsel=bootsel, measured=measured, networked=networked, **config)
+        self.control(
+            "power_cycle",
+            deadline,
+            bootsel=bootsel,
+            measured=measured,
+            networked=networked,
+            attribute=attribute,
+            **config,
+        )
 
     def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
         """Ask the board's process; see `boards.emulated.operations`."""
@@ -169,6 +179,16 @@ class EmulatedBoard(UsbBoard):
         return RunOutput(
             output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
         )
+
+    def attribution(
+        self, timed: Sequence[Timed], result: Mapping[str, Any], deadline: Deadline
+    ) -> dict[str, Any] | None:
+        if not self._attribute:
+            return None
+        spans = [asdict(each) for each in timed]
+        told = {name: result[name] for name in ("ready_us", "link_us") if name in result}
+        found: dict[str, Any] | None = self.control("attribution", deadline, timed=spans, result=told)["attribution"]
+        return found
 
     def close(self) -> None:
         super().close()

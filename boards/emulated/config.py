@@ -61,7 +61,8 @@ class EmulatedConfig:
     whether flash cache misses cost anything; off to see how much. `pins`: what hands hold them at, besides what the
     board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`.
     `wall_clock`: simulated time is never ahead of the host's, however busy the board is. `uart_ports`: its UARTs are
-    pseudo-terminals of this machine.
+    pseudo-terminals of this machine. `spi_speed`: what the SPI clocks are multiplied with, to see what a faster
+    bus would bring.
     """
 
     turnaround_us: _Natural = 200
@@ -91,6 +92,7 @@ class EmulatedConfig:
     wires: tuple[Wire, ...] = ()
     wall_clock: StrictBool = False
     uart_ports: StrictBool = False
+    spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
@@ -117,6 +119,7 @@ class EmulatedConfig:
             "xip_miss_cost": self.xip_miss_cost,
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),
+            "spi_speed": self.spi_speed,
             **engine_settings(definition),
         }
 

@@ -12,13 +12,14 @@ from pydantic import ValidationError
 from portbench._engine import EngineError
 from portbench.boards.board import Unattended
 from portbench.boards.emulated import network_operations as network
+from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.hand_operations import pins, uart_read, uart_write
 from portbench.boards.errors import BoardError
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
-from portbench.workloads import UnknownWorkload
+from portbench.workloads import Timed, UnknownWorkload
 
 if TYPE_CHECKING:
     from portbench.boards.emulated.process import BoardProcess
@@ -69,6 +70,8 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     board.usb.automount = not measured
     board.expect_client(measured and bool(request.arguments.get("networked")), started=True)
     board.pacer.flat_out = measured and not board.config.bridge
+    if request.arguments.get("attribute"):
+        board.machine.attribution_start()
     if request.arguments.get("trace"):
         board.machine.trace_start(**request.arguments["trace"])
     board.publish()
@@ -92,6 +95,13 @@ def _expect_run(board: BoardProcess, request: Request) -> None:
     started when it was flashed; else it will be by a reset."""
     board.expect_client(bool(request.arguments.get("networked")), started=bool(request.arguments.get("started")))
     request.answer()
+
+
+def _attribution(board: BoardProcess, request: Request) -> None:
+    """Where the time of the last run went that was powered up with `attribute`."""
+    timed = [Timed(**each) for each in request.arguments["timed"]]
+    found = attribution(board.machine, timed, board.pc.sessions(), request.arguments["result"])
+    request.answer(attribution=found)
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
@@ -183,6 +193,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "keep_flash": _keep_flash,
     "figures": _figures,
     "expect_run": _expect_run,
+    "attribution": _attribution,
     "serve": _serve,
     "network": _network,
     "sessions": _sessions,

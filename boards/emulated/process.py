@@ -301,6 +301,7 @@ class BoardProcess:
         reported = self.pc.reports > self._reports_before
         if self.finished is None and (self._watch.result is not None or reported or self.pc.whole):
             self.finished = self.figures()
+            self.machine.attribution_stop()
             self.disturbed()
 
     def disturbed(self) -> None:

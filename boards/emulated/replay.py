@@ -12,6 +12,7 @@ from typing import Any
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
@@ -20,7 +21,7 @@ from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, excha
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
-from portbench.workloads import Session
+from portbench.workloads import Session, Timed
 
 _SLICE_US = 2000.0
 _GDB_WAIT_S = 0.05
@@ -59,6 +60,14 @@ class Recording:
     """Of the whole run, recorded or not."""
     pc_us: tuple[tuple[float, float], ...]
     """When the PC had each exchange of the run, and when it handed its answer to its TCP."""
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """A run, and where its time went in the form of `results.attribution.Attribution`; None: that cannot be told."""
+
+    figures: Figures
+    attribution: dict[str, Any] | None
 
 
 class Replay:
@@ -107,6 +116,17 @@ class Replay:
                 server.ran(run.machine, run.step(until_us))
         server.exited(run.machine)
         return run.figures()
+
+    def attribute(self, timed: Callable[[Mapping[str, Any]], Sequence[Timed]], deadline: Deadline) -> Attributed:
+        """The run with its time attributed; `timed` tells what its result holds. Raises as `run` does."""
+        run = self.start()
+        run.machine.attribution_start()
+        figures = run.to_end(deadline)
+        run.machine.attribution_stop()
+        if figures.result is None or "error" in figures.result:
+            return Attributed(figures, None)
+        found = attribution(run.machine, timed(figures.result), figures.sessions, figures.result)
+        return Attributed(figures, found)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
         """The run once more with exchange `number` traced; `figures` are those of `run`.

@@ -35,9 +35,10 @@ GROUPS: Final = {group.name: group for group in (_SPI, _DRIVER, _CODE, _WAIT, _U
 
 _ALL: Final = (
     Cause("spi_bits", "spi", "bits on the bus"),
-    Cause("gap_miss", "spi", "between bytes of a frame: flash cache misses"),
-    Cause("gap_wait", "spi", "between bytes of a frame: bus wait states"),
-    Cause("gap_run", "spi", "between bytes of a frame: execution"),
+    Cause("gap_pause", "spi", "the controller's own pauses"),
+    Cause("gap_miss", "spi", "between bytes: flash cache misses"),
+    Cause("gap_wait", "spi", "between bytes: bus wait states"),
+    Cause("gap_run", "spi", "between bytes: execution"),
     Cause("driver_miss", "driver", "flash cache misses"),
     Cause("driver_wait", "driver", "bus wait states"),
     Cause("driver_run", "driver", "execution"),
@@ -52,6 +53,7 @@ _ALL: Final = (
     Cause("wait_usb", "wait", "asleep until USB"),
     Cause("wait_other", "wait", "asleep until another interrupt or event"),
     Cause("usb", "usb", "in the USB interrupt"),
+    Cause("link", "network", "the link comes up"),
     Cause("wire_to_pc", "network", "a frame on the wire to the PC"),
     Cause("pc", "network", "the PC prepares its answer"),
     Cause("delayed_ack", "network", "the PC delays its acknowledgement"),

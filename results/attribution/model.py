@@ -172,6 +172,4 @@ class Attribution(_Model):
     clk_sys_hz: _Count | None = None
     miss_cycles: _Count | None = None
     """Cycles of clk_sys that a flash cache miss takes."""
-    delayed_ack_us: _Count | None = None
-    """The longest that the simulated PC delays an acknowledgement."""
     flash_pages: FlashPages = FlashPages()

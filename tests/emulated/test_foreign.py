@@ -18,8 +18,8 @@ from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
+from portbench.runner.soak.foreign import PROGRAMS, Foreign, build
 from portbench.workloads import Session
-from tests.emulated.test_dead_images import LOCK_UP, STOP, image
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -67,15 +67,20 @@ def test_any_image_that_plays_is_a_row(tmp_path: Path, short_folder: None) -> No
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        (STOP, "no SPI frame for the W5500 in 10 s of simulated time: the image drives other pins or another chip"),
-        (LOCK_UP, "stopped: core 0 locked up at pc 0x10000280"),
+        (
+            Foreign.STANDS_STILL,
+            "no SPI frame for the W5500 in 10 s of simulated time: the image drives other pins or another chip",
+        ),
+        (Foreign.LOCKS_UP, "stopped: core 0 locked up at pc 0x10000280"),
     ],
     ids=["stands still", "locks up"],
 )
 def test_an_image_that_never_connects_ends_its_row_early_with_the_cause(
-    program: list[int], says: str, tmp_path: Path, short_folder: None
+    program: Foreign, says: str, tmp_path: Path, short_folder: None
 ) -> None:
-    (row,) = measure(image(tmp_path, program, b"anybody's"), tmp_path)
+    image = tmp_path / "dead.uf2"
+    image.write_bytes(build(PROGRAMS[program], b"anybody's"))
+    (row,) = measure(image, tmp_path)
     assert row.status is Status.FAILED and says in (row.reason or ""), row.reason
 
 

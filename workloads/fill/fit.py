@@ -9,15 +9,16 @@ from typing import Final
 
 LEAST_POINTS: Final = 4
 STRAIGHT: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""A point lies on the line where it is at most this share of the slope away from it: the first share by which there is
-a line counts. A simulated board's times are straight, a network that others use bends them."""
+"""A point lies on the line where it is at most this share of the slope away from it: the first share by which half of
+the points lie on a line counts. A simulated board's times are straight, a network that others use bends them."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """`first`: the number of fills from which on the times lie on it; times in microseconds."""
+    """`first`, `last`: the numbers of fills between which the times lie on it; times in microseconds."""
 
     first: int
+    last: int
     slope_us: float
     intercept_us: float
     worst: float
@@ -25,19 +26,25 @@ class Line:
 
 
 def straight_part(times_us: Sequence[float]) -> Line | None:
-    """The longest straight end of the times for 0, 1, 2, ... fills; None where no LEAST_POINTS of them lie on a line.
+    """The longest straight stretch of the times for 0, 1, 2, ... fills; None where no half of them lies on a line.
 
-    The beginning may be bent: while the chip still sends what it has, the first fills cost nothing.
+    The beginning may be bent: while the chip still sends what it has, the first fills cost nothing. So may single
+    points be: a transfer whose pauses meet the PC's delayed acknowledgements otherwise is shorter or longer.
     """
-    lines = [_line(times_us, first) for first in range(len(times_us) - LEAST_POINTS + 1)]
-    straight = (line for share in STRAIGHT for line in lines if line is not None and line.worst <= share)
-    return next(straight, None)
+    least = max(LEAST_POINTS, len(times_us) // 2)
+    ends = [(first, last) for first in range(len(times_us)) for last in range(first + least - 1, len(times_us))]
+    lines = [_line(times_us, first, last) for first, last in ends]
+    for share in STRAIGHT:
+        straight = [line for line in lines if line is not None and line.worst <= share]
+        if straight:
+            return max(straight, key=lambda line: (line.last - line.first, -line.worst))
+    return None
 
 
-def _line(times_us: Sequence[float], first: int) -> Line | None:
-    fills = range(first, len(times_us))
-    slope, intercept = statistics.linear_regression(fills, times_us[first:])
+def _line(times_us: Sequence[float], first: int, last: int) -> Line | None:
+    fills = range(first, last + 1)
+    slope, intercept = statistics.linear_regression(fills, times_us[first : last + 1])
     if slope <= 0:
         return None
     worst = max(abs(times_us[each] - intercept - slope * each) for each in fills) / slope
-    return Line(first, slope, intercept, worst)
+    return Line(first, last, slope, intercept, worst)

@@ -86,6 +86,7 @@ class FillWorkload(Workload):
                 f"fill_{kind}_mbit_s": bits / line.slope_us,
                 f"fill_{kind}_ns_per_pass": pass_us * 1000,
                 f"fill_{kind}_straight_from": float(line.first),
+                f"fill_{kind}_straight_to": float(line.last),
                 f"fill_{kind}_off_line_pct": line.worst * 100,
             }
             if said.cpu_hz is not None:

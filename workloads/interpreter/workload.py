@@ -15,6 +15,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadSettings,
     read_result,
@@ -32,7 +33,7 @@ class Settings(WorkloadSettings):
     repeats: int = Field(default=3, ge=1, le=100, description="how often each loop is timed")
 
 
-class Timed(BaseModel):
+class TimedLoop(BaseModel):
     """One loop, as the client timed it."""
 
     model_config = ConfigDict(strict=True)
@@ -49,7 +50,7 @@ class Result(BaseModel):
 
     clock_step_us: Annotated[int, Field(ge=1)]
     """The least that the client saw its clock move by."""
-    loops: dict[str, Timed]
+    loops: dict[str, TimedLoop]
 
 
 class InterpreterWorkload(Workload):
@@ -88,6 +89,13 @@ class InterpreterWorkload(Workload):
         samples: dict[str, list[float]] = {f"{loop.name}_us": [*said.loops[loop.name].times_us] for loop in loops}
         return Measurement(self.derive(figures, settings), samples)
 
+    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+        """The loops run one after the other in the order of `loops.py`, each as often as it is repeated."""
+        said = read_result(Result, result)
+        return [
+            Timed(loop.name, us) for loop in _loops_that_are_due(said.loops) for us in said.loops[loop.name].times_us
+        ]
+
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
         """Rates over as many loops as they are means of, or none."""
         derived = dict(figures)
@@ -101,7 +109,7 @@ def _figure(loop: Loop) -> str:
     return f"{loop.name}_ns_per_pass"
 
 
-def _loops_that_are_due(said: Mapping[str, Timed]) -> tuple[Loop, ...]:
+def _loops_that_are_due(said: Mapping[str, TimedLoop]) -> tuple[Loop, ...]:
     """Those of every port and, if there is any of them, machine code. Raises BadResult where `said` has others."""
     due = (*COMMON, *MACHINE_CODE) if any(loop.name in said for loop in MACHINE_CODE) else COMMON
     names = {loop.name for loop in due}
@@ -112,7 +120,7 @@ def _loops_that_are_due(said: Mapping[str, Timed]) -> tuple[Loop, ...]:
     return due
 
 
-def _check_loop(loop: Loop, timed: Timed, clock_step_us: int, settings: Settings) -> None:
+def _check_loop(loop: Loop, timed: TimedLoop, clock_step_us: int, settings: Settings) -> None:
     passes = loop.passes(settings.passes)
     if timed.passes != passes:
         raise BadResult(f"the client's {loop.name} made {timed.passes} passes, not {passes}")

@@ -15,6 +15,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadSettings,
     read_result,
@@ -77,6 +78,9 @@ class PingPongWorkload(Workload):
             raise BadResult(f"the client's round trips add up to {summed} us, more than its total {said.total_us} us")
         figures = self.derive({"total_us": said.total_us}, settings)
         return Measurement(figures, {"round_trip_us": list(said.round_trip_us)})
+
+    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+        return [Timed("message", us, exchange=number) for number, us in enumerate(result["round_trip_us"])]
 
     def measure_session(self, session: Session, settings: Settings) -> Measurement:
         """The PC sees a round trip end where the next message comes, so that it counts one less than there are."""

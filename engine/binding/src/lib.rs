@@ -1,6 +1,7 @@
 //! The emulated board for Python: `portbench._engine`.
 
 mod py_app;
+mod py_attribution;
 mod py_chip_lan;
 mod py_config;
 mod py_cpu;

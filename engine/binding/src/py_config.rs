@@ -122,7 +122,8 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let mut usb = HostConfig::default();
     // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
-    let (mut flash_size, mut ethernet, mut capture, mut xip_miss_cost) = (2usize << 20, None, None, true);
+    let (mut flash_size, mut ethernet, mut capture) = (2usize << 20, None, None);
+    let (mut xip_miss_cost, mut spi_speed) = (true, 1);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -141,6 +142,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
                 }
             }
             "xip_miss_cost" => xip_miss_cost = value.extract()?,
+            "spi_speed" => spi_speed = value.extract()?,
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
@@ -152,8 +154,11 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         let len = bootrom.len();
         return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the RP2040's has 16384")));
     }
+    if !(1..=16).contains(&spi_speed) {
+        return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));
+    }
     let (phy, lan) = (network.phy, network.lan);
-    Ok(BoardConfig { bootrom, flash_size, ethernet, phy, lan, usb, surroundings, capture, xip_miss_cost })
+    Ok(BoardConfig { bootrom, flash_size, ethernet, phy, lan, usb, surroundings, capture, xip_miss_cost, spi_speed })
 }
 
 fn mcu(name: &str) -> PyResult<()> {

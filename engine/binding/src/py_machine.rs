@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use attribution::{Clock, Sought};
 use board::{Machine, Network, Stop};
 use lan::{ForwardTarget, FrameRecord};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -15,6 +16,7 @@ use sim::EthernetChip;
 
 use crate::EngineError;
 use crate::py_app::PyApp;
+use crate::py_attribution;
 use crate::py_config::{self, faults};
 use crate::py_forward;
 use crate::py_profile;
@@ -522,6 +524,33 @@ impl PyMachine {
         };
         d.set_item("evictions", evictions.into_iter().map(|((at, gone), n)| (at, gone, n)).collect::<Vec<_>>())?;
         Ok(d)
+    }
+
+    /// Begin to record what an attribution of time needs, from now on; `limit` changes at most.
+    #[pyo3(signature = (limit = 8_000_000))]
+    fn attribution_start(&self, limit: usize) {
+        self.lock().start_attribution(limit);
+    }
+
+    /// End it; `attribution` has what was recorded.
+    fn attribution_stop(&self) {
+        self.lock().stop_attribution();
+    }
+
+    /// Where the time of a client's spans went; None where nothing was recorded. See `boards/emulated/attribution.py`.
+    #[pyo3(signature = (spans_us, within_us = Vec::new(), ready_us = None, link_us = None))]
+    fn attribution<'py>(
+        &self,
+        py: Python<'py>,
+        spans_us: Vec<u64>,
+        within_us: Vec<f64>,
+        ready_us: Option<u64>,
+        link_us: Option<u64>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let within = within_us.into_iter().map(ps).collect();
+        let sought = Sought { spans_us, clock: Clock::default(), within, ready_us, link_us };
+        let machine = self.lock();
+        machine.attribution().map(|recorded| py_attribution::shared(py, &machine, recorded, &sought)).transpose()
     }
 
     /// Log decoded SPI frames of the devices from now on (or stop).

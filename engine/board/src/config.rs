@@ -30,4 +30,6 @@ pub struct BoardConfig {
     pub capture: Option<PathBuf>,
     /// Whether misses of the flash cache cost anything; off to see what they take.
     pub xip_miss_cost: bool,
+    /// What the SPI clocks are multiplied with, to see what a faster bus would bring; 1 for what is programmed.
+    pub spi_speed: u64,
 }

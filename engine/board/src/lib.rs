@@ -2,6 +2,7 @@
 //! the other crates and run on simulated time.
 
 mod agenda;
+mod attributed;
 mod bit_spi;
 mod chip;
 mod config;
@@ -17,6 +18,7 @@ mod uart_port;
 mod wires;
 mod wiring;
 
+pub use attributed::Recorded;
 pub use chip::{Chip, EthernetPart, MCUS};
 pub use config::{BoardConfig, EthernetConfig};
 pub use disk::Disk;

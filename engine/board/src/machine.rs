@@ -5,6 +5,7 @@ use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::{PS_PER_MS, Ps, TcpApp};
 use usb_host::{Event, UsbHost, Volume, VolumeError};
 
+use crate::attributed::Recorded;
 use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
@@ -35,6 +36,7 @@ pub enum Stop {
 pub struct Machine {
     config: BoardConfig,
     chip: Chip<Wiring>,
+    attribution: Option<Recorded>,
 }
 
 /// An error that ends the simulation: something the guest used is not modelled.
@@ -45,7 +47,7 @@ impl Machine {
     /// A board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
-        Ok(Self { config, chip })
+        Ok(Self { config, chip, attribution: None })
     }
 
     fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip<Wiring>, LanError> {
@@ -54,6 +56,7 @@ impl Machine {
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
         let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
+        chip.bus.sys.spi_speed = config.spi_speed.max(1);
         let bus = &mut chip.bus;
         config.surroundings.apply(&mut bus.sys, &mut bus.blocks.adc);
         bus.world.start(&mut bus.sys);
@@ -67,6 +70,7 @@ impl Machine {
         let debug = std::mem::take(&mut self.chip.probes.debug);
         self.chip = Self::power_up(&self.config, &flash, bootsel)?;
         self.chip.probes.debug = debug;
+        self.attribution = None;
         Ok(())
     }
 
@@ -179,6 +183,34 @@ impl Machine {
     pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
         let bus = &mut self.chip.bus;
         bus.world.send_to_uart(&mut bus.sys, &bus.blocks.uart, uart, data)
+    }
+
+    /// Begins to record what an attribution of time needs: `limit` changes at most.
+    pub fn start_attribution(&mut self, limit: usize) {
+        self.attribution = None;
+        self.chip.start_recording(limit);
+        self.wiring().set_spi_log(true);
+        if let Some(network) = &mut self.wiring().network {
+            network.lan.log_frames(limit);
+        }
+    }
+
+    /// Ends it; [`Self::attribution`] has what was recorded.
+    pub fn stop_attribution(&mut self) {
+        let Some(recording) = self.chip.stop_recording() else { return };
+        let transfers = self.wiring().take_spi_log();
+        self.wiring().set_spi_log(false);
+        let frames = self.wiring().network.as_mut().map(|network| {
+            let frames = network.lan.take_log();
+            network.lan.log_frames(0);
+            frames
+        });
+        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers));
+    }
+
+    /// What was recorded last since the power cycle.
+    pub fn attribution(&self) -> Option<&Recorded> {
+        self.attribution.as_ref()
     }
 
     pub fn take_usb_events(&mut self) -> Vec<(Ps, Event)> {

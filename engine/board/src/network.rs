@@ -1,5 +1,6 @@
 //! The board's Ethernet chip with its cable and what is at the other end.
 
+use attribution::state;
 use lan::{Lan, LanError};
 use rp2040::Sys;
 use rp2040::trace::{Record, kind};
@@ -42,6 +43,12 @@ impl Network {
     pub(crate) fn set_cable(&mut self, now: Ps, plugged: bool) {
         self.plugged = plugged;
         self.port.device.set_cable(now, plugged);
+    }
+
+    /// For the recorder of an attribution of time.
+    pub(crate) fn attributed(&self, now: Ps) -> u8 {
+        let selected = if self.port.is_selected() { state::SELECTED } else { 0 };
+        selected | if self.chip().link_up(now) { state::LINK } else { 0 }
     }
 
     /// One SPI byte.

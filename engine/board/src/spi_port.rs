@@ -49,6 +49,10 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
         }
     }
 
+    pub fn is_selected(&self) -> bool {
+        self.selected
+    }
+
     /// Whether the device hears frames of controller `spi`.
     pub fn hears(&self, sys: &Sys, spi: usize) -> bool {
         self.selected && spi == self.wires.spi && sys.pins.is_selected(self.wires.sck, function::SPI)

@@ -345,6 +345,10 @@ impl World for Wiring {
         }
     }
 
+    fn attributed(&self, now: Ps) -> u8 {
+        self.network.as_ref().map_or(0, |network| network.attributed(now))
+    }
+
     /// One slot at a time: what it causes in the chip comes before the next slot of the same time.
     fn event(&mut self, sys: &mut Sys, inputs: Inputs<'_>) {
         match self.agenda.take(sys.now()) {

@@ -6,7 +6,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surroundings};
 use lan::{LanConfig, TcpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
@@ -86,8 +86,10 @@ fn config(r: &mut Random) -> BoardConfig {
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
         lan: LanConfig { tcp_echo_port: Some(7), udp_echo_port: Some(7), ..LanConfig::default() },
         usb: HostConfig::default(),
+        surroundings: Surroundings::default(),
         capture: None,
         xip_miss_cost: true,
+        spi_speed: 1,
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A connection has a budget of quick ACKs, set when its first data comes and again after a pause. Once it has answered
 //! within the ACK timeout it is interactive: its ACKs wait for data to ride on, until one has waited in vain. In between,
-//! what is less than a full segment is acknowledged when the application has read it, which here is at once. A second full
-//! segment is always acknowledged, which the stack does of its own accord. Behaviour of Linux 6.6 (`net/ipv4/tcp_input.c`,
-//! `tcp_output.c`, `tcp_timer.c`); the stack cannot shorten a wait that has begun, so that two short segments in a row wait
-//! together on an interactive connection, where Linux acknowledges the second.
+//! what is less than a full segment is acknowledged when the application has read it, which here is at once. More than a
+//! full segment is always acknowledged, which the stack does of its own accord while a wait lasts. Behaviour of Linux 6.6
+//! (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`); otherwise the stack cannot shorten a wait that has begun, so that
+//! two short segments in a row wait together on an interactive connection, where Linux acknowledges the second.
 
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
@@ -41,6 +41,8 @@ pub(crate) struct AckPolicy {
     last_received: Ps,
     /// Data, or an end, that no ACK has answered.
     owed: bool,
+    /// Its ACK waits.
+    waiting: bool,
     acknowledged: Option<u32>,
 }
 
@@ -56,11 +58,13 @@ impl AckPolicy {
             timeout: 0,
             last_received: 0,
             owed: false,
+            waiting: false,
             acknowledged: None,
         }
     }
 
-    /// Data or an end has come; true if its ACK goes at once. `ending`: this side has sent its own end.
+    /// Data or an end has come; true if its ACK goes at once, false if it waits or the stack is to see whether a wait
+    /// ends. `ending`: this side has sent its own end.
     pub(crate) fn received(&mut self, now: Ps, segment: Segment, ending: bool) -> bool {
         if !self.enabled || self.delay == 0 {
             return self.delay == 0;
@@ -76,7 +80,9 @@ impl AckPolicy {
             self.interactive = true;
         }
         self.owed = true;
-        ending || !self.interactive && (self.quick > 0 || short)
+        // A stack that is told that nothing waits would not look whether what waits is more than a full segment.
+        self.waiting = self.waiting || !(ending || !self.interactive && (self.quick > 0 || short));
+        !self.waiting
     }
 
     fn note_pause(&mut self, now: Ps) {
@@ -111,6 +117,7 @@ impl AckPolicy {
         }
         if answers && self.owed {
             self.owed = false;
+            self.waiting = false;
             // The stack's timer counts whole microseconds.
             let waited = now + PS_PER_US >= self.last_received + self.delay;
             if segment.bytes == 0 && self.interactive && waited {

@@ -35,6 +35,8 @@ pub struct Bus<W> {
     pub world: W,
     /// Wait states of the last access.
     pub waits: u32,
+    /// Cycles that core 0 has spent in wait states of the peripheral bus.
+    pub(crate) waited: u64,
     pub sio: Sio,
     pub xip_ctrl: XipCtrl,
     pub ssi: Ssi,
@@ -172,6 +174,7 @@ impl<W: World> Bus<W> {
             sys,
             world,
             waits: 0,
+            waited: 0,
             sio: Sio::default(),
             xip_ctrl: XipCtrl::default(),
             ssi: Ssi::default(),
@@ -465,6 +468,9 @@ impl<W: World> Bus<W> {
         }
         if self.sys.dreq_rose != 0 {
             self.blocks.dma.requests_changed(&mut self.sys);
+        }
+        if self.sys.recorder.is_some() {
+            self.observe(mem, false);
         }
     }
 

@@ -132,6 +132,7 @@ impl<W: World> Chip<W> {
                 limit = limit.min(self.next_sample).max(cycles + 1);
             }
             self.trace_cores();
+            let stalled = self.mem.xip.stalled;
             let mut halted = false;
             if self.probes.look() {
                 halted = self.probes.run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
@@ -139,8 +140,12 @@ impl<W: World> Chip<W> {
                 self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
                 self.cores[index].run(&mut self.mem, &mut self.bus, limit);
             }
+            if index != 0 {
+                self.mem.xip.stalled = stalled;
+            }
             self.bus.sys.cycle = self.cores[index].cycles;
             self.trace_cores();
+            self.attribute();
             if let Some(fault) = &mut self.bus.sys.unmodelled
                 && fault.pc == 0
             {
@@ -224,12 +229,15 @@ impl<W: World> Chip<W> {
         while let Some(id) = self.bus.sys.take_event(until) {
             let cycle = self.bus.sys.clock.cycle_at(self.bus.sys.now());
             self.bus.sys.cycle = self.bus.sys.cycle.max(cycle);
+            let stalled = self.mem.xip.stalled;
             match id {
                 crate::sys::EventId::SysTick0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
                 crate::sys::EventId::SysTick1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
                 _ => self.bus.event(&mut self.mem, id),
             }
+            self.mem.xip.stalled = stalled;
             self.notify_cores(cycle);
+            self.attribute();
             if self.bus.sys.reset_request.is_some() || self.bus.sys.unmodelled.is_some() {
                 self.bus.sys.end_event();
                 return;
@@ -304,5 +312,10 @@ impl<W: World> Chip<W> {
     fn start_core(&mut self, index: usize, cycle: u64) {
         self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
         self.cores[index].cycles = self.cores[index].cycles.max(cycle);
+        if index == 0
+            && let Some(recorder) = &mut self.bus.sys.recorder
+        {
+            recorder.reset();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The RP2040 in software: both Cortex-M0+ cores, the bus and one file per peripheral, named as in the
 //! RP2040 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
+mod attributed;
 pub mod bus;
 pub mod chip;
 mod chip_reset;

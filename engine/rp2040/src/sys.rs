@@ -4,6 +4,7 @@ use crate::cpu::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
 use crate::trace::Trace;
+use attribution::Recorder;
 use sim::{Clock, NEVER, Ps};
 
 /// Who has something to do at a simulated time. One pending time each.
@@ -177,6 +178,10 @@ pub struct Sys {
     pub unmodelled: Option<Unmodelled>,
     pub faults: Faults,
     pub trace: Trace,
+    /// Keeps what an attribution of time needs, while somebody wants one.
+    pub recorder: Option<Box<Recorder>>,
+    /// What the SPI clocks are multiplied with: 1, but where somebody asks what a faster bus would bring.
+    pub spi_speed: u64,
     /// Set when a core must leave its inner loop to look at events, interrupts or resets.
     pub attention: bool,
     /// SEV was executed or an event reached both cores.
@@ -216,6 +221,8 @@ impl Sys {
             unmodelled: None,
             faults: Faults::default(),
             trace: Trace::default(),
+            recorder: None,
+            spi_speed: 1,
             attention: false,
             event_signal: false,
             held_in_reset: 0,

@@ -2,6 +2,7 @@
 
 use crate::peripherals::{uart::Uart, usb::Usb};
 use crate::sys::Sys;
+use sim::Ps;
 
 /// Ways into the chip that are no pin level.
 pub struct Inputs<'a> {
@@ -33,6 +34,10 @@ pub trait World: Send {
         0xff
     }
     fn i2c_stop(&mut self, _sys: &mut Sys, _i2c: usize) {}
+    /// What an attribution of time wants to know of the outside: `SELECTED` and `LINK` of [`attribution::state`].
+    fn attributed(&self, _now: Ps) -> u8 {
+        0
+    }
     /// `EventId::World` is due.
     fn event(&mut self, _sys: &mut Sys, _inputs: Inputs<'_>) {}
 }

@@ -44,6 +44,10 @@ pub struct XipCache {
     pub(crate) misses: u64,
     /// What was missed and what went for it, while somebody wants to know.
     pub evictions: Option<Box<Evictions>>,
+    /// Cycles that core 0 has waited for misses since power-on.
+    pub(crate) stalled: u64,
+    /// Misses since power-on by 4 KiB page of flash, while somebody wants to know.
+    pub(crate) pages: Option<Box<[u32]>>,
 }
 
 impl Default for XipCache {
@@ -61,6 +65,8 @@ impl Default for XipCache {
             accesses: 0,
             misses: 0,
             evictions: None,
+            stalled: 0,
+            pages: None,
         }
     }
 }
@@ -84,6 +90,9 @@ impl XipCache {
     #[cold]
     fn miss(&mut self, line: u32, word: u32) -> u32 {
         self.misses += 1;
+        if let Some(pages) = &mut self.pages {
+            count_page(pages, line << LINE_BYTES_LOG2);
+        }
         let tag = line >> 10;
         let ways = &mut self.lines[line as usize & (SETS - 1)];
         if self.offline {
@@ -110,14 +119,19 @@ impl XipCache {
         self.cost(self.miss_cycles)
     }
 
-    fn cost(&self, cycles: u32) -> u32 {
-        if self.cost_enabled { cycles } else { 0 }
+    fn cost(&mut self, cycles: u32) -> u32 {
+        let cycles = if self.cost_enabled { cycles } else { 0 };
+        self.stalled += u64::from(cycles);
+        cycles
     }
 
     /// One read that bypasses the cache: its wait states.
     pub fn access_uncached(&mut self, offset: u32) -> u32 {
         self.accesses += 1;
         self.misses += 1;
+        if let Some(pages) = &mut self.pages {
+            count_page(pages, offset);
+        }
         if self.offline {
             self.missed_offline = Some(offset);
         }
@@ -163,6 +177,16 @@ impl XipCache {
     /// Whether the data memory can be used as SRAM.
     pub fn is_sram(&self) -> bool {
         !self.enabled && !self.powered_down
+    }
+}
+
+const PAGE_BYTES_LOG2: u32 = 12;
+/// Of 16 MiB, the most that XIP can address.
+pub(crate) const PAGES: usize = 1 << (24 - PAGE_BYTES_LOG2);
+
+fn count_page(pages: &mut [u32], offset: u32) {
+    if let Some(count) = pages.get_mut((offset >> PAGE_BYTES_LOG2) as usize) {
+        *count += 1;
     }
 }
 

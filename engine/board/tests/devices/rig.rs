@@ -38,6 +38,7 @@ impl Rig {
             surroundings: Surroundings::default(),
             capture: None,
             xip_miss_cost: true,
+            spi_speed: 1,
         };
         let mut wiring = Wiring::new(&config).expect("no network that could be wrong");
         attach(&mut wiring);

@@ -54,6 +54,9 @@ pub struct Core {
     pub event_register: bool,
     pub state: State,
     pub instructions: u64,
+    /// Of these, those that came from flash through the cache, and those from ROM.
+    pub flash_instructions: u64,
+    pub rom_instructions: u64,
     /// Address / 4 of the last word that was fetched, where fetches are followed, or [`NO_WORD`] after a branch.
     pub(super) fetch_word: u32,
 }
@@ -85,6 +88,8 @@ impl Core {
             event_register: false,
             state: State::Held,
             instructions: 0,
+            flash_instructions: 0,
+            rom_instructions: 0,
             fetch_word: NO_WORD,
         }
     }
@@ -92,10 +97,9 @@ impl Core {
     /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` go on. `irq_level`: interrupt
     /// lines that are high, which pend at once.
     pub fn reset(&mut self, mem: &Memory, irq_level: u32) {
-        let (cycles, instructions) = (self.cycles, self.instructions);
+        let counted = (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions);
         *self = Self::new(self.index);
-        self.cycles = cycles;
-        self.instructions = instructions;
+        (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions) = counted;
         self.regs[13] = mem.rom_u32(0) & !3;
         self.regs[14] = u32::MAX;
         self.pc = mem.rom_u32(4) & !1;
@@ -232,9 +236,13 @@ impl Core {
             });
         }
         let value = bus.read(mem, Master::Core(self.index), address, size).map_err(|_| Cause::Read { address })?;
+        if bus.sys.recorder.is_some() {
+            self.note_clock(mem, bus, address, value);
+        }
         // SIO answers on the single-cycle IO port; everything else is an AHB-Lite access.
         if address >> 28 != 0xd {
             self.cycles += 1 + u64::from(bus.waits);
+            self.count_waits(bus, address);
         }
         Ok(value)
     }
@@ -283,6 +291,7 @@ impl Core {
         bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| Cause::Write { address })?;
         if address >> 28 != 0xd {
             self.cycles += 1 + u64::from(bus.waits);
+            self.count_waits(bus, address);
         }
         Ok(())
     }
@@ -406,6 +415,11 @@ impl Core {
             let at = bus.sys.clock.ps_at(start);
             bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: true });
         }
+        if self.index == 0
+            && let Some(recorder) = &mut bus.sys.recorder
+        {
+            recorder.exception_taken(bus.sys.clock.ps_at(start), number as u8);
+        }
         if let Some(cause) = fault {
             let locked_up =
                 matches!(number, exception::HARD_FAULT | exception::NMI) || self.ppb.active_priority() <= -1;
@@ -451,6 +465,11 @@ impl Core {
         if bus.sys.trace.wants(kind::IRQ) {
             let at = bus.sys.clock.ps_at(self.cycles);
             bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: false });
+        }
+        if self.index == 0
+            && let Some(recorder) = &mut bus.sys.recorder
+        {
+            recorder.exception_left();
         }
         let frame = if from_psp { self.other_sp } else { self.regs[13] };
         let start = self.cycles;

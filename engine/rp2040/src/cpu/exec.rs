@@ -41,10 +41,15 @@ impl Core {
         if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
             self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
         } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
-            let size = mem.flash_size() as u32;
-            self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS)
+            let (size, before) = (mem.flash_size() as u32, self.instructions);
+            let exit = self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS);
+            self.flash_instructions += self.instructions - before;
+            exit
         } else if pc < ROM_SIZE as u32 {
-            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS)
+            let before = self.instructions;
+            let exit = self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS);
+            self.rom_instructions += self.instructions - before;
+            exit
         } else {
             self.run_region::<{ region::BUS }, COUNT, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
         }
@@ -204,6 +209,7 @@ impl Core {
                     value
                 } else {
                     self.cycles = cycles;
+                    self.pc = pc;
                     let result = self.load_slow(mem, bus, address, $size);
                     cycles = self.cycles;
                     match result {

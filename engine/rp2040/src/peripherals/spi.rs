@@ -220,15 +220,20 @@ impl Spi {
             return None;
         }
         // At most 127 * 256 cycles and 64 half periods: fits 64 bits.
-        Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz)
+        Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz / sys.spi_speed)
     }
 
     /// Frequency of SCK in Hz as programmed; 0 while it stands still.
     pub fn sck_hz(&self, sys: &Sys) -> u64 {
         match u64::from(self.cpsr) * u64::from(((self.cr0 >> 8) & 0xff) + 1) {
             0 => 0,
-            divisor => sys.freq.clk_peri_hz / divisor,
+            divisor => sys.freq.clk_peri_hz * sys.spi_speed / divisor,
         }
+    }
+
+    /// A frame is in the shift register, or about to be.
+    pub fn shifting(&self) -> bool {
+        self.frame.is_some()
     }
 
     /// Begins the next frame if the shift register is free.
@@ -359,6 +364,9 @@ impl Spi {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
+        if let Some(recorder) = &mut sys.recorder {
+            recorder.shifted(frame.begin, frame.last_edge);
+        }
         let from_wire = (mine & RX_PINS & sys.pins.connected() != 0).then(|| match frame.bitwise {
             Some(bitwise) if bitwise.done == 2 * u64::from(frame.bits) => bitwise.miso,
             // Nobody but a hand is there, which holds one level.

@@ -1,0 +1,444 @@
+//! Shares the time of spans out among causes, each picosecond once.
+
+use std::collections::BTreeMap;
+
+use sim::{PS_PER_US, Ps};
+
+use crate::Interval;
+use crate::cause::{Cause, of_sleep};
+use crate::lan::Frame;
+use crate::overlay::{Overlays, overlays, stretches};
+use crate::recorder::{Record, Recording, Transfer, state};
+
+/// Between two frames to the network chip at most this far apart, the core is taken to be in the chip's driver: that is
+/// some 6000 cycles, in which a driver in C prepares an access and an interpreter does not get through a function.
+pub const DRIVER_GAP: Ps = 50 * PS_PER_US;
+/// So soon after it wakes, a core serves what woke it.
+const WOKEN: Ps = 20 * PS_PER_US;
+/// So soon after it has woken for nothing, a core sleeps again.
+const AGAIN: Ps = 100 * PS_PER_US;
+
+/// Of each span, in the order of the spans.
+#[derive(Clone, Debug, Default)]
+pub struct Shares {
+    /// By [`Cause`].
+    pub causes_ps: Vec<[Ps; Cause::COUNT]>,
+    pub counts: BTreeMap<&'static str, Vec<u64>>,
+    /// Exceptions taken, by number.
+    pub exceptions: BTreeMap<u8, Vec<u64>>,
+    /// SPI frames by what they read or wrote.
+    pub registers: BTreeMap<String, Vec<u64>>,
+    /// Misses from the first span to the last one by 4 KiB page of flash.
+    pub pages: Vec<u32>,
+}
+
+/// `spans` are in order and do not overlap. `transfers` are those of the network chip, in order.
+pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer], spans: &[Interval]) -> Shares {
+    let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
+    let views = Views::new(recording);
+    let mut shares = Shares::default();
+    for (index, &span) in spans.iter().enumerate() {
+        let mut causes = [0; Cause::COUNT];
+        let mut counts = Counts::default();
+        views.share(span, &overlays, &mut causes, &mut counts);
+        let named: Ps = causes.iter().sum();
+        causes[Cause::Unnamed as usize] += (span.1 - span.0) - named;
+        shares.causes_ps.push(causes);
+        let mut count = |name: &'static str, value: u64| {
+            shares.counts.entry(name).or_insert_with(|| vec![0; spans.len()])[index] = value;
+        };
+        count("cache_accesses", counts.accesses);
+        count("cache_misses", counts.misses);
+        count("instructions", counts.instructions);
+        count("flash_instructions", counts.flash_instructions);
+        count("rom_instructions", counts.rom_instructions);
+        let inside = |at: Ps| at >= span.0 && at < span.1;
+        let on_wire = |to_board: bool| {
+            frames.iter().filter(|frame| frame.to_board == to_board && inside(frame.arrival)).count() as u64
+        };
+        count("frames_from_board", on_wire(false));
+        count("frames_to_board", on_wire(true));
+        count("hidden_ps", overlays.hidden.iter().map(|&each| length(common(each, span))).sum());
+        let moved = &transfers[within(transfers, span)];
+        count("spi_frames", moved.len() as u64);
+        count("spi_bytes", moved.iter().map(|each| each.wire_bytes as u64).sum());
+        count("sleeps", views.sleeps.iter().filter(|sleep| inside(sleep.0)).count() as u64);
+        for each in moved {
+            let column = shares.registers.entry(each.what.clone());
+            column.or_insert_with(|| vec![0; spans.len()])[index] += 1;
+        }
+        for &(at, number) in &recording.exceptions {
+            if inside(at) {
+                shares.exceptions.entry(number).or_insert_with(|| vec![0; spans.len()])[index] += 1;
+            }
+        }
+    }
+    if let (Some(first), Some(last)) = (spans.first(), spans.last()) {
+        shares.pages = pages_between(recording, first.0, last.1);
+    }
+    shares
+}
+
+/// Each look lasts until the next transfer: who asks no more and tells nothing waits, be it for a pin.
+fn looks(transfers: &[Transfer]) -> Vec<Interval> {
+    let ends = transfers.iter().skip(1).map(|next| next.start).chain([Ps::MAX]);
+    let looks = transfers.iter().zip(ends).filter(|(each, _)| is_look(&each.what));
+    looks.map(|(each, end)| (each.start, end)).collect()
+}
+
+fn link_looks(transfers: &[Transfer]) -> Vec<Ps> {
+    transfers.iter().filter(|each| is_link_look(&each.what)).map(|each| each.start).collect()
+}
+
+/// Reads that ask whether something has come or gone: WIZnet's received size, free room, interrupt and state.
+fn is_look(what: &str) -> bool {
+    let Some(register) = what.strip_suffix(" read") else { return false };
+    ["RX_RSR", "TX_FSR", "_IR", "_SR"].iter().any(|name| register.ends_with(name))
+}
+
+fn is_link_look(what: &str) -> bool {
+    matches!(what, "PHYCFGR read" | "PHYSR read" | "PHYSR0 read")
+}
+
+fn within(transfers: &[Transfer], (from, to): Interval) -> std::ops::Range<usize> {
+    transfers.partition_point(|each| each.start < from)..transfers.partition_point(|each| each.start < to)
+}
+
+fn pages_between(recording: &Recording, from: Ps, to: Ps) -> Vec<u32> {
+    let as_of = |at: Ps| {
+        let copies = &recording.pages[..recording.pages.partition_point(|copy| copy.0 <= at)];
+        copies.last().map_or(&[][..], |copy| &copy.1)
+    };
+    let (before, after) = (as_of(from), as_of(to));
+    let before = before.iter().copied().chain(std::iter::repeat(0));
+    after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
+}
+
+fn common(one: Interval, other: Interval) -> Interval {
+    (one.0.max(other.0), one.1.min(other.1))
+}
+
+fn length((from, to): Interval) -> Ps {
+    to.saturating_sub(from)
+}
+
+#[derive(Default)]
+struct Counts {
+    accesses: u64,
+    misses: u64,
+    instructions: u64,
+    flash_instructions: u64,
+    rom_instructions: u64,
+}
+
+/// What the board itself does at each time.
+struct Views<'a> {
+    recording: &'a Recording,
+    sleeps: Vec<(Ps, Ps, Cause)>,
+    /// Stretches between two frames that belong to the driver.
+    driver: Vec<Interval>,
+}
+
+impl<'a> Views<'a> {
+    fn new(recording: &'a Recording) -> Self {
+        let sleeps = stretches(recording, state::ASLEEP).into_iter();
+        let mut sleeps: Vec<_> = sleeps.map(|(from, to)| (from, to, of_sleep(taken_after(recording, to)))).collect();
+        // Who goes back to sleep at once has not been woken by what it waits for.
+        for index in (1..sleeps.len()).rev() {
+            if sleeps[index].0 - sleeps[index - 1].1 <= AGAIN {
+                sleeps[index - 1].2 = sleeps[index].2;
+            }
+        }
+        let selected = stretches(recording, state::SELECTED);
+        let gaps = selected.windows(2).map(|pair| (pair[0].1, pair[1].0));
+        let driver = gaps.filter(|&gap| length(gap) <= DRIVER_GAP).collect();
+        Self { recording, sleeps, driver }
+    }
+
+    fn share(&self, span: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
+        let records = &self.recording.records;
+        let first = records.partition_point(|record| record.at <= span.0).saturating_sub(1);
+        let mut overlay = overlays.waits.partition_point(|(interval, _)| interval.1 <= span.0);
+        for (index, record) in records.iter().enumerate().skip(first) {
+            if record.at >= span.1 {
+                break;
+            }
+            let end = records.get(index + 1).map_or(self.recording.end, |next| next.at);
+            let inside = common((record.at, end), span);
+            if length(inside) == 0 {
+                continue;
+            }
+            self.count(record, (record.at, end), inside, counts);
+            // What the network or a wait takes away from this stretch, and the rest, piece by piece.
+            let mut at = inside.0;
+            while at < inside.1 {
+                let next = overlays.waits.get(overlay);
+                match next {
+                    Some(&((from, to), cause)) if from <= at => {
+                        let until = to.min(inside.1);
+                        causes[cause as usize] += until.saturating_sub(at);
+                        at = at.max(until);
+                        if to <= at {
+                            overlay += 1;
+                        }
+                    }
+                    _ => {
+                        let until = next.map_or(inside.1, |each| each.0.0.min(inside.1));
+                        self.board(record, (record.at, end), (at, until), causes);
+                        at = until;
+                    }
+                }
+            }
+        }
+    }
+
+    fn count(&self, record: &Record, whole: Interval, part: Interval, counts: &mut Counts) {
+        let of = |value: u32| scaled(u64::from(value), length(part), length(whole));
+        counts.accesses += of(record.accesses);
+        counts.misses += of(record.misses);
+        counts.instructions += of(record.instructions);
+        counts.flash_instructions += of(record.flash_instructions);
+        counts.rom_instructions += of(record.rom_instructions);
+    }
+
+    /// `part` of the stretch `whole`, in which nothing but the board itself takes time.
+    fn board(&self, record: &Record, whole: Interval, part: Interval, causes: &mut [Ps; Cause::COUNT]) {
+        let bits = self.bits_within(part);
+        causes[Cause::SpiBits as usize] += bits;
+        let rest = length(part) - bits;
+        let mut add = |cause: Cause, ps: Ps| causes[cause as usize] += ps;
+        let is = |bit: u8| record.state & bit != 0;
+        if is(state::BUSY) {
+            add(Cause::GapPause, rest);
+        } else if is(state::STOPPED) {
+            add(Cause::Unnamed, rest);
+        } else if is(state::ASLEEP) {
+            let index = self.sleeps.partition_point(|sleep| sleep.1 <= part.0);
+            add(self.sleeps.get(index).map_or(Cause::WaitOther, |sleep| sleep.2), rest);
+        } else if is(state::USB) {
+            add(Cause::Usb, rest);
+        } else {
+            let stalled = scaled(record.stalled_ps, rest, length(whole)).min(rest);
+            let waited = scaled(record.waited_ps, rest, length(whole)).min(rest - stalled);
+            let [miss, wait, run] = self.place(record, part.0);
+            add(miss, stalled);
+            add(wait, waited);
+            add(run, rest - stalled - waited);
+        }
+    }
+
+    fn place(&self, record: &Record, at: Ps) -> [Cause; 3] {
+        use Cause::*;
+        if record.state & state::SELECTED != 0 {
+            return [GapMiss, GapWait, GapRun];
+        }
+        let next = self.driver[self.driver.partition_point(|gap| gap.1 <= at)..].first();
+        match next {
+            Some(gap) if gap.0 <= at => [DriverMiss, DriverWait, DriverRun],
+            _ => [CodeMiss, CodeWait, CodeRun],
+        }
+    }
+
+    fn bits_within(&self, part: Interval) -> Ps {
+        let bits = &self.recording.bits;
+        let first = bits.partition_point(|each| each.1 <= part.0);
+        bits[first..].iter().take_while(|each| each.0 < part.1).map(|&each| length(common(each, part))).sum()
+    }
+}
+
+fn scaled(value: u64, part: Ps, whole: Ps) -> u64 {
+    if part == whole { value } else { (u128::from(value) * u128::from(part) / u128::from(whole.max(1))) as u64 }
+}
+
+/// The exception that a core takes as it wakes at `at`.
+fn taken_after(recording: &Recording, at: Ps) -> Option<u8> {
+    let next = recording.exceptions[recording.exceptions.partition_point(|taken| taken.0 < at)..].first()?;
+    (next.0 <= at + WOKEN).then_some(next.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lan::Class;
+    use std::collections::BTreeMap;
+
+    const US: Ps = PS_PER_US;
+
+    fn record(at: Ps, state: u8, stalled: Ps, waited: Ps) -> Record {
+        Record {
+            at: at * US,
+            state,
+            stalled_ps: stalled * US,
+            waited_ps: waited * US,
+            misses: stalled as u32,
+            ..Record::default()
+        }
+    }
+
+    fn named(shares: &Shares, span: usize) -> BTreeMap<&'static str, Ps> {
+        let each = Cause::ALL.iter().map(|&(cause, name)| (name, shares.causes_ps[span][cause as usize]));
+        each.filter(|each| each.1 != 0).map(|(name, ps)| (name, ps / US)).collect()
+    }
+
+    fn read(start: Ps, what: &str, wire_bytes: usize) -> Transfer {
+        Transfer { start: start * US, wire_bytes, what: what.into() }
+    }
+
+    /// One message: 100 us of code, two accesses, the network, a poll 500 us late, 44 us of code.
+    fn message() -> (Recording, Vec<Frame>, Vec<Transfer>) {
+        let records = vec![
+            record(0, 0, 40, 10),
+            record(100, state::SELECTED, 0, 2),
+            record(105, state::SELECTED | state::BUSY, 3, 0),
+            record(115, state::SELECTED, 5, 0),
+            record(120, 0, 4, 0), // 10 us between two frames
+            record(130, state::SELECTED, 0, 0),
+            record(140, 0, 0, 0),
+            record(160, state::ASLEEP, 0, 0),
+            record(900, 0, 0, 0),
+            record(950, state::USB, 9, 0),
+            record(956, 0, 11, 0),
+        ];
+        let recording = Recording {
+            records,
+            bits: vec![(106 * US, 110 * US), (111 * US, 115 * US)],
+            exceptions: vec![(900 * US, 18)],
+            end: 1000 * US,
+            ..Recording::default()
+        };
+        let frame = |start: Ps, to_board| Frame {
+            start: start * US,
+            arrival: (start + 6) * US,
+            to_board,
+            class: Class::Message,
+        };
+        let transfers =
+            vec![read(100, "S0_TX buffer write", 4), read(130, "S0_CR write", 4), read(920, "S0_RX_RSR read", 5)];
+        (recording, vec![frame(140, false), frame(346, true)], transfers)
+    }
+
+    #[test]
+    fn every_microsecond_goes_to_one_cause() {
+        let (recording, frames, transfers) = message();
+        let shares = attribute(&recording, &frames, &transfers, &[(0, 1000 * US)]);
+        // Nobody looks before the core sleeps at 160: from 140 on the message is away.
+        let expected = [
+            ("code_miss", 40 + 11),
+            ("code_wait", 10),
+            ("code_run", 50 + 50 + 33 + 548),
+            ("gap_wait", 2),
+            ("gap_miss", 5),
+            ("gap_run", 3 + 10),
+            ("gap_pause", 2),
+            ("spi_bits", 8),
+            ("driver_miss", 4),
+            ("driver_run", 6),
+            ("usb", 6),
+            ("wire_to_pc", 6),
+            ("pc", 200),
+            ("wire_to_board", 6),
+        ];
+        let mut expected: BTreeMap<&str, Ps> = expected.into_iter().collect();
+        // The chip is not read within the recording, so the sleep is only a timer's.
+        *expected.get_mut("code_run").unwrap() -= 548;
+        expected.insert("wait_timer", 548);
+        assert_eq!(named(&shares, 0), expected);
+        assert_eq!(shares.causes_ps[0].iter().sum::<Ps>(), 1000 * US);
+        assert_eq!(shares.counts["spi_bytes"], [13]);
+        assert_eq!(shares.counts["cache_misses"], [72]);
+        assert_eq!(shares.exceptions, BTreeMap::from([(18, vec![1])]));
+        assert_eq!(shares.registers["S0_RX_RSR read"], [1]);
+    }
+
+    #[test]
+    fn a_frame_that_a_timer_s_poll_reads_has_waited_for_it() {
+        let (mut recording, frames, transfers) = message();
+        recording.records.insert(9, record(920, state::SELECTED, 0, 0));
+        let shares = attribute(&recording, &frames, &transfers, &[(0, 1000 * US)]);
+        let named = named(&shares, 0);
+        assert_eq!((named["wait_poll"], named.get("wait_timer")), (548, None));
+        assert_eq!(named.values().sum::<Ps>(), 1000);
+    }
+
+    #[test]
+    fn a_sleep_that_goes_on_is_named_by_what_ends_it() {
+        let records = [(0, state::ASLEEP), (300, 0), (350, state::ASLEEP), (700, 0)];
+        let recording = Recording {
+            records: records.iter().map(|&(at, state)| record(at, state, 0, 0)).collect(),
+            exceptions: vec![(300 * US, 21), (700 * US, 16)],
+            end: 900 * US,
+            ..Recording::default()
+        };
+        let shares = attribute(&recording, &[], &[], &[(0, 900 * US)]);
+        assert_eq!(named(&shares, 0), BTreeMap::from([("wait_timer", 650), ("code_run", 250)]));
+    }
+
+    #[test]
+    fn spans_that_cut_a_stretch_share_its_stalls() {
+        let (recording, frames, transfers) = message();
+        let shares = attribute(&recording, &frames, &transfers, &[(0, 50 * US), (50 * US, 101 * US)]);
+        assert_eq!(named(&shares, 0), BTreeMap::from([("code_miss", 20), ("code_wait", 5), ("code_run", 25)]));
+        assert_eq!(named(&shares, 1)["code_miss"], 20);
+        assert_eq!(shares.causes_ps[1].iter().sum::<Ps>(), 51 * US);
+    }
+
+    #[test]
+    fn what_was_not_recorded_has_no_name() {
+        let (recording, frames, transfers) = message();
+        let shares = attribute(&recording, &frames, &transfers, &[(990 * US, 1010 * US)]);
+        assert_eq!(named(&shares, 0)["unnamed"], 10);
+    }
+
+    #[test]
+    fn random_recordings_add_up() {
+        let mut seed = 7u64;
+        let mut next = |below: u64| {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (seed >> 33) % below
+        };
+        for _ in 0..500 {
+            let mut recording = Recording::default();
+            let mut at = 0;
+            for _ in 0..next(60) {
+                at += next(90);
+                let stalled = next(120);
+                recording.records.push(record(at, next(64) as u8, stalled, next(30)));
+            }
+            let mut bit = 0;
+            for _ in 0..next(40) {
+                let begin = bit + next(70);
+                bit = begin + 1 + next(20);
+                recording.bits.push((begin * US, bit * US));
+            }
+            let mut taken = 0;
+            for _ in 0..next(20) {
+                taken += next(200);
+                recording.exceptions.push((taken * US, 14 + next(20) as u8));
+            }
+            recording.end = (at + next(100)) * US;
+            let mut frames: Vec<Frame> = (0..next(12))
+                .map(|_| {
+                    let start = next(3000) * US;
+                    let class = [Class::Message, Class::Open, Class::Acknowledgement][next(3) as usize];
+                    Frame { start, arrival: start + next(300) * US, to_board: next(2) == 0, class }
+                })
+                .collect();
+            frames.sort_by_key(|frame| frame.start);
+            let mut transfers: Vec<Transfer> =
+                (0..next(20)).map(|_| read(next(3000), ["S0_SR read", "PHYCFGR read"][next(2) as usize], 4)).collect();
+            transfers.sort_by_key(|each| each.start);
+            let mut spans = Vec::new();
+            let mut from = 0;
+            for _ in 0..next(6) {
+                from += next(300) * US;
+                let to = from + next(900) * US;
+                spans.push((from, to));
+                from = to;
+            }
+            let shares = attribute(&recording, &frames, &transfers, &spans);
+            for (causes, span) in shares.causes_ps.iter().zip(&spans) {
+                assert_eq!(causes.iter().sum::<Ps>(), span.1 - span.0);
+            }
+        }
+    }
+}

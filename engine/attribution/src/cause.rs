@@ -1,0 +1,109 @@
+//! What a moment can go to.
+
+/// Named as in `results/attribution/causes.py`, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Cause {
+    SpiBits,
+    GapPause,
+    GapMiss,
+    GapWait,
+    GapRun,
+    DriverMiss,
+    DriverWait,
+    DriverRun,
+    CodeMiss,
+    CodeWait,
+    CodeRun,
+    WaitPoll,
+    WaitIntn,
+    WaitTimer,
+    WaitDma,
+    WaitChip,
+    WaitUsb,
+    WaitOther,
+    Usb,
+    Link,
+    WireToPc,
+    Pc,
+    DelayedAck,
+    WireToBoard,
+    Unnamed,
+}
+
+impl Cause {
+    pub const COUNT: usize = Cause::Unnamed as usize + 1;
+    pub const ALL: [(Cause, &'static str); Self::COUNT] = {
+        use Cause::*;
+        [
+            (SpiBits, "spi_bits"),
+            (GapPause, "gap_pause"),
+            (GapMiss, "gap_miss"),
+            (GapWait, "gap_wait"),
+            (GapRun, "gap_run"),
+            (DriverMiss, "driver_miss"),
+            (DriverWait, "driver_wait"),
+            (DriverRun, "driver_run"),
+            (CodeMiss, "code_miss"),
+            (CodeWait, "code_wait"),
+            (CodeRun, "code_run"),
+            (WaitPoll, "wait_poll"),
+            (WaitIntn, "wait_intn"),
+            (WaitTimer, "wait_timer"),
+            (WaitDma, "wait_dma"),
+            (WaitChip, "wait_chip"),
+            (WaitUsb, "wait_usb"),
+            (WaitOther, "wait_other"),
+            (Usb, "usb"),
+            (Link, "link"),
+            (WireToPc, "wire_to_pc"),
+            (Pc, "pc"),
+            (DelayedAck, "delayed_ack"),
+            (WireToBoard, "wire_to_board"),
+            (Unnamed, "unnamed"),
+        ]
+    };
+}
+
+/// Exception numbers of the RP2040 that name what a core slept for (16 + IRQ; datasheet 2.3.2).
+pub(crate) mod exception {
+    pub const SYSTICK: u8 = 15;
+    pub const TIMERS: std::ops::RangeInclusive<u8> = 16..=19;
+    pub const USB: u8 = 21;
+    pub const DMA: std::ops::RangeInclusive<u8> = 27..=28;
+    pub const IO_BANK0: u8 = 29;
+    pub const RTC: u8 = 41;
+}
+
+pub(crate) fn is_timer(number: u8) -> bool {
+    number == exception::SYSTICK || number == exception::RTC || exception::TIMERS.contains(&number)
+}
+
+/// What a sleep was for that the exception `number` ended. None: no exception followed.
+pub(crate) fn of_sleep(number: Option<u8>) -> Cause {
+    match number {
+        Some(number) if is_timer(number) => Cause::WaitTimer,
+        Some(number) if exception::DMA.contains(&number) => Cause::WaitDma,
+        Some(exception::IO_BANK0) => Cause::WaitChip,
+        Some(exception::USB) => Cause::WaitUsb,
+        _ => Cause::WaitOther,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_order() {
+        assert!(Cause::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
+    }
+
+    #[test]
+    fn a_sleep_is_named_by_what_ended_it() {
+        let named = [15, 16, 19, 21, 27, 29, 34].map(|number| of_sleep(Some(number)));
+        use Cause::*;
+        assert_eq!(named, [WaitTimer, WaitTimer, WaitTimer, WaitUsb, WaitDma, WaitChip, WaitOther]);
+        assert_eq!(of_sleep(None), WaitOther);
+    }
+}

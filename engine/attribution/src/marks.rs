@@ -1,0 +1,254 @@
+//! Finds a client's measurements among the readings of its clock.
+//!
+//! A client tells how long each span took, not when it was. But a span begins and ends with the client reading the
+//! timer, and the values that it read differ by just what it tells. The readings by one instruction are tried first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sim::Ps;
+
+use crate::Interval;
+
+/// One reading of the timer's low word by core 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When the timer came to the value that was read.
+    pub at: Ps,
+    pub value: u32,
+    /// The instruction that read.
+    pub pc: u32,
+}
+
+/// What a runtime makes of the timer's microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// Just these: MicroPython's `ticks_us`, C.
+    #[default]
+    Timer,
+    /// CircuitPython's `monotonic_ns` on the RP2040: ticks of 1/1024 s, which it takes for 977 us within a second, and
+    /// 32nds of them.
+    CircuitPython,
+}
+
+impl Clock {
+    pub const ALL: [Clock; 2] = [Clock::Timer, Clock::CircuitPython];
+
+    fn ns(self, timer_us: u32) -> u64 {
+        let us = u64::from(timer_us);
+        match self {
+            Clock::Timer => us * 1000,
+            Clock::CircuitPython => {
+                let (seconds, rest) = (us / 1_000_000, us % 1_000_000);
+                let (ticks, subticks) = (1024 * seconds + rest / 977, rest % 977 / 31);
+                976_562 * ticks + ticks / 2 + 30_518 * subticks
+            }
+        }
+    }
+}
+
+/// What a client told: whole microseconds on its clock.
+#[derive(Clone, Debug, Default)]
+pub struct Sought {
+    /// In the order of time; none begins before the one before it ended.
+    pub spans_us: Vec<u64>,
+    pub clock: Clock,
+    /// Where known, a moment within each span: the PC had the message then.
+    pub within: Vec<Ps>,
+    /// From the client's start to where the workload begins, and to where the link was up.
+    pub ready_us: Option<u64>,
+    pub link_us: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    pub spans: Vec<Interval>,
+    /// When the client started, saw the link, and was ready; as far as it tells.
+    pub started: Option<Ps>,
+    pub linked: Option<Ps>,
+    pub ready: Option<Ps>,
+}
+
+/// Readings between the end of a span and the start of the next one that are looked at.
+const BETWEEN: usize = 64;
+/// None where no readings fit.
+pub fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
+    let mut groups: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
+    for mark in marks {
+        groups.entry(mark.pc).or_default().push(*mark);
+    }
+    let mut groups: Vec<Vec<Mark>> = groups.into_values().collect();
+    // Who reads the clock least reads it for the client.
+    groups.sort_by_key(Vec::len);
+    groups.push(marks.to_vec());
+    groups.iter().find_map(|group| find_among(group, sought))
+}
+
+fn find_among(marks: &[Mark], sought: &Sought) -> Option<Windows> {
+    let read = Read { marks, ns: marks.iter().map(|mark| sought.clock.ns(mark.value)).collect(), sought };
+    let pairs = read.chain()?;
+    let first = pairs.first().map_or(marks.len(), |pair| pair.0);
+    let spans = pairs.iter().map(|&(from, to)| (marks[from].at, marks[to].at)).collect();
+    let mut windows = Windows { spans, ..Windows::default() };
+    let Some(ready_us) = sought.ready_us else { return Some(windows) };
+    let last = first.min(marks.len().checked_sub(1)?);
+    for ready in (first.saturating_sub(BETWEEN)..=last).rev() {
+        let Some(started) = read.before(ready, ready_us) else { continue };
+        let linked = sought.link_us.map(|link_us| read.after(started, link_us).start);
+        if linked.is_some_and(|linked| sought.link_us != read.us(started, linked)) {
+            continue;
+        }
+        windows.started = Some(marks[started].at);
+        windows.linked = linked.map(|index| marks[index].at);
+        windows.ready = Some(marks[ready].at);
+        break;
+    }
+    Some(windows)
+}
+
+/// Readings in the order of time, with what the runtime makes of them.
+struct Read<'a> {
+    marks: &'a [Mark],
+    ns: Vec<u64>,
+    sought: &'a Sought,
+}
+
+impl Read<'_> {
+    /// What a client that read at `from` and `to` tells. None: there is no such reading.
+    fn us(&self, from: usize, to: usize) -> Option<u64> {
+        Some(self.ns.get(to)?.saturating_sub(self.ns[from]) / 1000)
+    }
+
+    /// Readings that a client takes for `span_us` after that at `from`.
+    fn after(&self, from: usize, span_us: u64) -> std::ops::Range<usize> {
+        let rest = &self.ns[from + 1..];
+        let since = |ns: &u64| ns.saturating_sub(self.ns[from]) / 1000;
+        let first = rest.partition_point(|ns| since(ns) < span_us);
+        let count = rest[first..].partition_point(|ns| since(ns) == span_us);
+        from + 1 + first..from + 1 + first + count
+    }
+
+    /// The reading that a client takes for `span_us` before that at `to`.
+    fn before(&self, to: usize, span_us: u64) -> Option<usize> {
+        let ago = |ns: &u64| (self.ns[to] - ns) / 1000;
+        let first = self.ns[..to].partition_point(|ns| ago(ns) > span_us);
+        (first < to && self.us(first, to) == Some(span_us)).then_some(first)
+    }
+
+    /// Start and end of each span, as indices: depth first, and no dead end twice.
+    fn chain(&self) -> Option<Vec<(usize, usize)>> {
+        let spans = self.sought.spans_us.len();
+        if spans == 0 {
+            return Some(Vec::new());
+        }
+        let mut dead: BTreeSet<(usize, usize)> = BTreeSet::new();
+        // From the back: a client does little between its spans, so of two chains the tighter one is its own.
+        for first in (0..self.marks.len()).rev() {
+            // The choices that are still open for each span, the best one last.
+            let mut open = vec![self.pairs_from(first, 1, 0)];
+            let mut chosen: Vec<(usize, usize)> = Vec::new();
+            while let Some(choices) = open.last_mut() {
+                let Some(pair) = choices.pop() else {
+                    open.pop();
+                    chosen.pop();
+                    continue;
+                };
+                if !dead.insert((chosen.len(), pair.1)) {
+                    continue;
+                }
+                chosen.push(pair);
+                if chosen.len() == spans {
+                    return Some(chosen);
+                }
+                open.push(self.pairs_from(pair.1, BETWEEN, chosen.len()));
+            }
+        }
+        None
+    }
+
+    /// Pairs for span `number` that begin within `count` readings from `from` on; the best one last.
+    fn pairs_from(&self, from: usize, count: usize, number: usize) -> Vec<(usize, usize)> {
+        let (marks, span_us) = (self.marks, self.sought.spans_us[number]);
+        let moment = self.sought.within.get(number).copied();
+        let mut pairs = Vec::new();
+        for start in from..marks.len().min(from.saturating_add(count)) {
+            if moment.is_some_and(|moment| moment < marks[start].at) {
+                break;
+            }
+            let ends = self.after(start, span_us).filter(|&end| moment.is_none_or(|moment| moment <= marks[end].at));
+            pairs.extend(ends.map(|end| (start, end)));
+        }
+        pairs.reverse();
+        pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::PS_PER_US;
+
+    fn marks(readings: &[(u32, u32)]) -> Vec<Mark> {
+        readings.iter().map(|&(value, pc)| Mark { at: u64::from(value) * PS_PER_US, value, pc }).collect()
+    }
+
+    fn us(windows: &Windows) -> Vec<(u64, u64)> {
+        windows.spans.iter().map(|&(from, to)| (from / PS_PER_US, to / PS_PER_US)).collect()
+    }
+
+    #[test]
+    fn the_client_s_own_readings_are_told_from_others() {
+        // 10, 20, ...: somebody polls. The client: 5 (started), 33 (ready), 41-141, 150-260.
+        let mut all: Vec<(u32, u32)> = (1..40).map(|n| (10 * n, 0x100)).collect();
+        all.extend([5, 33, 40, 41, 141, 150, 260, 261].map(|value| (value, 0x200)));
+        all.sort_unstable();
+        let sought = Sought { spans_us: vec![100, 110], ready_us: Some(28), ..Sought::default() };
+        let windows = find(&marks(&all), &sought).unwrap();
+        assert_eq!(us(&windows), [(41, 141), (150, 260)]);
+        assert_eq!((windows.started, windows.ready), (Some(5 * PS_PER_US), Some(33 * PS_PER_US)));
+    }
+
+    #[test]
+    fn readings_by_several_instructions_are_found_together() {
+        let all = marks(&[(7, 1), (107, 2), (110, 1), (230, 2)]);
+        let sought = Sought { spans_us: vec![100, 120], ..Sought::default() };
+        assert_eq!(us(&find(&all, &sought).unwrap()), [(7, 107), (110, 230)]);
+    }
+
+    #[test]
+    fn circuitpython_s_clock_moves_in_steps_and_jumps_at_each_second() {
+        // A run told 33 355, 33 386 and, over a full second, 33 813 us of rounds of nearly the same length.
+        let clock = Clock::CircuitPython;
+        let told = |from: u32, to: u32| (clock.ns(to) - clock.ns(from)) / 1000;
+        assert_eq!(told(100_000, 133_390), 33_355);
+        assert_eq!(told(980_000, 1_013_390), 33_813);
+        let all = marks(&[(980_000, 1), (990_000, 1), (1_013_390, 1), (1_013_700, 1), (1_047_000, 1)]);
+        let spans_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
+        let sought = Sought { spans_us, clock, ..Sought::default() };
+        assert_eq!(us(&find(&all, &sought).unwrap()), [(980_000, 1_013_390), (1_013_700, 1_047_000)]);
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        let all = marks(&[(7, 1), (107, 1), (210, 1)]);
+        let sought = |spans_us: &[u64]| Sought { spans_us: spans_us.to_vec(), ..Sought::default() };
+        assert_eq!(find(&all, &sought(&[99])), None);
+        assert_eq!(find(&all, &sought(&[100, 103, 1])), None);
+        assert_eq!(find(&[], &sought(&[1])), None);
+    }
+
+    #[test]
+    fn of_two_chains_the_tighter_one_is_the_client_s() {
+        // Somebody else's readings at 0 and 100 are as far apart as the client's at 400 and 500.
+        let all = marks(&[(0, 1), (100, 1), (400, 1), (500, 1), (501, 1), (551, 1)]);
+        let sought = Sought { spans_us: vec![100, 50], ..Sought::default() };
+        assert_eq!(us(&find(&all, &sought).unwrap()), [(400, 500), (501, 551)]);
+    }
+
+    #[test]
+    fn a_span_holds_the_moment_at_which_the_pc_had_its_message() {
+        let all = marks(&[(0, 1), (100, 1), (300, 1), (400, 1), (450, 1)]);
+        let within = vec![350 * PS_PER_US, 420 * PS_PER_US];
+        let sought = Sought { spans_us: vec![100, 50], within, ..Sought::default() };
+        assert_eq!(us(&find(&all, &sought).unwrap()), [(300, 400), (400, 450)]);
+    }
+}

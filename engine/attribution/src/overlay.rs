@@ -1,0 +1,347 @@
+//! Stretches in which the board has nothing to do but wait, and for what: the network, the link, a frame left unread.
+
+use sim::{PS_PER_MS, Ps};
+
+use crate::Interval;
+use crate::cause::{Cause, exception, is_timer};
+use crate::lan::{Class, Frame};
+use crate::recorder::{Recording, state};
+
+/// An acknowledgement that takes the PC this long has been delayed; no PC needs it for its work.
+const DELAYED: Ps = 5 * PS_PER_MS;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overlays {
+    /// In order, without overlap.
+    pub waits: Vec<(Interval, Cause)>,
+    /// Network time in which the board had other things to do.
+    pub hidden: Vec<Interval>,
+}
+
+/// `looks`: from when the board asked the network chip what has come, until it told the chip something else;
+/// `link_looks`: when it asked whether there is a link.
+pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Interval], link_looks: &[Ps]) -> Overlays {
+    let idle = Idle::new(recording, looks);
+    let selects = selects(recording);
+    let mut found = Overlays::default();
+    let mut unread = Vec::new();
+    found.away(frames, &idle, &mut unread);
+    let away = std::mem::take(&mut found.waits);
+    found.waits.extend(waits_for_readers(recording, &selects, &idle, &unread));
+    let link = waits_for_link(recording, link_looks);
+    // What the PC or the wire holds comes first, then the link, then what lies unread.
+    let unread = std::mem::take(&mut found.waits);
+    found.waits = layered(vec![away, link, unread]);
+    found
+}
+
+/// When the board had nothing better to do than to wait.
+struct Idle {
+    sleeps: Vec<Interval>,
+    looks: Vec<Interval>,
+}
+
+impl Idle {
+    fn new(recording: &Recording, looks: &[Interval]) -> Self {
+        let sleeps = stretches(recording, state::ASLEEP);
+        Self { sleeps, looks: looks.to_vec() }
+    }
+
+    /// The first moment from `from` on.
+    fn from(&self, from: Ps) -> Ps {
+        let first = |stretches: &[Interval]| {
+            let next = stretches[stretches.partition_point(|stretch| stretch.1 <= from)..].first();
+            next.map_or(Ps::MAX, |stretch| stretch.0.max(from))
+        };
+        first(&self.sleeps).min(first(&self.looks))
+    }
+
+    fn sleeps_within(&self, (from, to): Interval) -> bool {
+        self.sleeps[self.sleeps.partition_point(|sleep| sleep.1 <= from)..].first().is_some_and(|sleep| sleep.0 < to)
+    }
+}
+
+/// When all of `bits` were set.
+pub(crate) fn stretches(recording: &Recording, bits: u8) -> Vec<Interval> {
+    let mut found: Vec<Interval> = Vec::new();
+    let ends = recording.records.iter().skip(1).map(|next| next.at).chain([recording.end]);
+    for (record, end) in recording.records.iter().zip(ends) {
+        if record.state & bits != bits || end <= record.at {
+            continue;
+        }
+        match found.last_mut() {
+            Some(last) if last.1 == record.at => last.1 = end,
+            _ => found.push((record.at, end)),
+        }
+    }
+    found
+}
+
+/// When the network chip was selected.
+fn selects(recording: &Recording) -> Vec<Ps> {
+    stretches(recording, state::SELECTED).into_iter().map(|stretch| stretch.0).collect()
+}
+
+impl Overlays {
+    /// Who has the turn: a message that the board sent is away until its answer is back. `unread` gets the times at which
+    /// something came that the board has to read.
+    fn away(&mut self, frames: &[Frame], idle: &Idle, unread: &mut Vec<Ps>) {
+        let sent: Vec<&Frame> = frames.iter().filter(|f| !f.to_board && f.class != Class::Acknowledgement).collect();
+        let answers: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class != Class::Acknowledgement).collect();
+        let acks: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class == Class::Acknowledgement).collect();
+        unread.extend(answers.iter().map(|answer| answer.arrival));
+        let mut answered: Vec<Ps> = Vec::new();
+        for (index, request) in sent.iter().enumerate() {
+            let next = sent.get(index + 1).map_or(Ps::MAX, |frame| frame.start);
+            if next < request.arrival {
+                continue; // what was sent last is what is waited for
+            }
+            let answer = first_from(&answers, request.arrival).filter(|answer| answer.start < next);
+            let ack = first_from(&acks, request.arrival).filter(|ack| ack.start < next);
+            let (reply, cause) = match (answer, ack) {
+                (Some(answer), _) => (answer, Cause::Pc),
+                // No answer before the board's next message: it may have waited for the acknowledgement of this one.
+                (None, Some(ack)) if ack.start - request.arrival >= DELAYED => (ack, Cause::DelayedAck),
+                (None, Some(ack)) => (ack, Cause::Pc),
+                (None, None) => continue,
+            };
+            answered.push(reply.start);
+            if idle.from(request.start) >= reply.arrival {
+                self.hidden.push((request.start, reply.arrival));
+                continue;
+            }
+            self.waits.push(((request.start, request.arrival), Cause::WireToPc));
+            self.waits.push(((request.arrival, reply.start), cause));
+            self.waits.push(((reply.start, reply.arrival), Cause::WireToBoard));
+            if reply.class == Class::Acknowledgement {
+                unread.push(reply.arrival);
+            }
+        }
+        // What the PC sends unasked.
+        for answer in answers.iter().filter(|answer| !answered.contains(&answer.start)) {
+            if idle.from(answer.start) < answer.arrival {
+                self.waits.push(((answer.start, answer.arrival), Cause::WireToBoard));
+            }
+        }
+        self.waits.sort_unstable_by_key(|wait| wait.0);
+        unread.sort_unstable();
+    }
+}
+
+fn first_from<'a>(frames: &[&'a Frame], from: Ps) -> Option<&'a Frame> {
+    frames[frames.partition_point(|frame| frame.start < from)..].first().copied()
+}
+
+/// From a frame's arrival until the interrupt that made a sleeping board look at its chip.
+fn waits_for_readers(recording: &Recording, selects: &[Ps], idle: &Idle, unread: &[Ps]) -> Vec<(Interval, Cause)> {
+    let mut waits = Vec::new();
+    for &arrival in unread {
+        let Some(&read) = selects[selects.partition_point(|&at| at < arrival)..].first() else { continue };
+        if !idle.sleeps_within((arrival, read)) {
+            continue;
+        }
+        let taken = &recording.exceptions[..recording.exceptions.partition_point(|taken| taken.0 <= read)];
+        let woken = taken.iter().rev().take_while(|taken| taken.0 > arrival);
+        let Some(&(at, number)) = woken.clone().find(|(_, number)| wakes(*number)) else { continue };
+        let cause = match number {
+            number if is_timer(number) => Cause::WaitPoll,
+            exception::IO_BANK0 => Cause::WaitIntn,
+            _ => continue,
+        };
+        waits.push(((arrival, at), cause));
+    }
+    waits
+}
+
+/// Exceptions that come from outside of the core's own program.
+fn wakes(number: u8) -> bool {
+    is_timer(number) || number == exception::IO_BANK0
+}
+
+/// From the first question for the link to the link.
+fn waits_for_link(recording: &Recording, link_looks: &[Ps]) -> Vec<(Interval, Cause)> {
+    let mut waits = Vec::new();
+    let mut down_since = Some(0);
+    for record in &recording.records {
+        match (record.state & state::LINK != 0, down_since) {
+            (true, Some(since)) => {
+                down_since = None;
+                let look = link_looks[link_looks.partition_point(|&look| look < since)..].first();
+                if let Some(&look) = look
+                    && look < record.at
+                {
+                    waits.push(((look, record.at), Cause::Link));
+                }
+            }
+            (false, None) => down_since = Some(record.at),
+            _ => {}
+        }
+    }
+    waits
+}
+
+/// One list of several, each in order; where they overlap, the earlier list's counts.
+fn layered(layers: Vec<Vec<(Interval, Cause)>>) -> Vec<(Interval, Cause)> {
+    let mut whole: Vec<(Interval, Cause)> = Vec::new();
+    for layer in layers {
+        let mut added = Vec::new();
+        for ((from, to), cause) in layer {
+            let mut at = from;
+            let mut covered = whole.partition_point(|(interval, _)| interval.1 <= from);
+            while at < to {
+                let next = whole.get(covered).map(|(interval, _)| *interval).filter(|interval| interval.0 < to);
+                let Some((start, end)) = next else {
+                    added.push(((at, to), cause));
+                    break;
+                };
+                if start > at {
+                    added.push(((at, start), cause));
+                }
+                at = at.max(end);
+                covered += 1;
+            }
+        }
+        whole.extend(added);
+        whole.sort_unstable_by_key(|each| each.0);
+        // Parts of one layer may overlap each other.
+        let mut end = 0;
+        whole.retain_mut(|(interval, _)| {
+            interval.0 = interval.0.max(end);
+            end = end.max(interval.1);
+            interval.0 < interval.1
+        });
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::Record;
+    use sim::PS_PER_US;
+
+    const US: Ps = PS_PER_US;
+
+    fn recording(states: &[(Ps, u8)], exceptions: &[(Ps, u8)], end: Ps) -> Recording {
+        Recording {
+            records: states.iter().map(|&(at, state)| Record { at: at * US, state, ..Record::default() }).collect(),
+            exceptions: exceptions.iter().map(|&(at, number)| (at * US, number)).collect(),
+            end: end * US,
+            ..Recording::default()
+        }
+    }
+
+    fn frame(start: Ps, arrival: Ps, to_board: bool, class: Class) -> Frame {
+        Frame { start: start * US, arrival: arrival * US, to_board, class }
+    }
+
+    fn us(found: &Overlays) -> Vec<(Ps, Ps, Cause)> {
+        found.waits.iter().map(|&((from, to), cause)| (from / US, to / US, cause)).collect()
+    }
+
+    fn looks(at_us: &[Ps]) -> Vec<Interval> {
+        at_us.iter().map(|&at| (at * US, at * US + 1)).collect()
+    }
+
+    const ROUND: [(Ps, Ps, bool, Class); 2] = [(100, 106, false, Class::Message), (300, 306, true, Class::Message)];
+
+    fn round() -> Vec<Frame> {
+        ROUND.map(|(start, arrival, to_board, class)| frame(start, arrival, to_board, class)).to_vec()
+    }
+
+    #[test]
+    fn an_answer_that_is_waited_for_is_on_the_wire_or_with_the_pc() {
+        use Cause::*;
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[150]), &[]);
+        assert_eq!(us(&found), [(100, 106, WireToPc), (106, 300, Pc), (300, 306, WireToBoard)]);
+        assert_eq!(found.hidden, []);
+    }
+
+    #[test]
+    fn an_answer_that_comes_before_anybody_looks_is_hidden() {
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[400]), &[]);
+        assert_eq!((us(&found), found.hidden), (vec![], vec![(100 * US, 306 * US)]));
+    }
+
+    #[test]
+    fn a_board_that_has_looked_and_told_the_chip_nothing_since_is_waiting() {
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[(90 * US, 320 * US)], &[]);
+        assert_eq!((us(&found).len(), found.hidden.len()), (3, 0));
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[(90 * US, 95 * US)], &[]);
+        assert_eq!((us(&found).len(), found.hidden.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_frame_lies_unread_until_the_timer_that_polls() {
+        use Cause::*;
+        let states = [(0, 0), (120, state::ASLEEP), (500, 0), (505, state::ASLEEP), (900, 0), (910, state::SELECTED)];
+        let found = overlays(&recording(&states, &[(500, 16), (900, 19), (905, 14)], 1000), &round(), &[], &[]);
+        let network = [(100, 106, WireToPc), (106, 300, Pc), (300, 306, WireToBoard)];
+        assert_eq!(us(&found), [&network[..], &[(306, 900, WaitPoll)]].concat());
+        let found = overlays(&recording(&states, &[(500, 16), (900, 29)], 1000), &round(), &[], &[]);
+        assert_eq!(us(&found).last(), Some(&(306, 900, WaitIntn)));
+    }
+
+    #[test]
+    fn a_board_that_is_awake_does_not_wait_for_a_poll() {
+        let states = [(0, 0), (910, state::SELECTED)];
+        let found = overlays(&recording(&states, &[(900, 19)], 1000), &round(), &looks(&[200]), &[]);
+        assert_eq!(us(&found).len(), 3);
+    }
+
+    #[test]
+    fn an_acknowledgement_that_the_next_message_waits_for_is_delayed() {
+        use Cause::*;
+        let frames = |ack: Ps, next: Ps| {
+            vec![
+                frame(100, 106, false, Class::Message),
+                frame(ack, ack + 6, true, Class::Acknowledgement),
+                frame(next, next + 6, false, Class::Message),
+                frame(next + 100, next + 106, true, Class::Message),
+            ]
+        };
+        let still = recording(&[(0, 0)], &[], 90_000);
+        let found = overlays(&still, &frames(40_106, 40_150), &looks(&[120, 40_160]), &[]);
+        let first = [(100, 106, WireToPc), (106, 40_106, DelayedAck), (40_106, 40_112, WireToBoard)];
+        assert_eq!(us(&found)[..3], first);
+        assert_eq!(us(&found)[3].2, WireToPc);
+        // The board went on before the acknowledgement came: it did not wait for it.
+        let found = overlays(&still, &frames(40_106, 20_000), &looks(&[120, 20_020]), &[]);
+        assert_eq!(us(&found)[0].0, 20_000);
+        // One that comes at once is the PC's work.
+        let found = overlays(&still, &frames(150, 250), &looks(&[120]), &[]);
+        assert_eq!(us(&found)[1], (106, 150, Pc));
+    }
+
+    #[test]
+    fn a_question_that_nobody_answers_is_not_the_pc_s() {
+        let frames = [frame(100, 106, false, Class::Message), frame(900, 906, false, Class::Message)];
+        let found = overlays(&recording(&[(0, 0)], &[], 1000), &frames, &looks(&[120]), &[]);
+        assert_eq!(found, Overlays::default());
+    }
+
+    #[test]
+    fn the_link_is_waited_for_from_the_first_question_on() {
+        let found = overlays(&recording(&[(0, 0), (700, state::LINK)], &[], 900), &[], &[], &[50 * US, 80 * US]);
+        assert_eq!(us(&found), [(50, 700, Cause::Link)]);
+        let found = overlays(&recording(&[(0, 0), (700, state::LINK)], &[], 900), &[], &[], &[750 * US]);
+        assert_eq!(us(&found), []);
+    }
+
+    #[test]
+    fn earlier_layers_cover_later_ones() {
+        let one = vec![((10, 20), Cause::Pc), ((30, 40), Cause::Pc)];
+        let two = vec![((5, 35), Cause::WaitPoll), ((38, 50), Cause::WaitIntn), ((45, 60), Cause::WaitPoll)];
+        use Cause::*;
+        let whole = layered(vec![one, two]);
+        let expected = [
+            ((5, 10), WaitPoll),
+            ((10, 20), Pc),
+            ((20, 30), WaitPoll),
+            ((30, 40), Pc),
+            ((40, 50), WaitIntn),
+            ((50, 60), WaitPoll),
+        ];
+        assert_eq!(whole, expected);
+    }
+}

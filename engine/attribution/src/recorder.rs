@@ -1,0 +1,263 @@
+//! Keeps what changed, with the core's counters at each change.
+
+use sim::{PS_PER_S, Ps};
+
+use crate::Interval;
+use crate::cause::exception;
+use crate::marks::Mark;
+
+/// What is so at a moment; a bit each.
+pub mod state {
+    /// An SPI controller has a frame in its shift register.
+    pub const BUSY: u8 = 1;
+    /// The network chip is selected.
+    pub const SELECTED: u8 = 2;
+    /// Core 0 sleeps.
+    pub const ASLEEP: u8 = 4;
+    /// Core 0 serves the USB interrupt, or what interrupted that.
+    pub const USB: u8 = 8;
+    /// Core 0 is held in reset or locked up.
+    pub const STOPPED: u8 = 16;
+    /// The network chip's PHY has a link.
+    pub const LINK: u8 = 32;
+}
+
+/// Of core 0, counted from power-on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Cycles in which the core waited for a flash cache miss.
+    pub stalled: u64,
+    /// Cycles of wait states on the peripheral bus.
+    pub waited: u64,
+    pub accesses: u64,
+    pub misses: u64,
+    pub instructions: u64,
+    pub flash_instructions: u64,
+    pub rom_instructions: u64,
+}
+
+/// `state` holds from `at` to the next record; the rest is what the counters moved by until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    pub at: Ps,
+    pub state: u8,
+    pub stalled_ps: Ps,
+    pub waited_ps: Ps,
+    pub accesses: u32,
+    pub misses: u32,
+    pub instructions: u32,
+    pub flash_instructions: u32,
+    pub rom_instructions: u32,
+}
+
+/// One SPI frame of the network chip: a register or a buffer, read or written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub start: Ps,
+    pub wire_bytes: usize,
+    /// `S0_RX_RSR read`.
+    pub what: String,
+}
+
+/// Misses by 4 KiB page of flash, counted since power-on, as of a time.
+pub type Pages = (Ps, Vec<u32>);
+
+/// All that was recorded, in the order of time.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    pub records: Vec<Record>,
+    /// When bits were on the bus.
+    pub bits: Vec<Interval>,
+    /// Exceptions taken, by number.
+    pub exceptions: Vec<(Ps, u8)>,
+    pub marks: Vec<Mark>,
+    pub pages: Vec<Pages>,
+    /// When it ended.
+    pub end: Ps,
+    /// Changes that did not fit.
+    pub lost: u64,
+}
+
+/// How far apart two copies of the page counts are.
+const PAGES_EVERY: Ps = PS_PER_S / 20;
+
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    limit: usize,
+    last: Counters,
+    /// As the chip's owner last told them.
+    instructions: [u64; 3],
+    asleep: bool,
+    stopped: bool,
+    /// Exceptions being served, innermost last.
+    serving: Vec<u8>,
+    next_pages: Ps,
+    kept: Recording,
+}
+
+impl Recorder {
+    /// Keeps `limit` changes at most.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            last: Counters::default(),
+            instructions: [0; 3],
+            asleep: false,
+            stopped: false,
+            serving: Vec::new(),
+            next_pages: 0,
+            kept: Recording::default(),
+        }
+    }
+
+    /// Core 0's state and instructions so far: all, those from flash, those from ROM.
+    pub fn core(&mut self, asleep: bool, stopped: bool, instructions: [u64; 3]) {
+        self.asleep = asleep;
+        self.stopped = stopped;
+        self.instructions = instructions;
+    }
+
+    pub fn exception_taken(&mut self, at: Ps, number: u8) {
+        self.serving.push(number);
+        if self.has_room(self.kept.exceptions.len()) {
+            self.kept.exceptions.push((at, number));
+        }
+    }
+
+    pub fn exception_left(&mut self) {
+        self.serving.pop();
+    }
+
+    /// The core starts anew.
+    pub fn reset(&mut self) {
+        self.serving.clear();
+    }
+
+    /// Bits were on the bus from `begin` to `end`.
+    pub fn shifted(&mut self, begin: Ps, end: Ps) {
+        let begin = self.kept.bits.last().map_or(begin, |&(_, before)| begin.max(before));
+        if end > begin && self.has_room(self.kept.bits.len()) {
+            self.kept.bits.push((begin, end));
+        }
+    }
+
+    /// Core 0 has read its clock.
+    pub fn read_clock(&mut self, mark: Mark) {
+        if self.has_room(self.kept.marks.len()) {
+            self.kept.marks.push(mark);
+        }
+    }
+
+    /// What is so at `at`: `outside` are the bits that the recorder does not know by itself. `always`: keep it although
+    /// nothing changed, as a place where spans may begin.
+    pub fn observe(&mut self, at: Ps, outside: u8, counters: Counters, clk_sys_hz: u64, always: bool) {
+        let mut now = outside;
+        now |= if self.asleep { state::ASLEEP } else { 0 };
+        now |= if self.stopped { state::STOPPED } else { 0 };
+        now |= if self.serving.contains(&exception::USB) { state::USB } else { 0 };
+        let last = self.kept.records.last();
+        if !always && last.is_some_and(|last| last.state == now) {
+            return;
+        }
+        let at = last.map_or(at, |last| at.max(last.at));
+        self.count(counters, clk_sys_hz);
+        if self.has_room(self.kept.records.len()) {
+            self.kept.records.push(Record { at, state: now, ..Record::default() });
+        }
+    }
+
+    /// Adds what was counted since the last record to it.
+    fn count(&mut self, counters: Counters, clk_sys_hz: u64) {
+        let [instructions, flash_instructions, rom_instructions] = self.instructions;
+        let counters = Counters { instructions, flash_instructions, rom_instructions, ..counters };
+        let before = std::mem::replace(&mut self.last, counters);
+        let Some(record) = self.kept.records.last_mut() else { return };
+        let ps = |cycles: u64| (u128::from(cycles) * u128::from(PS_PER_S) / u128::from(clk_sys_hz.max(1))) as u64;
+        record.stalled_ps += ps(moved(before.stalled, counters.stalled));
+        record.waited_ps += ps(moved(before.waited, counters.waited));
+        record.accesses += moved(before.accesses, counters.accesses) as u32;
+        record.misses += moved(before.misses, counters.misses) as u32;
+        record.instructions += moved(before.instructions, counters.instructions) as u32;
+        record.flash_instructions += moved(before.flash_instructions, counters.flash_instructions) as u32;
+        record.rom_instructions += moved(before.rom_instructions, counters.rom_instructions) as u32;
+    }
+
+    /// Whether a copy of the page counts is due.
+    pub fn wants_pages(&self, at: Ps) -> bool {
+        at >= self.next_pages
+    }
+
+    pub fn pages(&mut self, at: Ps, counts: &[u32]) {
+        self.next_pages = at + PAGES_EVERY;
+        self.kept.pages.push((at, counts.to_vec()));
+    }
+
+    /// Everything so far.
+    pub fn finish(mut self, at: Ps, counters: Counters, clk_sys_hz: u64) -> Recording {
+        self.count(counters, clk_sys_hz);
+        self.kept.end = at;
+        self.kept
+    }
+
+    fn has_room(&mut self, held: usize) -> bool {
+        let room = held < self.limit;
+        self.kept.lost += u64::from(!room);
+        room
+    }
+}
+
+/// By how much a counter moved that may have begun anew.
+fn moved(before: u64, now: u64) -> u64 {
+    if now < before { now } else { now - before }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_changes_are_kept_and_their_counts_belong_to_what_was_before() {
+        let mut recorder = Recorder::new(10);
+        let at = |stalled| Counters { stalled, ..Counters::default() };
+        recorder.observe(0, 0, at(0), 1_000_000, false);
+        recorder.observe(5_000_000, 0, at(2), 1_000_000, false);
+        recorder.observe(9_000_000, state::SELECTED, at(3), 1_000_000, false);
+        recorder.core(true, false, [70, 50, 20]);
+        recorder.observe(12_000_000, state::SELECTED, at(4), 1_000_000, false);
+        let kept = recorder.finish(13_000_000, at(4), 1_000_000);
+        let states: Vec<_> = kept.records.iter().map(|r| (r.at, r.state, r.stalled_ps, r.instructions)).collect();
+        assert_eq!(
+            states,
+            [
+                (0, 0, 3_000_000, 0),
+                (9_000_000, state::SELECTED, 1_000_000, 70),
+                (12_000_000, state::SELECTED | state::ASLEEP, 0, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let mut recorder = Recorder::new(1);
+        for at in 0..3 {
+            recorder.observe(at, at as u8, Counters::default(), 1, false);
+            recorder.shifted(2 * at, 2 * at + 1);
+        }
+        let kept = recorder.finish(9, Counters::default(), 1);
+        assert_eq!((kept.records.len(), kept.bits.len(), kept.lost), (1, 1, 4));
+    }
+
+    #[test]
+    fn interrupts_within_usb_are_usb() {
+        let mut recorder = Recorder::new(9);
+        recorder.exception_taken(1, exception::USB);
+        recorder.exception_taken(2, 16);
+        recorder.observe(3, 0, Counters::default(), 1, false);
+        recorder.exception_left();
+        recorder.exception_left();
+        recorder.observe(4, 0, Counters::default(), 1, false);
+        let kept = recorder.finish(9, Counters::default(), 1);
+        assert_eq!(kept.records.iter().map(|r| r.state).collect::<Vec<_>>(), [state::USB, 0]);
+        assert_eq!(kept.exceptions, [(1, 21), (2, 16)]);
+    }
+}

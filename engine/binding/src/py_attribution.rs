@@ -1,0 +1,82 @@
+//! An attribution of time as Python has it: dicts of lists, an entry for each span.
+
+use attribution::{Cause, Class, Clock, Interval, Shares, Sought, Windows, attribute, find};
+use board::{Machine, Recorded};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sim::Ps;
+
+/// `{"spans": {...} or None, "stages": {...}, "pages": {...}, "lost": int, "clk_sys_hz": int, "miss_cycles": int}`.
+///
+/// `spans` is None where no readings of the clock fit what the client told.
+pub fn shared<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    recorded: &Recorded,
+    sought: &Sought,
+) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("lost", recorded.recording.lost)?;
+    d.set_item("clk_sys_hz", machine.chip().bus.sys.freq.clk_sys_hz)?;
+    d.set_item("miss_cycles", machine.chip().mem.xip.miss_cycles)?;
+    let on = |clock| find(&recorded.recording.marks, &Sought { clock, ..sought.clone() });
+    let Some(windows) = Clock::ALL.into_iter().find_map(on) else {
+        d.set_item("spans", py.None())?;
+        return Ok(d);
+    };
+    let shares = attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &windows.spans);
+    d.set_item("spans", columns(py, &shares, &windows.spans)?)?;
+    let (names, stages) = stages(recorded, &windows);
+    let told = columns(py, &attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &stages), &stages)?;
+    told.set_item("names", names)?;
+    d.set_item("stages", told)?;
+    let pages = PyDict::new(py);
+    for (page, &misses) in shares.pages.iter().enumerate().filter(|(_, misses)| **misses != 0) {
+        pages.set_item(rp2040::memory::XIP_BASE + ((page as u32) << 12), misses)?;
+    }
+    d.set_item("pages", pages)?;
+    Ok(d)
+}
+
+fn columns<'py>(py: Python<'py>, shares: &Shares, spans: &[Interval]) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("start_ps", spans.iter().map(|span| span.0).collect::<Vec<Ps>>())?;
+    d.set_item("duration_ps", spans.iter().map(|span| span.1 - span.0).collect::<Vec<Ps>>())?;
+    let causes = PyDict::new(py);
+    for (cause, name) in Cause::ALL {
+        let column: Vec<Ps> = shares.causes_ps.iter().map(|each| each[cause as usize]).collect();
+        if column.iter().any(|&ps| ps != 0) {
+            causes.set_item(name, column)?;
+        }
+    }
+    d.set_item("causes_ps", causes)?;
+    d.set_item("counts", &shares.counts)?;
+    d.set_item("exceptions", &shares.exceptions)?;
+    d.set_item("registers", &shares.registers)?;
+    Ok(d)
+}
+
+/// The way to the first span, as far as the client tells of it: `boot`, `link`, `address`, `connect`; else all of it.
+fn stages(recorded: &Recorded, windows: &Windows) -> (Vec<&'static str>, Vec<Interval>) {
+    let (mut names, mut stages) = (Vec::new(), Vec::new());
+    let mut add = |name, from: Ps, to: Ps| {
+        if from < to {
+            names.push(name);
+            stages.push((from, to));
+        }
+    };
+    let (Some(started), Some(ready)) = (windows.started, windows.ready) else {
+        if let Some(first) = windows.spans.first() {
+            add("start", 0, first.0);
+        }
+        return (names, stages);
+    };
+    add("boot", 0, started);
+    let linked = windows.linked.unwrap_or(started);
+    add("link", started, linked);
+    let opens = recorded.frames.iter().filter(|frame| !frame.to_board && frame.class == Class::Open);
+    let opened = opens.map(|frame| frame.start).find(|&at| (linked..ready).contains(&at)).unwrap_or(ready);
+    add("address", linked, opened);
+    add("connect", opened, ready);
+    (names, stages)
+}

@@ -1,0 +1,107 @@
+//! Where the chip passes by the recorder of an attribution of time. Nothing here is reached while there is none, and
+//! nothing here changes what the chip does.
+
+use attribution::{Counters, Mark, Recorder, Recording, state};
+
+use crate::bus::Bus;
+use crate::chip::Chip;
+use crate::cpu::core::{Core, State};
+use crate::memory::Memory;
+use crate::world::World;
+use crate::xip_cache::PAGES;
+
+/// TIMER's TIMELR and TIMERAWL, with their atomic aliases.
+const TIMER: u32 = 0x4005_4000;
+const LOW_WORDS: [u32; 2] = [0x0c, 0x28];
+
+impl<W: World> Chip<W> {
+    /// Begins to record; `limit` changes at most.
+    pub fn start_recording(&mut self, limit: usize) {
+        self.mem.xip.pages = Some(vec![0; PAGES].into_boxed_slice());
+        self.bus.sys.recorder = Some(Box::new(Recorder::new(limit)));
+        self.attribute();
+    }
+
+    /// Ends it. None: it had not begun.
+    pub fn stop_recording(&mut self) -> Option<Recording> {
+        self.mem.xip.pages = None;
+        let recorder = self.bus.sys.recorder.take()?;
+        let (now, hz) = (self.now(), self.bus.sys.clock.hz());
+        Some(recorder.finish(now, self.bus.counters(&self.mem), hz))
+    }
+
+    #[inline]
+    pub(crate) fn attribute(&mut self) {
+        if self.bus.sys.recorder.is_some() {
+            self.note_core();
+        }
+    }
+
+    #[cold]
+    fn note_core(&mut self) {
+        let core = &self.cores[0];
+        let asleep = matches!(core.state, State::Wfi | State::Wfe);
+        let stopped = matches!(core.state, State::LockedUp | State::Held);
+        let counted = [core.instructions, core.flash_instructions, core.rom_instructions];
+        if let Some(recorder) = &mut self.bus.sys.recorder {
+            recorder.core(asleep, stopped, counted);
+        }
+        self.bus.observe(&mut self.mem, false);
+    }
+}
+
+impl<W> Bus<W> {
+    fn counters(&self, mem: &Memory) -> Counters {
+        Counters {
+            stalled: mem.xip.stalled,
+            waited: self.waited,
+            accesses: mem.xip.accesses,
+            misses: mem.xip.misses,
+            ..Counters::default()
+        }
+    }
+}
+
+impl<W: World> Bus<W> {
+    /// Lets the recorder see what is so now.
+    #[cold]
+    pub(crate) fn observe(&mut self, mem: &mut Memory, always: bool) {
+        let now = self.sys.now();
+        let counters = self.counters(mem);
+        let hz = self.sys.clock.hz();
+        let shifting = self.blocks.spi.iter().any(|spi| spi.shifting());
+        let outside = self.world.attributed(now) | if shifting { state::BUSY } else { 0 };
+        let Some(recorder) = &mut self.sys.recorder else { return };
+        recorder.observe(now, outside, counters, hz, always);
+        if recorder.wants_pages(now)
+            && let Some(pages) = &mem.xip.pages
+        {
+            recorder.pages(now, pages);
+        }
+    }
+}
+
+impl Core {
+    #[inline]
+    pub(crate) fn count_waits<W>(&self, bus: &mut Bus<W>, address: u32) {
+        if self.index == 0 && address >> 28 != 1 {
+            bus.waited += u64::from(bus.waits);
+        }
+    }
+
+    /// Core 0 may have read the timer.
+    #[cold]
+    pub(crate) fn note_clock<W: World>(&self, mem: &mut Memory, bus: &mut Bus<W>, address: u32, value: u32) {
+        let low = address & 0xffff_c000 == TIMER && LOW_WORDS.contains(&(address & 0xfff));
+        if !low || self.index != 0 {
+            return;
+        }
+        let tick = &bus.sys.tick;
+        // When the timer came to this value; a timer that stands still came to it just now.
+        let at = tick.time_of(tick.count(bus.sys.now())).min(bus.sys.now());
+        bus.observe(mem, true);
+        if let Some(recorder) = &mut bus.sys.recorder {
+            recorder.read_clock(Mark { at, value, pc: self.pc });
+        }
+    }
+}

@@ -1,0 +1,108 @@
+"""What a rule may look at: figures of a row, and none of its names."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from dataclasses import dataclass
+
+from portbench.results.attribution import Attribution, Span
+from portbench.results.model import Conditions, Row
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A row's attribution as a rule reads it; `whole` is all of its spans together."""
+
+    attribution: Attribution
+    conditions: Conditions
+    whole: Span
+    spans: int
+    noun: str
+    """What people call one span: `message`; `run` where they differ."""
+
+    @classmethod
+    def of(cls, row: Row) -> Facts | None:
+        """None where the row's time was not attributed, or nothing in it was timed."""
+        attribution = row.attribution
+        if attribution is None or not len(attribution.spans):
+            return None
+        names = set(attribution.spans.names)
+        noun = attribution.spans.names[0] if len(names) == 1 else "run"
+        spans = len(attribution.spans) if len(names) == 1 else 1
+        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun)
+
+    def share(self, *causes: str) -> float:
+        """Part of the time, 0 to 1."""
+        return self.whole.share(*causes)
+
+    def each_ps(self, *causes: str) -> float:
+        """Picoseconds of an average span; without causes, all of it."""
+        ps = sum(map(self.whole.ps, causes)) if causes else self.whole.duration_ps
+        return ps / self.spans
+
+    def each(self, count: str) -> float:
+        """A count of an average span."""
+        return self.whole.counts.get(count, 0) / self.spans
+
+    @property
+    def miss_share(self) -> float:
+        """Flash cache misses, wherever the core met them."""
+        return self.share("gap_miss", "driver_miss", "code_miss")
+
+    @property
+    def flash_share(self) -> float | None:
+        """Part of the instructions, 0 to 1, that came from flash; None where none were counted."""
+        instructions = self.whole.counts.get("instructions", 0)
+        return self.whole.counts.get("flash_instructions", 0) / instructions if instructions else None
+
+    @property
+    def period_ps(self) -> float | None:
+        """From the start of a span to the start of the next one, as a rule; None with fewer than three of a kind."""
+        starts = self.attribution.spans.start_ps
+        if self.spans < 3:
+            return None
+        return statistics.median(after - before for before, after in itertools.pairwise(starts))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two rows of one workload with the same settings: `one`, and `other` that stands beside it."""
+
+    one: Facts
+    other: Facts
+    ratios: dict[str, float]
+    """By span name: how much longer `other` takes, by the shortest of each."""
+    flash_shares: dict[str, tuple[float, float]]
+    """By span name: part of the instructions, 0 to 1, that come from flash, of `one` and of `other`."""
+
+    @classmethod
+    def of(cls, one: Row, other: Row) -> Comparison | None:
+        """None where the two did not measure the same, or their time was not attributed."""
+        facts = Facts.of(one), Facts.of(other)
+        if facts[0] is None or facts[1] is None or (one.workload, one.settings) != (other.workload, other.settings):
+            return None
+        times = [_shortest(each.attribution) for each in facts if each is not None]
+        common = [name for name in times[0] if times[0][name] and times[1].get(name)]
+        ratios = {name: times[1][name] / times[0][name] for name in common}
+        shares = [_flash_shares(each.attribution) for each in facts if each is not None]
+        both = {name: (shares[0][name], shares[1][name]) for name in common if name in shares[0] and name in shares[1]}
+        return cls(facts[0], facts[1], ratios, both)
+
+
+def _flash_shares(attribution: Attribution) -> dict[str, float]:
+    counted: dict[str, list[int]] = {}
+    counts = attribution.spans.counts
+    columns = (attribution.spans.names, counts.get("flash_instructions", []), counts.get("instructions", []))
+    for name, flash, instructions in zip(*columns, strict=False):
+        sums = counted.setdefault(name, [0, 0])
+        sums[0] += flash
+        sums[1] += instructions
+    return {name: flash / instructions for name, (flash, instructions) in counted.items() if instructions}
+
+
+def _shortest(attribution: Attribution) -> dict[str, int]:
+    shortest: dict[str, int] = {}
+    for name, ps in zip(attribution.spans.names, attribution.spans.duration_ps, strict=True):
+        shortest[name] = min(ps, shortest.get(name, ps))
+    return shortest

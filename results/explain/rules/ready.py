@@ -1,0 +1,27 @@
+"""What the way to ready was spent on."""
+
+from __future__ import annotations
+
+from portbench.results.attribution import CAUSES
+from portbench.results.explain.facts import Facts
+from portbench.results.explain.sentence import Sentence
+from portbench.results.explain.words import duration, part, percent
+
+LEAST = 0.5
+FIRES = "the way to ready has stages, and one cause other than execution takes at least half of the longest of them"
+
+
+def say(facts: Facts) -> Sentence | None:
+    stages = list(facts.attribution.stages)
+    if len(stages) < 2:
+        return None
+    whole_ps = sum(stage.duration_ps for stage in stages)
+    longest = max(stages, key=lambda stage: stage.duration_ps)
+    name, ps = max(longest.causes_ps.items(), key=lambda each: each[1])
+    if name in ("code_run", "unnamed") or ps < LEAST * longest.duration_ps:
+        return None
+    text = (
+        f"ready {duration(whole_ps)} after power-up, {part(longest.duration_ps, whole_ps)} of it in stage"
+        f" {longest.name!r}: {percent(longest.share(name))} of that is {CAUSES[name].title}"
+    )
+    return Sentence("ready", text, None, (name,), {"ready_us": whole_ps / 1e6})

@@ -1,0 +1,132 @@
+"""Say why a row takes as long as it does: in words, by cause, and what a change would bring.
+
+ROW is RUNTIME/PROFILE, as micropython-1.26.0/as-published, or a runtime or .uf2 file alone. It is taken from the newest
+run if that has its attribution (`portbench run --attribute`), else run now on an emulated board, with few exchanges.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from portbench.boards import BoardError
+from portbench.clients import DeploymentError
+from portbench.firmware.catalogue import CatalogueError
+from portbench.firmware.hash_lock import HashLockError
+from portbench.firmware.images import ImageError
+from portbench.firmware.native_config import NativeConfigError
+from portbench.firmware.uf2 import Uf2Error
+from portbench.results.explain import Facts, compared
+from portbench.results.model import Row
+from portbench.results.storage import StorageError, read
+from portbench.runner.cli.console import console
+from portbench.runner.cli.engine import needs_engine
+from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.options import bench_option, bench_options, given, run_file
+from portbench.runner.client_result import RunFailed
+from portbench.runner.explain.report import Explained
+from portbench.runner.explain.stored import RowName, stored_row
+from portbench.runner.explain.view import show
+from portbench.runner.options import BenchOptions, OptionError, read_options
+from portbench.runner.plan import PlannedRow, plan
+
+if TYPE_CHECKING:
+    from portbench.runner.explain.measure import Measured
+
+_FAULTS = (
+    BoardError,
+    CatalogueError,
+    DeploymentError,
+    HashLockError,
+    ImageError,
+    NativeConfigError,
+    RunFailed,
+    StorageError,
+    Uf2Error,
+)
+_FILE_COLUMNS = 80
+
+
+@click.command()
+@click.argument("row", metavar="ROW")
+@bench_options("workload", "board", "turnaround_us", "phy_link_delay_s", single=True)
+@bench_option("results_dir")
+@click.option("--file", metavar="FILE", help="look for the row in this run file, and run nothing")
+@click.option(
+    "--beside", metavar="ROW", help="another row of the same workload: what has changed from this one to that"
+)
+@click.option("--what-if", "what_if", is_flag=True, help="run it with one thing changed at a time")
+@click.option("--json", "as_json", is_flag=True, help="print it for programs")
+def COMMAND(
+    row: str,
+    file: str | None,
+    results_dir: str | None,
+    beside: str | None,
+    what_if: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    with one_line(*_FAULTS):
+        if what_if and file is not None:
+            raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
+        source = _Source(file, results_dir, given(values), run_again=what_if)
+        one = source.row(row)
+        other = None if beside is None else source.row(beside)
+        said = [] if other is None else compared(one, other)
+        changes = list(source.measured[row].what_if(one)) if what_if else []
+        found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=1))
+    else:
+        show(found, console(_FILE_COLUMNS))
+
+
+class _Source:
+    """Where rows come from: a run file, or an emulated board."""
+
+    def __init__(self, file: str | None, results_dir: str | None, values: dict[str, Any], *, run_again: bool) -> None:
+        self._file = file
+        self._values = values
+        asked = {name for name in values if name != "workload"}
+        self._stored = run_file(file, results_dir) if file is not None or not (asked or run_again) else None
+        self.measured: dict[str, Measured] = {}
+
+    def row(self, text: str) -> Row:
+        """Raises OptionError where there is no such row, or nothing in it was timed."""
+        row = self._found(RowName.read(text), text)
+        if Facts.of(row) is None:
+            raise OptionError(
+                f"{text}: its time cannot be told: the workload times nothing, or no readings of the board's timer fit"
+            )
+        return row
+
+    def _found(self, name: RowName, text: str) -> Row:
+        if self._stored is not None and (self._file is not None or self._stored.exists()):
+            workload = self._options(name).chosen_workloads[0].name
+            row = stored_row(read(self._stored), name, workload)
+            if row is not None:
+                return row
+            if self._file is not None:
+                raise OptionError(
+                    f"{self._file}: has no {workload} row {name} with an attribution; measure with"
+                    " portbench run --attribute"
+                )
+        needs_engine()
+        from portbench.runner.explain.measure import Measured
+
+        options = self._options(name)
+        self.measured[text] = Measured(_planned(options), options)
+        return self.measured[text].row()
+
+    def _options(self, name: RowName) -> BenchOptions:
+        asked: dict[str, Any] = {"where": "emulated", "runs": "1", "runtime": [name.runtime]}
+        if name.profile is not None:
+            asked["profile"] = [name.profile]
+        return replace(read_options(self._values | asked), quick=True)
+
+
+def _planned(options: BenchOptions) -> PlannedRow:
+    return plan(options)[0]

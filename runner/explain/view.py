@@ -1,0 +1,137 @@
+"""An explained row for people: sentences, then where the time goes, with bars, in 80 columns."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from portbench.results.attribution import CAUSES, GROUPS, Span
+from portbench.results.explain import Sentence
+from portbench.results.explain.words import count, duration, megahertz, percent
+from portbench.runner.explain.report import Explained, byte_gap_us, cache_hit_rate
+
+_BAR = 20
+_TITLE = 36
+_MOST_REGISTERS = 6
+_SHOWN = 0.0005
+"""Smaller parts are in `--json`."""
+
+
+def show(explained: Explained, console: Console) -> None:
+    row, facts = explained.row, explained.facts
+    title = " ".join(filter(None, [row.runtime, row.profile, row.workload]))
+    if row.headline is not None and row.value is not None:
+        title += f": {row.value:.4g} {row.headline.unit}"
+    _say(explained.sentences, title, console)
+    if explained.beside is not None:
+        other = explained.beside
+        _say(explained.compared, " ".join(filter(None, ["and then", other.runtime, other.profile])), console)
+    each = f"a {facts.noun} of {facts.spans}" if facts.spans > 1 else facts.noun
+    console.print(_causes(facts.whole, facts.spans, f"Where the time goes, {each}, us on average"))
+    console.print(_counts(explained), soft_wrap=False)
+    stages = list(facts.attribution.stages)
+    if stages:
+        console.print(_stages(stages))
+    if explained.what_if:
+        console.print(_what_if(explained))
+
+
+def _say(sentences: list[Sentence], title: str, console: Console) -> None:
+    console.print(title, style="bold", highlight=False)
+    if not sentences:
+        console.print("  no rule has anything to say", highlight=False)
+    for sentence in sentences:
+        console.print(f"- {sentence.text}", highlight=False)
+    console.print()
+
+
+def _causes(span: Span, spans: int, title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("cause", width=_TITLE)
+    table.add_column("us", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("", width=_BAR, no_wrap=True)
+    for group in GROUPS.values():
+        causes = [cause for cause in CAUSES.values() if cause.group == group.name and span.ps(cause.name)]
+        if not causes:
+            continue
+        ps = span.ps(group.name)
+        table.add_row(
+            group.title, f"{ps / spans / 1e6:.2f}", f"{100 * span.share(group.name):.1f} %", _bar(span, group.name)
+        )
+        for cause in causes:
+            if cause.title != group.title and span.share(cause.name) >= _SHOWN:
+                share = f"{100 * span.share(cause.name):.1f} %"
+                table.add_row(f"  {cause.title}", f"{span.ps(cause.name) / spans / 1e6:.2f}", share, "", style="dim")
+    table.add_section()
+    table.add_row("all", f"{span.duration_ps / spans / 1e6:.2f}", f"{100 * span.named_share:.1f} % named", "")
+    return table
+
+
+def _bar(span: Span, group: str) -> str:
+    return "#" * round(_BAR * span.share(group))
+
+
+def _counts(explained: Explained) -> str:
+    facts = explained.facts
+    lines = []
+    if facts.each("spi_frames"):
+        asked, real = explained.row.conditions.spi_hz_asked, facts.attribution.spi_hz
+        clock = "" if not real else f" at {megahertz(real)} MHz" + (f" ({megahertz(asked)} asked)" if asked else "")
+        gap = byte_gap_us(facts.whole) or 0.0
+        lines.append(
+            f"SPI: {count(facts.each('spi_frames'))} frames, {count(facts.each('spi_bytes'))} bytes{clock},"
+            f" {duration(gap * 1e6)} between bytes"
+        )
+        registers = sorted(facts.whole.registers.items(), key=lambda each: (-each[1], each[0]))[:_MOST_REGISTERS]
+        lines.append("  " + ", ".join(f"{name} {count(n / facts.spans)}" for name, n in registers))
+    hits = cache_hit_rate(facts.whole)
+    if hits is not None:
+        flash = facts.flash_share
+        lines.append(
+            f"flash cache: {100 * hits:.2f} % of {count(facts.each('cache_accesses'))} accesses hit"
+            + (
+                ""
+                if flash is None
+                else f"; {percent(flash)} of {count(facts.each('instructions'))} instructions from flash"
+            )
+        )
+    taken = facts.whole.interrupts
+    if taken:
+        lines.append(
+            "interrupts: " + ", ".join(f"{name} {count(n / facts.spans)}" for name, n in sorted(taken.items()))
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _stages(stages: list[Span]) -> Table:
+    table = Table(title="The way to ready", title_justify="left", box=None, pad_edge=False)
+    table.add_column("stage")
+    table.add_column("ms", justify="right")
+    table.add_column("most of it")
+    for stage in stages:
+        most = sorted(stage.causes_ps.items(), key=lambda each: (-each[1], each[0]))[:2]
+        told = "; ".join(f"{percent(stage.share(name))} {_full_title(name)}" for name, _ in most)
+        table.add_row(stage.name, f"{stage.duration_ps / 1e9:.1f}", told)
+    return table
+
+
+def _full_title(name: str) -> str:
+    cause = CAUSES[name]
+    return (
+        cause.title
+        if cause.group in ("wait", "network", "unnamed", "usb")
+        else f"{GROUPS[cause.group].title}: {cause.title}"
+    )
+
+
+def _what_if(explained: Explained) -> Table:
+    headline = explained.row.headline
+    unit = "" if headline is None else headline.unit
+    table = Table(title="What if (run so, never ranked)", title_justify="left", box=None, pad_edge=False)
+    table.add_column("change")
+    table.add_column(unit, justify="right")
+    table.add_column("times", justify="right")
+    for each in explained.what_if:
+        table.add_row(each.title, f"{each.value:.4g}", f"{each.times:.2f}x")
+    return table

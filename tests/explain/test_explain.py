@@ -1,0 +1,215 @@
+"""Where a run's time went: recorded without moving it, summed to the picosecond, and told in words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.conftest import NO_ENGINE, Image
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
+from portbench.boards import Deadline
+from portbench.boards.emulated.replay import Attributed, Replay
+from portbench.results.attribution import Attribution
+from portbench.results.explain import compared, explained
+from portbench.results.model import Row
+from portbench.results.storage import read
+from portbench.runner.cli.group import portbench
+from portbench.runner.explain.measure import Measured
+from portbench.runner.explain.stored import RowName, stored_row
+from portbench.runner.options import OptionError, read_options
+from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.trace.record import prepared_flash
+
+pytestmark = pytest.mark.engine
+MESSAGES = 12
+
+
+def measured(runtime: str, profile: str | None = None, **given: str) -> Measured:
+    asked = {"runtime": [runtime], "where": "emulated", "runs": "1", **given}
+    if profile is not None:
+        asked["profile"] = [profile]
+    if "workload" in asked:
+        asked["workload"] = [asked["workload"]]
+    options = replace(read_options(asked), quick=True)
+    return Measured(plan(options)[0], options)
+
+
+def check_whole(row: Row, *, exact: bool = True) -> Attribution:
+    """Sums to what the client reports, at least 95 % of every span named."""
+    attribution = row.attribution
+    assert attribution is not None
+    for span in attribution.spans:
+        assert sum(span.causes_ps.values()) == span.duration_ps
+        assert span.named_share >= 0.95
+        if exact:
+            assert span.reported_us is not None
+            assert span.duration_ps == span.reported_us * 1_000_000
+    return attribution
+
+
+@pytest.fixture(scope="module")
+def native_row() -> PlannedRow:
+    return plan(read_options({"runtime": ["portbench-native"], "where": "emulated", "runs": "1", "messages": "12"}))[0]
+
+
+@pytest.fixture(scope="module")
+def native(native_row: PlannedRow) -> Attributed:
+    """Not with the probes that `Measured` compares with, but with all others on as well."""
+    options = read_options({"where": "emulated", "messages": "12"})
+    config, flash = prepared_flash(native_row, options)
+    settings = native_row.settings.model_dump(mode="json")
+    replay = Replay(native_row.board, config, flash, "ping_pong", settings)
+    limit = Deadline(60, "replay")
+    plain = replay.run(limit)
+    traced = replay.trace(plain, 5, limit, pc_sample_cycles=100)
+    assert traced.frames
+    attributed = replay.attribute(native_row.workload.timed, limit)
+    assert attributed.figures == plain
+    return attributed
+
+
+def test_recording_moves_nothing_and_all_of_every_message_is_attributed(native: Attributed) -> None:
+    attribution = Attribution.model_validate(native.attribution)
+    result = native.figures.result
+    assert result is not None
+    assert attribution.spans.names == ["message"] * MESSAGES
+    assert [ps // 1_000_000 for ps in attribution.spans.duration_ps] == result["round_trip_us"]
+    starts, durations = attribution.spans.start_ps, attribution.spans.duration_ps
+    received = native.figures.sessions[0].received_us
+    for start, duration, received_us in zip(starts, durations, received, strict=True):
+        assert start <= received_us * 1e6 <= start + duration
+    # The PC takes 200 us and a frame of 60 bytes 5.76: nothing of that is the board's.
+    for span in list(attribution.spans)[1:]:
+        assert abs(span.ps("pc") - 200_000_000) < 1_500_000
+        assert (span.ps("wire_to_pc"), span.ps("wire_to_board")) == (5_760_000, 5_760_000)
+        assert span.counts["spi_frames"] == sum(span.registers.values())
+        assert span.ps("unnamed") == 0
+
+
+def test_the_way_to_ready_is_attributed_too(native: Attributed) -> None:
+    stages = list(Attribution.model_validate(native.attribution).stages)
+    assert stages[0].start_ps == 0
+    assert all(one.start_ps + one.duration_ps == two.start_ps for one, two in itertools.pairwise(stages))
+    assert sum(stage.ps("link") for stage in stages) > 1_400_000_000_000  # of the 1.5 s that the PHY takes
+
+
+def test_a_bench_row_keeps_its_attribution_and_is_explained_from_it(tmp_path: Path) -> None:
+    folder = f"--results-dir={tmp_path}"
+    command = ["run", "--runtime", "portbench-native", "--where=emulated", "--messages=12", "--runs=2", "--attribute"]
+    command.append("--seed=fixed")
+    assert CliRunner().invoke(portbench, [*command, folder]).exit_code == 0
+    run = read(tmp_path / "latest.json")
+    first, second = run.rows
+    assert second.attribution is None
+    assert first.simulated_figures() == {**second.simulated_figures(), "run_index": 0}
+    check_whole(first)
+    assert stored_row(run, RowName.read("portbench-native/tuned"), "ping_pong") == first
+
+    told = CliRunner().invoke(portbench, ["explain", "portbench-native", folder, "--json"])
+    report = json.loads(told.stdout)
+    assert (told.exit_code, report["measured"], report["spans"]) == (0, False, MESSAGES)
+    assert report["least_attributed_share"] == 1.0
+    assert [sentence["rule"] for sentence in report["sentences"]][:1] == ["network_bound"]
+    assert sum(cause["us"] for cause in report["causes"]) == pytest.approx(report["duration_us"])
+    shown = CliRunner().invoke(portbench, ["explain", "portbench-native", folder], env={"COLUMNS": "80"})
+    assert "the PC prepares its answer" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_what_if_is_run_and_not_stored(tmp_path: Path) -> None:
+    command = ["explain", "portbench-native", f"--results-dir={tmp_path}", "--what-if", "--json"]
+    told = CliRunner().invoke(portbench, command)
+    changes = {each["name"]: each for each in json.loads(told.stdout)["what_if"]}
+    assert list(changes) == ["no_cache_misses", "spi_twice", "turnaround_0"]
+    assert changes["no_cache_misses"]["times"] == pytest.approx(1.0, abs=0.001)  # it runs from SRAM
+    assert 1.005 < changes["spi_twice"]["times"] < 1.1
+    assert changes["turnaround_0"]["times"] > 5
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row, and --file runs nothing"),
+        (["portbench-native/"], "'portbench-native/' is no row; use RUNTIME/PROFILE"),
+        (["portbench-native/fast"], "--profile: 'fast' is none of tuned"),
+    ],
+)
+def test_what_cannot_be_explained_is_told_in_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+    told = CliRunner().invoke(portbench, ["explain", *arguments, f"--results-dir={tmp_path}"])
+    assert told.exit_code == 1 or told.exit_code == 2
+    assert said in told.output
+
+
+def test_a_row_without_attribution_is_not_taken_from_a_file(tmp_path: Path) -> None:
+    command = ["run", "--runtime", "portbench-native", "--where=emulated", "--messages=2", "--runs=1"]
+    assert CliRunner().invoke(portbench, [*command, f"--results-dir={tmp_path}"]).exit_code == 0
+    told = CliRunner().invoke(portbench, ["explain", "portbench-native", "--file", str(tmp_path / "latest.json")])
+    assert "has no ping_pong row portbench-native with an attribution" in told.output
+
+
+def test_names_of_rows() -> None:
+    assert RowName.read("micropython-1.26.0/tuned") == RowName("micropython-1.26.0", "tuned")
+    assert RowName.read("build/firmware.uf2") == RowName("build/firmware.uf2", None)
+    for wrong in ("/tuned", "micropython/"):
+        with pytest.raises(OptionError, match="is no row"):
+            RowName.read(wrong)
+
+
+def said(row: Row) -> dict[str, str]:
+    return {sentence.rule: sentence.text for sentence in explained(row)}
+
+
+def test_micropython_without_intn_waits_for_its_poll(image: Image) -> None:
+    image("micropython-1.26.0")
+    row = measured("micropython-1.26.0", "as-published").row()
+    check_whole(row)
+    told = said(row)
+    assert told["unread_until_poll"].endswith("until a timer's poll about every 64 ms: INTn is not connected")
+    assert {"flash_misses", "network_bound", "byte_by_byte"}.isdisjoint(told)
+
+
+def test_micropython_with_intn_waits_for_flash(image: Image) -> None:
+    image("micropython-1.26.0")
+    row = measured("micropython-1.26.0", "tuned").row()
+    check_whole(row)
+    told = said(row)
+    assert told["flash_misses"].startswith("49 % of the time is flash cache misses")
+    assert "unread_until_poll" not in told
+
+
+def test_wiznet_hardwired_waits_for_bits(image: Image) -> None:
+    image("wiznet-hardwired")
+    row = measured("wiznet-hardwired", "as-published").row()
+    check_whole(row)
+    assert said(row)["slow_spi"].startswith("SPI at 1.95 of 33 MHz")
+    assert "polled_register" not in said(row)
+
+
+@pytest.mark.slow
+def test_circuitpython_sends_byte_by_byte(image: Image) -> None:
+    image("circuitpython-9.1.4")
+    row = measured("circuitpython-9.1.4", "as-published", messages="5").row()
+    check_whole(row, exact=False)  # its clock moves in steps of 31 us
+    told = said(row)
+    assert told["byte_by_byte"].startswith("the driver hands the SPI bus each byte by itself")
+    assert told["network_hidden"].startswith("the answer is there 212 us after the message was sent")
+
+
+@pytest.mark.slow
+def test_the_interpreter_has_moved_to_flash(image: Image) -> None:
+    rows = []
+    for runtime in ("micropython-pico-1.24.1", "micropython-pico-1.26.1"):
+        image(runtime)
+        rows.append(measured(runtime, workload="interpreter", passes="1000").row())
+        check_whole(rows[-1])
+    (sentence,) = compared(*rows)
+    assert sentence.rule == "moved_to_flash"
+    assert sentence.text.startswith("what runs most moved from SRAM to flash")

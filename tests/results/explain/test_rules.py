@@ -1,0 +1,209 @@
+"""Each rule, with an attribution that it must speak of and others of which it must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.results.attribution import Spans
+from portbench.results.explain import RULES, compared, explained
+from portbench.results.model import Row
+from tests.results.explain.synthetic import row
+
+_STAGES = Spans(
+    names=["boot", "link"],
+    start_ps=[0, 300_000_000_000],
+    duration_ps=[300_000_000_000, 1_500_000_000_000],
+    reported_us=[None, None],
+    causes_ps={"code_run": [300_000_000_000, 300_000_000_000], "link": [0, 1_200_000_000_000]},
+)
+_WORKING_STAGES = _STAGES.model_copy(
+    update={"causes_ps": {"code_run": [300_000_000_000, 900_000_000_000], "link": [0, 600_000_000_000]}}
+)
+_PAGES = {"0x10042000": 900, **{f"0x1005{page:x}000": 100 for page in range(10)}}
+
+FIRES: dict[str, tuple[Row, str]] = {
+    "unread_until_poll": (
+        row({"wait_poll": 59_600, "code_run": 2600}, every_us=64_000, intn=False),
+        "a frame lies unread in the chip for 59.6 of 62.2 ms of a message, until a timer's poll about every 64 ms:"
+        " INTn is not connected",
+    ),
+    "flash_misses": (
+        row(
+            {"code_miss": 510, "code_run": 490},
+            counts={"cache_misses": 2394, "cache_accesses": 18_954, "instructions": 100, "flash_instructions": 66},
+            pages=_PAGES,
+        ),
+        "51 % of the time is flash cache misses: 2 394 of 18 954 accesses a message, 48 cycles each; 66 % of the"
+        " instructions come from flash, and 90 % of the misses are spread over 40 KiB of it, where the cache has 16;"
+        " most are at 0x10042000",
+    ),
+    "byte_by_byte": (
+        row({"gap_run": 230, "spi_bits": 4, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
+        "the driver hands the SPI bus each byte by itself: 57.5 us between two bytes that take 1 us each, 234 us for a"
+        " frame of 4 bytes, 28 % of the time",
+    ),
+    "slow_spi": (
+        row({"spi_bits": 400, "code_run": 600}, spi_hz=2_000_000),
+        "SPI at 2 of 33 MHz: 40 % of the time is bits on the bus, at most 1.60x from there",
+    ),
+    "delayed_ack": (
+        row({"delayed_ack": 40_000, "code_run": 1000}),
+        "the board sends on only when the PC has acknowledged, and the PC delays that: 40 ms at most, 40 of 41 ms of a"
+        " message",
+    ),
+    "network_bound": (
+        row({"pc": 198, "wire_to_pc": 5.5, "wire_to_board": 5.5, "code_run": 9}),
+        "96 % of the time is the PC (198 us a message) and the wire (11 us): the board itself takes 9 us",
+    ),
+    "network_hidden": (
+        row({"code_run": 33_395}, counts={"hidden_ps": 211_520_000, "instructions": 2}),
+        "the answer is there 212 us after the message was sent, before the board looks for it: a faster PC or network"
+        " would change nothing",
+    ),
+    "executing": (
+        row({"code_run": 540, "gap_run": 460}, counts={"instructions": 2_157_338}),
+        "54 % of the time the interpreter and C code execute, and wait for nothing: 2 157 338 instructions a message",
+    ),
+    "polled_register": (
+        row(
+            {"spi_bits": 300, "code_run": 700},
+            counts={"spi_frames": 58, "spi_bytes": 232},
+            registers={"S0_RX_RSR read": 22, "S0_SR read": 12, "S0_CR write": 30},
+        ),
+        "S0_RX_RSR is read 22 times a message, 38 % of all SPI frames",
+    ),
+    "asleep": (
+        row({"wait_timer": 250, "code_run": 750}),
+        "the board sleeps until a timer for 0.25 of 1 ms of a message",
+    ),
+    "usb": (row({"usb": 60, "code_run": 940}), "6 % of the time goes to USB"),
+    "ready": (
+        row({"code_run": 1}, stages=_STAGES),
+        "ready 1.8 s after power-up, 1.5 of 1.8 s of it in stage 'link': 80 % of that is the link comes up",
+    ),
+}
+
+SILENT: dict[str, list[Row]] = {
+    "unread_until_poll": [row({"wait_poll": 19, "code_run": 81}, intn=False), row({"wait_intn": 90, "code_run": 10})],
+    "flash_misses": [
+        row({"code_miss": 24, "code_run": 76}, counts={"cache_misses": 2, "cache_accesses": 9}),
+        row({"code_wait": 90, "code_run": 10}, counts={"cache_misses": 2, "cache_accesses": 9}),
+    ],
+    "byte_by_byte": [
+        # The same time in gaps, but of frames of two bytes, or of bytes that are slow themselves.
+        row({"gap_run": 230, "spi_bits": 4, "code_run": 600}, counts={"spi_frames": 2, "spi_bytes": 4}),
+        row({"gap_run": 230, "spi_bits": 100, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
+        row({"gap_run": 10, "spi_bits": 0.1, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
+        row({"gap_run": 100}),
+    ],
+    "slow_spi": [
+        row({"spi_bits": 100, "code_run": 900}, spi_hz=2_000_000),
+        row({"spi_bits": 900, "code_run": 100}, spi_hz=33_300_000),
+        row({"spi_bits": 900, "code_run": 100}, spi_hz=None),
+    ],
+    "delayed_ack": [row({"delayed_ack": 19, "code_run": 81}), row({"pc": 90, "code_run": 10})],
+    "network_bound": [row({"pc": 40, "wire_to_pc": 9, "code_run": 51}), row({"wait_poll": 90, "code_run": 10})],
+    "network_hidden": [
+        row({"code_run": 900, "pc": 100}, counts={"hidden_ps": 200_000_000}),
+        row({"code_run": 900}),
+    ],
+    "executing": [row({"code_run": 39, "gap_run": 61}, counts={"instructions": 9}), row({"code_run": 90})],
+    "polled_register": [
+        row({"spi_bits": 300, "code_run": 700}, counts={"spi_frames": 58}, registers={"S0_SR read": 17}),
+        row({"spi_bits": 300, "code_run": 700}, counts={"spi_frames": 9}, registers={"S0_SR read": 7}),
+        row({"spi_bits": 300, "code_run": 700}, counts={"spi_frames": 58}, registers={"S0 TX buffer write": 50}),
+        row({"spi_bits": 10, "code_run": 990}, counts={"spi_frames": 58}, registers={"S0_SR read": 50}),
+    ],
+    "asleep": [row({"wait_timer": 19, "code_run": 81}), row({"wait_poll": 90, "code_run": 10})],
+    "usb": [row({"usb": 4, "code_run": 96})],
+    "ready": [row({"code_run": 1}, stages=_WORKING_STAGES), row({"code_run": 1})],
+}
+
+_LOOPS = ("method_call", "int_add", "viper")
+_COUNTS = {"instructions": 1000, "cache_accesses": 150}
+
+
+def _interpreter(flash: int, us: float, accesses: int = 150) -> Row:
+    counts = {"instructions": 1000, "flash_instructions": flash, "cache_accesses": accesses}
+    return row({"code_run": us}, counts=counts, names=_LOOPS)
+
+
+BESIDE: dict[str, tuple[Row, Row, str]] = {
+    "moved_to_flash": (
+        _interpreter(120, 100),
+        _interpreter(930, 187, 640),
+        "what runs most moved from SRAM to flash: in 3 of 3 spans 12 % of the instructions came from flash, and 93 % do"
+        " now; 0.15 flash cache accesses an instruction became 0.64; viper takes 1.87x as long",
+    ),
+}
+SILENT_BESIDE: dict[str, list[tuple[Row, Row]]] = {
+    "moved_to_flash": [
+        (_interpreter(700, 100), _interpreter(930, 187)),  # slower, and not for that
+        (_interpreter(120, 100), row({"code_run": 100}, counts=_COUNTS)),  # nothing in common
+    ],
+}
+
+
+def _said(rule: str, of: Row) -> list[str]:
+    return [sentence.text for sentence in explained(of) if sentence.rule == rule]
+
+
+def test_every_rule_has_its_cases_and_states_its_threshold() -> None:
+    assert FIRES.keys() | BESIDE.keys() == RULES.keys()
+    assert FIRES.keys() == SILENT.keys()
+    assert BESIDE.keys() == SILENT_BESIDE.keys()
+    assert all(rule.fires for rule in RULES.values())
+
+
+@pytest.mark.parametrize("rule", FIRES)
+def test_a_rule_speaks(rule: str) -> None:
+    of, text = FIRES[rule]
+    assert _said(rule, of) == [text]
+
+
+@pytest.mark.parametrize(("rule", "of"), [(rule, of) for rule, rows in SILENT.items() for of in rows])
+def test_a_rule_says_nothing_rather_than_something_wrong(rule: str, of: Row) -> None:
+    assert _said(rule, of) == []
+
+
+@pytest.mark.parametrize("rule", BESIDE)
+def test_a_rule_speaks_of_two_rows(rule: str) -> None:
+    one, other, text = BESIDE[rule]
+    assert [sentence.text for sentence in compared(one, other) if sentence.rule == rule] == [text]
+
+
+@pytest.mark.parametrize(("rule", "rows"), [(rule, rows) for rule, pairs in SILENT_BESIDE.items() for rows in pairs])
+def test_a_rule_says_nothing_of_two_rows(rule: str, rows: tuple[Row, Row]) -> None:
+    assert [sentence for sentence in compared(*rows) if sentence.rule == rule] == []
+
+
+def test_the_other_way_round_it_has_moved_to_sram() -> None:
+    said = compared(_interpreter(930, 187, 640), _interpreter(120, 100))
+    assert "moved from flash to SRAM" in said[0].text
+    assert "0.53x" in said[0].text
+
+
+def test_a_poll_is_not_blamed_on_intn_where_that_is_connected_or_not_known() -> None:
+    for intn in (True, None):
+        (text,) = _said("unread_until_poll", row({"wait_poll": 59_600, "code_run": 2600}, intn=intn))
+        assert "INTn" not in text
+
+
+def test_the_period_of_polls_is_not_guessed() -> None:
+    """Spans that are further apart than a poll's wait can be do not tell how often the timer polls."""
+    (text,) = _said("unread_until_poll", row({"wait_poll": 10_000, "code_run": 2600}, every_us=64_000))
+    assert "every" not in text
+
+
+def test_what_explains_most_comes_first_and_nothing_is_said_of_other_rows() -> None:
+    both = row({"wait_poll": 600, "pc": 400 - 150, "spi_bits": 150}, spi_hz=1_000_000, intn=False)
+    assert [sentence.rule for sentence in explained(both)] == ["unread_until_poll", "slow_spi"]
+    plain = both.model_copy(update={"attribution": None})
+    assert (explained(plain), compared(plain, both)) == ([], [])
+
+
+def test_spans_of_several_kinds_are_one_run() -> None:
+    two = row({"code_run": 100}, counts={"instructions": 5}, names=("a", "b"))
+    assert _said("executing", two) == [
+        "100 % of the time the interpreter and C code execute, and wait for nothing: 10 instructions a run"
+    ]
