@@ -5,6 +5,7 @@ use super::registers::*;
 use super::socketless::*;
 use crate::map::{common, socket};
 use crate::names::{self, Bits, Register, register, register_at};
+use crate::socket::{MR_MULTI, MR_ND_MC_MMB};
 
 /// The common registers in address order.
 const COMMON_REGISTERS: &[Register] = &[
@@ -96,13 +97,25 @@ const MODE: &Bits = &[(0x80, "RST"), (0x10, "PB"), (0x08, "PPPoE"), (0x02, "AI")
 /// SLCR, SLIMR and SLIR.
 const SOCKETLESS: &Bits = &[(TIMEOUT, "TIMEOUT"), (ARP, "ARP"), (PING, "PING")];
 
-/// `PHYSR0`, `S0_TX_WR+1`, `TX memory 0x1000`, `reserved 0x0031`.
+/// Sn_MR: `UDP MULTI`.
+fn socket_mode(value: u8) -> String {
+    let flags: &Bits = match value & 0x0F {
+        1 => &[(MR_ND_MC_MMB, "ND")],
+        2 => &[(MR_MULTI, "MULTI"), (MR_ND_MC_MMB, "MC")],
+        4 => &[(SN_MR_MF, "MF")],
+        _ => &[],
+    };
+    let protocol = names::socket_mode(value & 0x0F);
+    if value & 0xF0 == 0 { protocol } else { format!("{protocol} {}", names::bits(flags, value & 0xF0)) }
+}
+
+/// `PHYSR0`, `S0_TX_WR+1`, `TX buffer` of whichever socket, `reserved 0x0031`.
 pub fn register_name(address: u16) -> String {
     match place(address) {
         Place::Common(offset) => register_at(COMMON_REGISTERS, "", offset),
         Place::Socket(n, offset) => register_at(SOCKET_REGISTERS, &format!("S{n}_"), offset),
-        Place::Tx(offset) => format!("TX memory 0x{offset:04x}"),
-        Place::Rx(offset) => format!("RX memory 0x{offset:04x}"),
+        Place::Tx(_) => "TX buffer".into(),
+        Place::Rx(_) => "RX buffer".into(),
     }
 }
 
@@ -121,6 +134,7 @@ pub fn meaning(address: u16, data: &[u8]) -> String {
             CR_IGMP_LEAVE => "IGMP_LEAVE".into(),
             _ => names::command(value),
         },
+        Place::Socket(_, socket::MR) => socket_mode(value),
         Place::Socket(_, socket::SR) => names::state(value),
         Place::Socket(_, socket::IR | socket::IMR) => names::bits(names::SOCKET_INTERRUPTS, value),
         Place::Common(common::MR) => names::bits(MODE, value),
@@ -140,8 +154,8 @@ mod tests {
         assert_eq!(register_name(0x003C), "PHYSR0");
         assert_eq!(register_name(0x0424), "S0_TX_WR");
         assert_eq!(register_name(0x0725), "S3_TX_WR+1");
-        assert_eq!(register_name(0x5000), "TX memory 0x1000");
-        assert_eq!(register_name(0x6001), "RX memory 0x0001");
+        assert_eq!(register_name(0x5000), "TX buffer");
+        assert_eq!(register_name(0x6001), "RX buffer");
         assert_eq!(register_name(0x0031), "reserved 0x0031");
     }
 
@@ -149,6 +163,10 @@ mod tests {
     fn meanings() {
         assert_eq!(meaning(0x0401, &[0x20]), "SEND");
         assert_eq!(meaning(0x0401, &[0x23]), "IGMP_JOIN");
+        assert_eq!(meaning(0x0400, &[0x21]), "TCP ND");
+        assert_eq!(meaning(0x0400, &[0x44]), "MACRAW MF");
+        assert_eq!(meaning(0x0400, &[0x82]), "UDP MULTI");
+        assert_eq!(meaning(0x0400, &[0x00]), "closed");
         assert_eq!(meaning(0x0503, &[0x17]), "SOCK_ESTABLISHED");
         assert_eq!(meaning(0x0502, &[0x05]), "RECV CON");
         assert_eq!(meaning(0x0015, &[0x81]), "CONFLICT S0");

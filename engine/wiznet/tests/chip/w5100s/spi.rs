@@ -67,7 +67,7 @@ fn the_log_has_decoded_frames() {
             meaning: "4660".into(),
         }
     );
-    assert_eq!((log[1].name.as_str(), log[1].len, log[1].wire_bytes), ("TX memory 0x1000", 40, 43));
+    assert_eq!((log[1].name.as_str(), log[1].len, log[1].wire_bytes), ("TX buffer", 40, 43));
 }
 
 /// What one frame of `data` bytes costs on the wire, by WIZnet's way with each chip: pointer read, burst, pointer written,
