@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class PortLinks:
-    """`BOARD.port`, `BOARD.uart0` and so on, for the board in `folder`.
+    """`BOARD.port`, `BOARD.port2`, `BOARD.uart0` and so on, for the board in `folder`.
 
     A link is there while its port is, as a name that udev gives is; the next board of that name has the same.
     """

@@ -166,7 +166,9 @@ class EmulatedState:
 
     `port`: the serial port's path; `volume`: the mounted drive's folder; both None while there is none. `generation`
     grows with each USB enumeration. `pid` is the board's process. `uarts`: the paths of UART0 and UART1, where
-    they have any. `notice`: what whoever watches the board should know.
+    they have any. `further_ports`: the paths of its second serial port and so on; `further_volumes`: the folders of its
+    drive's second logical unit and so on; `unused`: what the PC has no driver for, as `HID keyboard (interface 3, class
+    03:01:01)`. `notice`: what whoever watches the board should know.
     """
 
     name: str
@@ -183,6 +185,9 @@ class EmulatedState:
     volume_label: str | None
     uarts: list[str] = field(default_factory=list)
     notice: str | None = None
+    further_ports: list[str] = field(default_factory=list)
+    further_volumes: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
 
 
 def write_state(folder: Path, state: EmulatedState) -> None:

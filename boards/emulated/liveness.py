@@ -39,6 +39,10 @@ class Liveness:
         """Core 0 has, as `text` says."""
         self._locked_up = self._locked_up or (now_us, text)
 
+    def because(self, given_up: str | None) -> str | None:
+        """Why what `given_up` says is so, where core 0 is known to have locked up before."""
+        return given_up if given_up is None or self._locked_up is None else self._locked_up[1]
+
     def enumerated(self, now_us: float, configured: bool) -> None:
         """What the PC's USB sees now."""
         if configured:

@@ -278,8 +278,7 @@ class BoardProcess:
         if seconds <= 0.0001:
             return
         ports = () if self.uart_ports is None else self.uart_ports.ports
-        if self.usb.port is not None:
-            ports += (self.usb.port,)
+        ports += self.usb.ports
         if ports:
             select.select(ports, [], [], min(seconds, 0.02))
         else:
@@ -291,7 +290,7 @@ class BoardProcess:
             self._watch.feed(data)
             self.liveness.printed()
         self.faults.printing(data, self.usb.show)
-        self.usb.flush()
+        self.usb.show_rest()
 
     def _hear(self, line: str) -> None:
         self.pc.heard(line, self.machine.console_time_us)
@@ -332,7 +331,7 @@ class BoardProcess:
         since_us, selects = self._client_since
         took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
-            return no_frame(took_us, network.chip, used)
+            return self.liveness.because(no_frame(took_us, network.chip, used))
         return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,
@@ -360,7 +359,9 @@ class BoardProcess:
         seen = self.usb.seen()
         uarts = [] if self.uart_ports is None else list(self.uart_ports.paths)
         if self._links is not None:
-            self._links.show({"port": seen["port"], **{f"uart{number}": path for number, path in enumerate(uarts)}})
+            further = {f"port{number}": path for number, path in enumerate(seen["further_ports"], 2)}
+            uart_links = {f"uart{number}": path for number, path in enumerate(uarts)}
+            self._links.show({"port": seen["port"], **further, **uart_links})
         state = EmulatedState(
             name=self._name,
             pid=os.getpid(),

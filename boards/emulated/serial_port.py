@@ -7,7 +7,10 @@ import errno
 import os
 import termios
 import tty
+from typing import Final
 
+BOOTLOADER_BAUD: Final = 1200
+"""Whoever sets this speed and closes the port asks for the boot loader."""
 _READ_BYTES = 4096
 _KEEP_BYTES = 1 << 20
 """Output that nobody reads is kept up to this; then the oldest goes, as the board must not be held up."""

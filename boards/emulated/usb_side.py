@@ -1,4 +1,4 @@
-"""What this machine has of an emulated board's USB: its serial port and its drive, as they come and go."""
+"""What this machine has of an emulated board's USB: its serial ports and its drive, as they come and go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from portbench._engine import Machine
-from portbench.boards.emulated.serial_port import SerialPort
+from portbench.boards.emulated.further_ports import FurtherPorts
+from portbench.boards.emulated.further_volumes import FurtherVolumes
+from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, SerialPort
 from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
 
 COPY_US: Final = 1_000_000.0
@@ -16,7 +18,6 @@ COPY_US: Final = 1_000_000.0
 _TYPED_BYTES = 2048
 """Typed bytes that may wait in the board's USB pipe."""
 _SYNC_INTERVAL_S = 0.05
-_BOOTLOADER_BAUD = 1200
 
 
 class Owner(Protocol):
@@ -52,7 +53,9 @@ class UsbSide:
         self._log = log
         self.automount = True
         self.port: SerialPort | None = None
+        self.further = FurtherPorts()
         self.volume: VolumeFolder | None = None
+        self.further_volumes = FurtherVolumes(folder, log)
         self._last_port: str | None = None
         self._rename_port = False
         self._absent_until_s = 0.0
@@ -66,8 +69,8 @@ class UsbSide:
 
     def power_off(self) -> None:
         """The board goes off the bus. The machine counts from the start again afterwards; a PC does not."""
-        self._drop_port()
-        self._drop_volume()
+        self._drop_ports()
+        self._drop_volumes()
         self._earlier_generations += self._machine.usb()["generation"]
 
     def power_on(self, machine: Machine) -> None:
@@ -78,6 +81,12 @@ class UsbSide:
     def close(self) -> None:
         if self.port is not None:
             self.port.close()
+        self.further.close()
+
+    @property
+    def ports(self) -> tuple[SerialPort, ...]:
+        """Those that there are now, the console's first."""
+        return (() if self.port is None else (self.port,)) + self.further.ports
 
     def copies(self, now_us: float) -> bool:
         """Something was copied to the drive just now."""
@@ -94,12 +103,17 @@ class UsbSide:
             "manufacturer": usb.get("manufacturer"),
             "product": usb.get("product"),
             "port": self.port.path if self.port else None,
+            "further_ports": list(self.further.paths),
+            "further_volumes": [str(folder.path) for folder in self.further_volumes.folders],
+            "unused": usb.get("unused", []),
             "volume": str(self.volume.path) if self.volume else None,
             "volume_label": self.volume.label if self.volume else None,
         }
 
     def type(self) -> None:
         """Bring the board what clients of its port wrote, and the speed that they set."""
+        if self.further.type(self._machine):
+            self._owner.disturbed()
         if self.port is None:
             return
         if self._machine.console_unsent < _TYPED_BYTES:
@@ -112,7 +126,7 @@ class UsbSide:
         baud = self.port.take_baud()
         if baud is not None and baud != self._baud:
             self._baud = baud
-            if baud == _BOOTLOADER_BAUD:
+            if baud == BOOTLOADER_BAUD:
                 self._owner.disturbed()
                 # What opening the port at this speed and closing it again does on a PC.
                 self._machine.set_baud(baud)
@@ -123,24 +137,26 @@ class UsbSide:
         if self.port is not None:
             self.port.write(data)
 
-    def flush(self) -> None:
+    def show_rest(self) -> None:
+        """What the console's terminal has not taken yet, and what the board sent at its other ports."""
         if self.port is not None:
             self.port.flush()
+        self.further.show(self._machine)
 
     def changed(self, usb: dict[str, Any]) -> None:
         """The board came, went or changed on the bus; `usb` as `Machine.usb` has it."""
         if usb["generation"] != self._generation or not usb["configured"]:
             fresh = usb["configured"] and usb["generation"] != self._generation
             self._generation = usb["generation"]
-            self._drop_port()
-            self._drop_volume()
+            self._drop_ports()
+            self._drop_volumes()
             late_ms = self._faults.enumerated() if fresh else 0
             if late_ms:
                 self._be_absent(late_ms)
         self._appear(usb)
 
     def _appear(self, usb: dict[str, Any]) -> None:
-        """Show the port and the drive that the board has now."""
+        """Show the ports and the drive that the board has now."""
         if self._absent:
             return
         if usb["configured"] and usb["console"] and self.port is None:
@@ -148,11 +164,20 @@ class UsbSide:
             self._rename_port = False
             self._last_port = self.port.path
             self._baud = self.port.take_baud() or 0
+        self.further.appear(self._machine, max(0, usb["serial_ports"] - 1))
         if usb["storage_ready"] and self.automount:
             self._mount()
         elif self.volume is not None and not usb["storage_ready"]:
             self._drop_volume()
+        self._mount_further(usb["units_ready"])
         self._owner.publish()
+
+    def _mount_further(self, ready: list[bool]) -> None:
+        if self.automount and not self._absent:
+            taken = set() if self.volume is None else {self.volume.path.name}
+            self.further_volumes.mount(self._machine, ready, taken)
+        else:
+            self.further_volumes.unmount_gone(ready)
 
     @property
     def _absent(self) -> bool:
@@ -172,15 +197,19 @@ class UsbSide:
     def mount_now(self) -> None:
         """From now on as soon as there is a drive, and the one that there is."""
         self.automount = True
-        if self._machine.usb()["storage_ready"]:
+        usb = self._machine.usb()
+        if usb["storage_ready"]:
             self._mount()
+        self._mount_further(usb["units_ready"])
+        if any(usb["units_ready"]):
             self._owner.publish()
 
     def _mount(self) -> None:
         if self.volume is not None or self._absent:
             return
         try:
-            self.volume = VolumeFolder(self._machine, self._folder, self._log)
+            taken = {folder.path.name for folder in self.further_volumes.folders}
+            self.volume = VolumeFolder(self._machine, self._folder, self._log, taken)
         except OSError as error:
             self._log(f"the board's drive cannot be mounted: {error}")
             return
@@ -191,17 +220,23 @@ class UsbSide:
     def sync(self) -> None:
         """Bring the drive what has changed in its folder, a few times a second."""
         now = time.monotonic()
-        if self.volume is None or now < self._next_sync_s:
+        folders = self._volumes
+        if not folders or now < self._next_sync_s:
             return
         self._next_sync_s = now + _SYNC_INTERVAL_S
-        self._copy(self.volume.sync)
+        for folder in folders:
+            self._copy(folder.sync)
+
+    @property
+    def _volumes(self) -> tuple[VolumeFolder, ...]:
+        return (() if self.volume is None else (self.volume,)) + self.further_volumes.folders
 
     def sync_all(self) -> bool:
         """At once; false where there is no drive."""
-        if self.volume is None:
-            return False
-        self._copy(self.volume.flush)
-        return True
+        folders = self._volumes
+        for folder in folders:
+            self._copy(folder.flush)
+        return bool(folders)
 
     def _copy(self, bring: Callable[[], object]) -> None:
         try:
@@ -213,11 +248,16 @@ class UsbSide:
             # A boot loader that has its whole image goes away in the middle of the copy.
             self._log(f"the board's drive: {error}")
 
-    def _drop_port(self) -> None:
+    def _drop_ports(self) -> None:
+        self.further.close()
         if self.port is not None:
             self.port.flush()
             self.port.close()
             self.port = None
+
+    def _drop_volumes(self) -> None:
+        self.further_volumes.unmount_gone([])
+        self._drop_volume()
 
     def _drop_volume(self) -> None:
         if self.volume is not None:
@@ -228,8 +268,8 @@ class UsbSide:
     # What faults do, see `boards.emulated.faults.Afflicted`.
 
     def leave_bus(self, duration_ms: int) -> None:
-        self._drop_port()
-        self._drop_volume()
+        self._drop_ports()
+        self._drop_volumes()
         self._earlier_generations += 1
         self._be_absent(duration_ms)
         self.come_back()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Protocol
@@ -46,13 +47,20 @@ def _stamp(path: Path) -> _Stamp:
 
 
 class VolumeFolder:
-    """Mirrors one drive in `parent/LABEL`. `log` gets one line per event that a user may want to know."""
+    """Mirrors one drive in `parent/LABEL`. `log` gets one line per event that a user may want to know.
 
-    def __init__(self, drive: Drive, parent: Path, log: Callable[[str], None]) -> None:
+    `taken`: names that the folder may not have; it is `LABEL1` then, as a desktop's mount.
+    """
+
+    def __init__(
+        self, drive: Drive, parent: Path, log: Callable[[str], None], taken: Collection[str] = frozenset()
+    ) -> None:
         self._drive = drive
         self._log = log
         self.label = drive.volume_label().strip() or "NO NAME"
-        self.path = parent / self.label.replace("/", "_")
+        name = self.label.replace("/", "_")
+        names = chain([name], (f"{name}{number}" for number in count(1)))
+        self.path = parent / next(name for name in names if name not in taken)
         self._mirrored: dict[str, _Stamp] = {}
         self._seen: dict[str, _Stamp] = {}
         self._refused: dict[Path, bytes | None] = {}

@@ -53,8 +53,8 @@ def test_a_board_that_somebody_killed_is_started_again(make_lane: MakeLane) -> N
 def test_a_fault_that_counts_answers_counts_those_of_its_own_run(make_lane: MakeLane) -> None:
     lane = make_lane(NATIVE, on_desk=True)
     assert lane.run(Cycle(0, SPI_HZ[0], None), set()).status == "measured"
-    gone = Strike("server-killed", Stage.RUN, (Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 39),))
+    gone = Strike("server-killed", Stage.RUN, (Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 15),))
     record = lane.run(Cycle(1, SPI_HZ[1], gone), set())
-    # 20 of the run that flashing starts, which is ended by the next; 19 of this one
+    # 15 since it was armed, of the 20 that a run has; the board has had 20 answers before
     assert record.struck and record.status == "failed" and "the server did not answer" in record.reason
     assert record.lost == []

@@ -290,6 +290,42 @@ impl PyMachine {
         done
     }
 
+    /// Bytes that came at a serial port, by its place among the board's: the console's is 0.
+    fn serial_read<'py>(&self, py: Python<'py>, place: usize) -> Bound<'py, PyBytes> {
+        let data = self.lock().usb().serial(place).map(usb_host::SerialPort::read);
+        PyBytes::new(py, &data.unwrap_or_default())
+    }
+
+    /// Send to a serial port; returns how many bytes were taken.
+    fn serial_write(&self, place: usize, data: &[u8]) -> usize {
+        let mut machine = self.lock();
+        let taken = machine.usb().serial(place).map_or(0, |port| port.write(data));
+        machine.reschedule();
+        taken
+    }
+
+    /// Bytes sent to a serial port that the board has not taken yet.
+    fn serial_unsent(&self, place: usize) -> usize {
+        self.lock().usb().serial(place).map_or(0, |port| port.unsent())
+    }
+
+    /// Set a serial port's speed; false where there is none.
+    fn serial_set_baud(&self, place: usize, baud: u32) -> bool {
+        let mut machine = self.lock();
+        let coding = usb_host::LineCoding::baud(baud);
+        let done = machine.usb().serial(place).is_some_and(|port| port.set_line_coding(coding));
+        machine.reschedule();
+        done
+    }
+
+    /// Let go of a serial port's DTR and RTS; false where there is none.
+    fn serial_close(&self, place: usize) -> bool {
+        let mut machine = self.lock();
+        let done = machine.usb().serial(place).is_some_and(usb_host::SerialPort::close);
+        machine.reschedule();
+        done
+    }
+
     /// What the PC knows of the USB device, as a dict; `generation` grows with each enumeration.
     fn usb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = self.lock().usb().state();
@@ -298,12 +334,20 @@ impl PyMachine {
         d.set_item("configured", state.configured)?;
         d.set_item("generation", state.generation)?;
         d.set_item("port", format!("{:?}", state.port))?;
+        d.set_item("serial_ports", state.serial_ports)?;
         d.set_item("console", state.console_present)?;
         d.set_item("console_open", state.console_open)?;
         d.set_item("storage", state.storage_present)?;
         d.set_item("storage_ready", state.storage.is_some())?;
         d.set_item("write_protected", state.storage.as_ref().is_some_and(|s| s.write_protected))?;
         d.set_item("blocks", state.storage.as_ref().map_or(0, |s| s.blocks))?;
+        let functions = state.device.as_ref().map(|device| device.configuration.functions()).unwrap_or_default();
+        let unused = functions.iter().filter(|f| !f.used).map(|f| {
+            let (class, subclass, protocol) = f.class;
+            format!("{} (interface {}, class {class:02x}:{subclass:02x}:{protocol:02x})", f.name, f.interface)
+        });
+        d.set_item("unused", unused.collect::<Vec<_>>())?;
+        d.set_item("units_ready", state.units.iter().map(Option::is_some).collect::<Vec<_>>())?;
         if let Some(device) = &state.device {
             d.set_item("vid", device.descriptor.vid)?;
             d.set_item("pid", device.descriptor.pid)?;
@@ -328,34 +372,43 @@ impl PyMachine {
                     Event::PortReset { reason } => ("port reset", reason),
                     Event::ConsoleOpened => ("console opened", String::new()),
                     Event::ConsoleClosed => ("console closed", String::new()),
-                    Event::StorageReady { blocks, .. } => ("storage ready", format!("{blocks} blocks")),
-                    Event::MediumGone => ("medium gone", String::new()),
+                    Event::SerialOpened(place) => ("serial port opened", format!("{}", place + 1)),
+                    Event::SerialClosed(place) => ("serial port closed", format!("{}", place + 1)),
+                    Event::StorageReady { lun: 0, blocks, .. } => ("storage ready", format!("{blocks} blocks")),
+                    Event::StorageReady { lun, blocks, .. } => {
+                        ("storage ready", format!("{blocks} blocks, logical unit {lun}"))
+                    }
+                    Event::MediumGone { lun: 0 } => ("medium gone", String::new()),
+                    Event::MediumGone { lun } => ("medium gone", format!("logical unit {lun}")),
                 };
                 (us(at), name.to_string(), detail)
             })
             .collect()
     }
 
-    /// All files and directories of the board's drive: `[(path, is_dir, size)]`. Runs the board meanwhile.
-    fn volume_list(&self, py: Python<'_>) -> PyResult<Vec<(String, bool, u64)>> {
+    /// All files and directories of a logical unit of the board's drive: `[(path, is_dir, size)]`. Runs the board meanwhile.
+    #[pyo3(signature = (lun = 0))]
+    fn volume_list(&self, py: Python<'_>, lun: u8) -> PyResult<Vec<(String, bool, u64)>> {
         py.detach(|| {
             let mut machine = self.lock();
-            let entries = machine.volume()?.list()?;
+            let entries = machine.volume(lun)?.list()?;
             Ok(entries.into_iter().map(|e| (e.path, e.is_dir, e.size)).collect())
         })
         .map_err(|e: VolumeError| volume_error(&e))
     }
 
-    fn volume_label(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.lock().volume()?.label()).map_err(|e| volume_error(&e))
+    #[pyo3(signature = (lun = 0))]
+    fn volume_label(&self, py: Python<'_>, lun: u8) -> PyResult<String> {
+        py.detach(|| self.lock().volume(lun)?.label()).map_err(|e| volume_error(&e))
     }
 
     /// Contents of the files named, in one mount.
-    fn volume_read<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+    #[pyo3(signature = (paths, lun = 0))]
+    fn volume_read<'py>(&self, py: Python<'py>, paths: Vec<String>, lun: u8) -> PyResult<Bound<'py, PyList>> {
         let contents = py
             .detach(|| {
                 let mut machine = self.lock();
-                let volume = machine.volume()?;
+                let volume = machine.volume(lun)?;
                 paths.iter().map(|path| volume.read_file(path)).collect::<Result<Vec<_>, _>>()
             })
             .map_err(|e| volume_error(&e))?;
@@ -363,10 +416,11 @@ impl PyMachine {
     }
 
     /// Change the drive in one mount: a list of `("write", path, data)`, `("mkdir", path, b"")`, `("remove", path, b"")`.
-    fn volume_apply(&self, py: Python<'_>, changes: Vec<(String, String, Vec<u8>)>) -> PyResult<()> {
+    #[pyo3(signature = (changes, lun = 0))]
+    fn volume_apply(&self, py: Python<'_>, changes: Vec<(String, String, Vec<u8>)>, lun: u8) -> PyResult<()> {
         py.detach(|| {
             let mut machine = self.lock();
-            let volume = machine.volume()?;
+            let volume = machine.volume(lun)?;
             for (action, path, data) in &changes {
                 match action.as_str() {
                     "write" => volume.write_file(path, data)?,

@@ -1,4 +1,4 @@
-//! The board's USB drive as a block device.
+//! A logical unit of the board's USB drive as a block device.
 
 use std::io;
 
@@ -16,12 +16,13 @@ const TIMEOUT: Ps = 60_000 * PS_PER_MS;
 /// Every access runs the board until it has answered.
 pub struct Disk<'a> {
     machine: &'a mut Machine,
+    lun: u8,
     blocks: u64,
 }
 
 impl<'a> Disk<'a> {
-    pub fn new(machine: &'a mut Machine, blocks: u64) -> Self {
-        Self { machine, blocks }
+    pub fn new(machine: &'a mut Machine, lun: u8, blocks: u64) -> Self {
+        Self { machine, lun, blocks }
     }
 
     fn finish(&mut self, id: u64) -> io::Result<Vec<u8>> {
@@ -45,7 +46,7 @@ impl<'a> Disk<'a> {
 impl BlockDevice for Disk<'_> {
     fn read(&mut self, lba: u64, buf: &mut [u8]) -> io::Result<()> {
         let blocks = (buf.len() / 512) as u64;
-        let id = self.machine.usb().request_read(lba, blocks).map_err(|e| io::Error::other(e.to_string()))?;
+        let id = self.machine.usb().request_read(self.lun, lba, blocks).map_err(|e| io::Error::other(e.to_string()))?;
         let data = self.finish(id)?;
         if data.len() != buf.len() {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the board's drive sent too little"));
@@ -55,7 +56,11 @@ impl BlockDevice for Disk<'_> {
     }
 
     fn write(&mut self, lba: u64, buf: &[u8]) -> io::Result<()> {
-        let id = self.machine.usb().request_write(lba, buf.to_vec()).map_err(|e| io::Error::other(e.to_string()))?;
+        let id = self
+            .machine
+            .usb()
+            .request_write(self.lun, lba, buf.to_vec())
+            .map_err(|e| io::Error::other(e.to_string()))?;
         self.finish(id).map(|_| ())
     }
 

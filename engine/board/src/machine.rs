@@ -217,9 +217,9 @@ impl Machine {
         self.usb().take_events().into_iter().map(|e| (e.at, e.event)).collect()
     }
 
-    /// Mounts the FAT volume of the board's drive.
-    pub fn volume(&mut self) -> Result<Volume<Disk<'_>>, VolumeError> {
-        let blocks = self.usb().drive_blocks();
-        Volume::mount(Disk::new(self, blocks))
+    /// Mounts the FAT volume of logical unit `lun` of the board's drive.
+    pub fn volume(&mut self, lun: u8) -> Result<Volume<Disk<'_>>, VolumeError> {
+        let blocks = self.usb().drive_blocks(lun);
+        Volume::mount(Disk::new(self, lun, blocks))
     }
 }

@@ -122,8 +122,8 @@ impl Bot {
         }
     }
 
-    /// Starts `cdb` (6 to 16 bytes) on LUN 0; the transport must be idle.
-    pub fn start(&mut self, now: Ps, cdb: &[u8], data: Data) {
+    /// Starts `cdb` (6 to 16 bytes) on logical unit `lun`; the transport must be idle.
+    pub fn start(&mut self, now: Ps, lun: u8, cdb: &[u8], data: Data) {
         self.tag = self.tag.wrapping_add(1);
         let (length, flags) = match &data {
             Data::None => (0, 0),
@@ -134,7 +134,7 @@ impl Bot {
         cbw.extend(CBW_SIGNATURE.to_le_bytes());
         cbw.extend(self.tag.to_le_bytes());
         cbw.extend((length as u32).to_le_bytes());
-        cbw.extend([flags, 0, cdb.len() as u8]);
+        cbw.extend([flags, lun, cdb.len() as u8]);
         cbw.extend(cdb);
         cbw.resize(31, 0);
         self.command = cbw;

@@ -1,4 +1,4 @@
-//! The CDC-ACM console (CDC PSTN 1.2 section 6.3): line requests and two byte streams.
+//! A CDC-ACM serial port (CDC PSTN 1.2 section 6.3): line requests and two byte streams.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ enum Line {
     ClearOut,
 }
 
-/// Which of the console's endpoints a transaction belongs to.
+/// Which of a serial port's endpoints a transaction belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     Notify,
@@ -82,8 +82,9 @@ struct Function {
     running: Option<Line>,
 }
 
+/// A serial port of the device, the console or another.
 #[derive(Debug)]
-pub struct Console {
+pub struct SerialPort {
     config: ConsoleConfig,
     function: Option<Function>,
     tx: VecDeque<u8>,
@@ -92,13 +93,13 @@ pub struct Console {
     dropped: u64,
 }
 
-impl Console {
-    pub fn new(config: ConsoleConfig) -> Console {
-        Console { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), received_at: 0, dropped: 0 }
+impl SerialPort {
+    pub(crate) fn new(config: ConsoleConfig) -> SerialPort {
+        SerialPort { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), received_at: 0, dropped: 0 }
     }
 
     /// The device was configured at `now` and has this function.
-    pub fn attach(&mut self, acm: CdcAcm, address: u8, poll: &PollConfig, now: Ps) {
+    pub(crate) fn attach(&mut self, acm: CdcAcm, address: u8, poll: &PollConfig, now: Ps) {
         let pace = Pace::Bulk {
             busy: poll.nak_retry_us * PS_PER_US,
             idle: poll.idle_retry_us * PS_PER_US,
@@ -124,7 +125,7 @@ impl Console {
     }
 
     /// The device is gone or was reset: what was read stays, what was not sent is dropped.
-    pub fn detach(&mut self) {
+    pub(crate) fn detach(&mut self) {
         self.function = None;
         self.tx.clear();
     }
@@ -194,11 +195,11 @@ impl Console {
         true
     }
 
-    pub fn wake_at(&self) -> Option<Ps> {
+    pub(crate) fn wake_at(&self) -> Option<Ps> {
         self.function.as_ref()?.open_at
     }
 
-    pub fn wake(&mut self, now: Ps) {
+    pub(crate) fn wake(&mut self, now: Ps) {
         if let Some(f) = self.function.as_mut()
             && f.open_at.is_some_and(|at| at <= now)
         {
@@ -207,8 +208,8 @@ impl Console {
         }
     }
 
-    /// The next line request; the caller reports its result to [`Console::control_done`].
-    pub fn control_request(&mut self) -> Option<Request> {
+    /// The next line request; the caller reports its result to [`SerialPort::control_done`].
+    pub(crate) fn control_request(&mut self) -> Option<Request> {
         let f = self.function.as_mut()?;
         let line = f.pending.pop_front()?;
         f.running = Some(line);
@@ -222,11 +223,11 @@ impl Console {
         })
     }
 
-    pub fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
+    pub(crate) fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
         let f = self.function.as_mut()?;
         let line = f.running.take()?;
         match result {
-            // Line requests are optional (CDC PSTN 1.2 table 4): a device that stalls them has a console all the same.
+            // Line requests are optional (CDC PSTN 1.2 table 4): a device that stalls them has a port all the same.
             Ok(_) | Err(TransferError::Stall) => {}
             Err(e) => return Some(Notice::Lost(e)),
         }
@@ -257,7 +258,7 @@ impl Console {
     }
 
     /// Earliest time at which `channel` has a transaction to make.
-    pub fn wanted(&self, channel: Channel) -> Option<Ps> {
+    pub(crate) fn wanted(&self, channel: Channel) -> Option<Ps> {
         let f = self.function.as_ref()?;
         let pipe = match channel {
             Channel::Notify => f.notify.as_ref()?,
@@ -281,7 +282,7 @@ impl Console {
         Some(pipe.ready_at())
     }
 
-    pub fn transaction(&self, channel: Channel) -> Option<Transaction> {
+    pub(crate) fn transaction(&self, channel: Channel) -> Option<Transaction> {
         let f = self.function.as_ref()?;
         Some(match channel {
             Channel::Notify => f.notify.as_ref()?.input(),
@@ -291,7 +292,7 @@ impl Console {
     }
 
     /// Takes the outcome of a transaction of which `sent` bytes went out.
-    pub fn finish(&mut self, channel: Channel, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
+    pub(crate) fn finish(&mut self, channel: Channel, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
         let f = self.function.as_mut()?;
         let pipe = match channel {
             Channel::Notify => f.notify.as_mut()?,
@@ -313,7 +314,7 @@ impl Console {
             }
             Progress::Halted => {
                 match channel {
-                    // Nothing of the console depends on notifications.
+                    // Nothing of the port depends on notifications.
                     Channel::Notify => f.notify = None,
                     Channel::In => {
                         f.in_halted = true;

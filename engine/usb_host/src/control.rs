@@ -9,7 +9,8 @@ use crate::transaction::{Outcome, Token, Transaction, TransferError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Enumeration,
-    Console,
+    /// By its place among the device's serial ports.
+    Serial(usize),
     Storage,
 }
 

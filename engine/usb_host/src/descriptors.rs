@@ -207,11 +207,12 @@ impl Interface {
 }
 
 impl Configuration {
-    /// The first CDC-ACM function with both bulk endpoints.
+    /// All CDC-ACM functions with two bulk endpoints of their own, in the descriptor's order. The first is the console.
     ///
-    /// Its data interface is the one that the union descriptor names, else the first data interface after it.
-    pub fn console(&self) -> Option<CdcAcm> {
-        self.interfaces.iter().enumerate().find_map(|(at, control)| {
+    /// A function's data interface is the one that the union descriptor names, else the first data interface after it.
+    pub fn serial_ports(&self) -> Vec<CdcAcm> {
+        let mut found: Vec<CdcAcm> = Vec::new();
+        let candidates = self.interfaces.iter().enumerate().filter_map(|(at, control)| {
             if control.class != CLASS_COMMUNICATIONS || control.subclass != SUBCLASS_ACM {
                 return None;
             }
@@ -229,7 +230,19 @@ impl Configuration {
                 bulk_in: data.endpoint(EndpointKind::Bulk, true)?,
                 bulk_out: data.endpoint(EndpointKind::Bulk, false)?,
             })
-        })
+        });
+        for acm in candidates {
+            // Bits 4 to 6 of an address are reserved: what differs only there is one endpoint.
+            let is_taken = |f: &CdcAcm| {
+                f.control_interface == acm.control_interface
+                    || (f.bulk_in.address ^ acm.bulk_in.address) & 0x0f == 0
+                    || (f.bulk_out.address ^ acm.bulk_out.address) & 0x0f == 0
+            };
+            if !found.iter().any(is_taken) {
+                found.push(acm);
+            }
+        }
+        found
     }
 
     /// The first SCSI bulk-only interface with both bulk endpoints.
@@ -300,8 +313,12 @@ mod tests {
     fn the_first_cdc_function_is_the_console_and_other_classes_do_no_harm() {
         let configuration = parse_configuration(&composite()).unwrap();
         assert_eq!(configuration.interfaces.len(), 8);
-        let console = configuration.console().unwrap();
+        let ports = configuration.serial_ports();
+        assert_eq!(ports.len(), 2);
+        let (console, data) = (ports[0], ports[1]);
         assert_eq!((console.control_interface, console.data_interface), (0, 1));
+        assert_eq!((data.control_interface, data.data_interface), (2, 3));
+        assert_eq!((data.bulk_in.address, data.bulk_out.address), (0x84, 0x04));
         assert_eq!((console.bulk_in.address, console.bulk_out.address), (0x82, 0x02));
         assert_eq!(console.notify.map(|e| (e.address, e.interval)), Some((0x81, 16)));
         let storage = configuration.storage().unwrap();
@@ -326,7 +343,7 @@ mod tests {
             let msc = bytes.windows(4).position(|w| w == [9, 4, 4, 0]).unwrap();
             bytes[msc] = length;
             let configuration = parse_configuration(&bytes).unwrap();
-            assert!(configuration.console().is_some());
+            assert_eq!(configuration.serial_ports().len(), 2);
             assert_eq!(configuration.storage(), None);
         }
     }
@@ -366,7 +383,7 @@ mod tests {
             if let Ok(configuration) = parse_configuration(&bytes) {
                 let endpoints = configuration.interfaces.iter().map(|i| i.endpoints.len()).sum::<usize>();
                 assert!(endpoints * 7 + configuration.interfaces.len() * 8 <= bytes.len());
-                if let Some(console) = configuration.console() {
+                for console in configuration.serial_ports() {
                     assert!((8..=64).contains(&console.bulk_in.max_packet));
                     assert_ne!(console.bulk_in.address & 0x0f, 0);
                 }

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 
 use sim::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
 
-use crate::cdc::{self, Channel, Console, LineCoding};
+use crate::cdc::{self, Channel, LineCoding, SerialPort};
 use crate::config::HostConfig;
-use crate::control::{ControlPipe, Finished, Owner};
+use crate::control::{ControlPipe, Finished, Owner, Request};
 use crate::enumeration::{Device, Enumeration, Progress};
 use crate::msc::{self, DriveInfo, RequestId, Storage, StorageError};
 use crate::timing;
@@ -58,12 +58,18 @@ pub enum Event {
     },
     ConsoleOpened,
     ConsoleClosed,
+    /// A serial port beyond the console, by its place among the device's: 1 is the second.
+    SerialOpened(usize),
+    SerialClosed(usize),
     StorageReady {
+        lun: u8,
         blocks: u64,
         block_size: u32,
         write_protected: bool,
     },
-    MediumGone,
+    MediumGone {
+        lun: u8,
+    },
 }
 
 /// An event and its simulated time.
@@ -83,6 +89,8 @@ pub struct HostState {
     pub generation: u64,
     /// The configured device: ids, strings, interfaces.
     pub device: Option<Device>,
+    /// The device's serial ports, the console among them.
+    pub serial_ports: usize,
     pub console_present: bool,
     pub console_open: bool,
     /// Bytes for `console_read`, and bytes of `console_write` that the device has not taken.
@@ -91,20 +99,19 @@ pub struct HostState {
     /// Bytes that a full ring has lost.
     pub console_dropped: u64,
     pub storage_present: bool,
-    /// The drive, while its medium is ready.
+    /// The drive's first logical unit, while its medium is ready.
     pub storage: Option<DriveInfo>,
+    /// All its logical units, the first among them.
+    pub units: Vec<Option<DriveInfo>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    Notify,
     Control,
-    ConsoleIn,
-    ConsoleOut,
+    /// An endpoint of a serial port, the console's at place 0.
+    Serial(usize, Channel),
     Storage,
 }
-
-const BULK: [Source; 3] = [Source::ConsoleIn, Source::ConsoleOut, Source::Storage];
 
 #[derive(Debug)]
 struct InFlight {
@@ -125,7 +132,8 @@ pub struct UsbHost {
     frame: u16,
     bus_free: Ps,
     in_flight: Option<InFlight>,
-    /// Index into `BULK` of the endpoint that is asked first.
+    /// The bulk endpoints, and the index of the one that is asked first.
+    bulk: Vec<Source>,
     turn: usize,
     control: ControlPipe,
     enumeration: Option<Enumeration>,
@@ -136,16 +144,23 @@ pub struct UsbHost {
     configured_at: Ps,
     generation: u64,
     device: Option<Device>,
-    console: Console,
+    /// The console and whatever more ports a device has had so far: what was read of them outlives it.
+    serial: Vec<SerialPort>,
     storage: Storage,
     events: VecDeque<TimedEvent>,
+}
+
+/// The bulk endpoints of a device with so many serial ports, in the order of their turns. The console's are there always.
+fn bulk_sources(ports: usize) -> Vec<Source> {
+    let both = |place| [Source::Serial(place, Channel::In), Source::Serial(place, Channel::Out)];
+    both(0).into_iter().chain([Source::Storage]).chain((1..ports).flat_map(both)).collect()
 }
 
 impl UsbHost {
     /// A powered port at time 0.
     pub fn new(config: HostConfig) -> UsbHost {
         let control = ControlPipe::new(config.poll.nak_retry_us * PS_PER_US, config.control_timeout_us * PS_PER_US);
-        let console = Console::new(config.console.clone());
+        let serial = vec![SerialPort::new(config.console.clone())];
         let storage = Storage::new(config.storage.clone());
         UsbHost {
             config,
@@ -156,6 +171,7 @@ impl UsbHost {
             frame: 0,
             bus_free: 0,
             in_flight: None,
+            bulk: bulk_sources(1),
             turn: 0,
             control,
             enumeration: None,
@@ -166,7 +182,7 @@ impl UsbHost {
             configured_at: 0,
             generation: 0,
             device: None,
-            console,
+            serial,
             storage,
             events: VecDeque::new(),
         }
@@ -193,13 +209,15 @@ impl UsbHost {
             configured: self.port == Port::Configured,
             generation: self.generation,
             device: self.device.clone(),
-            console_present: self.console.is_present(),
-            console_open: self.console.is_open(),
-            console_unread: self.console.unread(),
-            console_unsent: self.console.unsent(),
-            console_dropped: self.console.dropped(),
+            serial_ports: self.serial.iter().filter(|port| port.is_present()).count(),
+            console_present: self.serial[0].is_present(),
+            console_open: self.serial[0].is_open(),
+            console_unread: self.serial[0].unread(),
+            console_unsent: self.serial[0].unsent(),
+            console_dropped: self.serial[0].dropped(),
             storage_present: self.storage.is_present(),
-            storage: self.storage.info(),
+            storage: self.storage.info(0),
+            units: (0..self.storage.units()).map(|lun| self.storage.info(lun as u8)).collect(),
         }
     }
 
@@ -220,12 +238,12 @@ impl UsbHost {
 
     /// Bytes waiting for [`UsbHost::console_read`].
     pub fn console_unread(&self) -> usize {
-        self.console.unread()
+        self.serial[0].unread()
     }
 
-    /// Blocks of the drive, 0 while there is none.
-    pub fn drive_blocks(&self) -> u64 {
-        self.storage.info().map_or(0, |info| info.blocks)
+    /// Blocks of a logical unit, 0 while there is none or no medium.
+    pub fn drive_blocks(&self, lun: u8) -> u64 {
+        self.storage.info(lun).map_or(0, |info| info.blocks)
     }
 
     /// Takes the events since the last call, oldest first; of more than 1024 the oldest are lost.
@@ -236,57 +254,62 @@ impl UsbHost {
     /// Queues bytes for the device; returns how many were accepted (0 without a console).
     /// They leave once the console is open.
     pub fn console_write(&mut self, data: &[u8]) -> usize {
-        self.console.write(data)
+        self.serial[0].write(data)
     }
 
     /// Takes everything that the device has sent.
     pub fn console_read(&mut self) -> Vec<u8> {
-        self.console.read()
+        self.serial[0].read()
     }
 
     /// When the last byte came from the device; 0 before the first.
     pub fn console_received_at(&self) -> Ps {
-        self.console.received_at()
+        self.serial[0].received_at()
     }
 
     /// Sets DTR and RTS and starts reading; false without a console or with 64 requests waiting.
     pub fn console_open(&mut self) -> bool {
-        self.console.open()
+        self.serial[0].open()
     }
 
     /// Clears DTR and RTS, stops reading and drops unsent bytes.
     pub fn console_close(&mut self) -> bool {
-        self.console.close()
+        self.serial[0].close()
     }
 
     /// Sends SET_LINE_CODING; 1200 baud before a close is the "1200-baud touch".
     pub fn set_line_coding(&mut self, coding: LineCoding) -> bool {
-        self.console.set_line_coding(coding)
+        self.serial[0].set_line_coding(coding)
     }
 
-    /// Queues a read of `count` blocks from block `lba`; the completion holds the bytes.
-    pub fn request_read(&mut self, lba: u64, count: u64) -> Result<RequestId, StorageError> {
-        self.storage.read(lba, count)
+    /// A serial port by its place among the device's, the console at 0; `None` beyond what any device has had so far.
+    pub fn serial(&mut self, place: usize) -> Option<&mut SerialPort> {
+        self.serial.get_mut(place)
+    }
+
+    /// Queues a read of `count` blocks from block `lba` of logical unit `lun`; the completion holds the bytes.
+    pub fn request_read(&mut self, lun: u8, lba: u64, count: u64) -> Result<RequestId, StorageError> {
+        self.storage.read(lun, lba, count)
     }
 
     /// Queues a write of whole blocks from block `lba` on.
-    pub fn request_write(&mut self, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
-        self.storage.write(lba, data)
+    pub fn request_write(&mut self, lun: u8, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
+        self.storage.write(lun, lba, data)
     }
 
     /// Queues SYNCHRONIZE CACHE.
-    pub fn request_synchronize(&mut self) -> Result<RequestId, StorageError> {
-        self.storage.synchronize()
+    pub fn request_synchronize(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+        self.storage.synchronize(lun)
     }
 
     /// Queues START STOP UNIT with LOEJ: the medium is ejected.
-    pub fn request_eject(&mut self) -> Result<RequestId, StorageError> {
-        self.storage.eject()
+    pub fn request_eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+        self.storage.eject(lun)
     }
 
     /// Queues PREVENT ALLOW MEDIUM REMOVAL.
-    pub fn request_prevent_removal(&mut self, prevent: bool) -> Result<RequestId, StorageError> {
-        self.storage.prevent_removal(prevent)
+    pub fn request_prevent_removal(&mut self, lun: u8, prevent: bool) -> Result<RequestId, StorageError> {
+        self.storage.prevent_removal(lun, prevent)
     }
 
     /// The result of a request, once; `None` while it is running or after it was taken.
@@ -340,7 +363,7 @@ impl UsbHost {
         self.enumeration = None;
         self.device = None;
         self.control.reset();
-        self.console.detach();
+        self.serial.iter_mut().for_each(SerialPort::detach);
         self.storage.detach();
     }
 
@@ -365,8 +388,8 @@ impl UsbHost {
         {
             let (outcome, time) = flight.transaction.run(bus);
             self.bus_free = flight.start + time;
-            if let Some(at) = BULK.iter().position(|&s| s == flight.source) {
-                self.turn = (at + 1) % BULK.len();
+            if let Some(at) = self.bulk.iter().position(|&s| s == flight.source) {
+                self.turn = (at + 1) % self.bulk.len();
             }
             problem = self.deliver(&flight, outcome);
         }
@@ -410,28 +433,27 @@ impl UsbHost {
             Token::Out { data, .. } => data.len(),
             Token::Setup(_) | Token::In { .. } => 0,
         };
-        let channel = match flight.source {
+        match flight.source {
             Source::Control => {
                 let finished = self.control.finish(end, outcome)?;
-                return self.control_finished(end, finished);
+                self.control_finished(end, finished)
             }
             Source::Storage => {
                 let notice = self.storage.finish(sent, end, outcome)?;
-                return self.storage_notice(end, notice);
+                self.storage_notice(end, notice)
             }
-            Source::Notify => Channel::Notify,
-            Source::ConsoleIn => Channel::In,
-            Source::ConsoleOut => Channel::Out,
-        };
-        let notice = self.console.finish(channel, sent, end, outcome)?;
-        self.console_notice(end, notice)
+            Source::Serial(place, channel) => {
+                let notice = self.serial[place].finish(channel, sent, end, outcome)?;
+                self.serial_notice(end, place, notice)
+            }
+        }
     }
 
     fn control_finished(&mut self, end: Ps, (owner, result): Finished) -> Option<Problem> {
         match owner {
-            Owner::Console => {
-                let notice = self.console.control_done(end, result)?;
-                self.console_notice(end, notice)
+            Owner::Serial(place) => {
+                let notice = self.serial[place].control_done(end, result)?;
+                self.serial_notice(end, place, notice)
             }
             Owner::Storage => {
                 let notice = self.storage.control_done(end, result)?;
@@ -462,9 +484,14 @@ impl UsbHost {
         self.attempts = 0;
         self.generation += 1;
         self.configured_at = end;
-        if let Some(acm) = device.configuration.console() {
-            self.console.attach(acm, device.address, &self.config.poll, end);
+        let ports = device.configuration.serial_ports();
+        for (place, acm) in ports.iter().enumerate() {
+            if place == self.serial.len() {
+                self.serial.push(SerialPort::new(self.config.console.clone()));
+            }
+            self.serial[place].attach(*acm, device.address, &self.config.poll, end);
         }
+        self.use_bulk(bulk_sources(ports.len()));
         if self.config.storage.enabled
             && self.storage_losses < MAX_STORAGE_LOSSES
             && let Some(msc) = device.configuration.storage()
@@ -476,21 +503,24 @@ impl UsbHost {
         self.note(end, Event::Configured { generation: self.generation, vid, pid });
     }
 
-    fn console_notice(&mut self, end: Ps, notice: cdc::Notice) -> Option<Problem> {
-        match notice {
-            cdc::Notice::Opened => self.note(end, Event::ConsoleOpened),
-            cdc::Notice::Closed => self.note(end, Event::ConsoleClosed),
-            cdc::Notice::Lost(e) => return Some(Problem::Lost(format!("console: {e}"))),
+    fn serial_notice(&mut self, end: Ps, place: usize, notice: cdc::Notice) -> Option<Problem> {
+        match (notice, place) {
+            (cdc::Notice::Opened, 0) => self.note(end, Event::ConsoleOpened),
+            (cdc::Notice::Closed, 0) => self.note(end, Event::ConsoleClosed),
+            (cdc::Notice::Lost(e), 0) => return Some(Problem::Lost(format!("console: {e}"))),
+            (cdc::Notice::Opened, _) => self.note(end, Event::SerialOpened(place)),
+            (cdc::Notice::Closed, _) => self.note(end, Event::SerialClosed(place)),
+            (cdc::Notice::Lost(e), _) => return Some(Problem::Lost(format!("serial port {}: {e}", place + 1))),
         }
         None
     }
 
     fn storage_notice(&mut self, end: Ps, notice: msc::Notice) -> Option<Problem> {
         match notice {
-            msc::Notice::Ready { blocks, block_size, write_protected } => {
-                self.note(end, Event::StorageReady { blocks, block_size, write_protected });
+            msc::Notice::Ready { lun, blocks, block_size, write_protected } => {
+                self.note(end, Event::StorageReady { lun, blocks, block_size, write_protected });
             }
-            msc::Notice::MediumGone => self.note(end, Event::MediumGone),
+            msc::Notice::MediumGone { lun } => self.note(end, Event::MediumGone { lun }),
             msc::Notice::Lost(e) => {
                 self.storage_losses = self.storage_losses.saturating_add(1);
                 return Some(Problem::Lost(format!("mass storage: {e}")));
@@ -501,7 +531,7 @@ impl UsbHost {
 
     /// Runs the drivers' timers and gives the control pipe its next transfer.
     fn serve(&mut self, t: Ps) -> Option<Problem> {
-        self.console.wake(t);
+        self.serial.iter_mut().for_each(|port| port.wake(t));
         if self.storage.wake(t) {
             self.abandon(Source::Storage);
         }
@@ -516,13 +546,23 @@ impl UsbHost {
             let now = self.bus_free.max(t);
             if let Some(enumeration) = &self.enumeration {
                 self.control.start(Owner::Enumeration, enumeration.request(), enumeration.ready_at().max(t));
-            } else if let Some(request) = self.console.control_request() {
-                self.control.start(Owner::Console, request, now);
+            } else if let Some((place, request)) = self.serial_request() {
+                self.control.start(Owner::Serial(place), request, now);
             } else if let Some(request) = self.storage.control_request() {
                 self.control.start(Owner::Storage, request, now);
             }
         }
         None
+    }
+
+    fn serial_request(&mut self) -> Option<(usize, Request)> {
+        self.serial.iter_mut().enumerate().find_map(|(place, port)| Some((place, port.control_request()?)))
+    }
+
+    /// These are the bulk endpoints now; whose turn it is stays, where it can.
+    fn use_bulk(&mut self, bulk: Vec<Source>) {
+        self.turn = if bulk.len() == self.bulk.len() { self.turn } else { 0 };
+        self.bulk = bulk;
     }
 
     fn abandon(&mut self, source: Source) {
@@ -533,20 +573,16 @@ impl UsbHost {
 
     fn wanted(&self, source: Source) -> Option<Ps> {
         match source {
-            Source::Notify => self.console.wanted(Channel::Notify),
             Source::Control => self.control.ready_at(),
-            Source::ConsoleIn => self.console.wanted(Channel::In),
-            Source::ConsoleOut => self.console.wanted(Channel::Out),
+            Source::Serial(place, channel) => self.serial[place].wanted(channel),
             Source::Storage => self.storage.wanted(),
         }
     }
 
     fn transaction(&self, source: Source) -> Option<Transaction> {
         match source {
-            Source::Notify => self.console.transaction(Channel::Notify),
             Source::Control => self.control.transaction(),
-            Source::ConsoleIn => self.console.transaction(Channel::In),
-            Source::ConsoleOut => self.console.transaction(Channel::Out),
+            Source::Serial(place, channel) => self.serial[place].transaction(channel),
             Source::Storage => self.storage.transaction(),
         }
     }
@@ -566,17 +602,19 @@ impl UsbHost {
         if self.in_flight.is_none() {
             self.choose(t);
         }
-        let timers = [self.console.wake_at(), self.storage.wake_at(), self.control.deadline()];
-        let timer = timers.into_iter().flatten().min().map(|at| at.max(t + 1));
+        let timers = [self.storage.wake_at(), self.control.deadline()];
+        let timers = self.serial.iter().map(SerialPort::wake_at).chain(timers);
+        let timer = timers.flatten().min().map(|at| at.max(t + 1));
         let seen_at = self.in_flight.as_ref().map(|f| f.seen_at);
         [timer, seen_at].into_iter().flatten().fold(self.next_sof.min(poll), Ps::min)
     }
 
     fn choose(&mut self, t: Ps) {
         let free = self.bus_free.max(t);
-        let bulk = (0..BULK.len()).map(|i| BULK[(self.turn + i) % BULK.len()]);
-        let chosen = [Source::Notify, Source::Control]
-            .into_iter()
+        let bulk = (0..self.bulk.len()).map(|i| self.bulk[(self.turn + i) % self.bulk.len()]);
+        let chosen = (0..self.serial.len())
+            .map(|place| Source::Serial(place, Channel::Notify))
+            .chain([Source::Control])
             .chain(bulk)
             .filter_map(|source| Some((self.wanted(source)?.max(free), source)))
             .reduce(|best, other| if other.0 < best.0 { other } else { best });

@@ -1,7 +1,7 @@
 //! The PC's side of a full-speed USB port on simulated time.
 //!
-//! [`UsbHost`] drives a device controller through [`UsbBus`]: attach, reset, enumeration, a CDC-ACM console and SCSI bulk-only
-//! mass storage. [`Volume`] is a FAT volume on any [`BlockDevice`].
+//! [`UsbHost`] drives a device controller through [`UsbBus`]: attach, reset, enumeration, CDC-ACM serial ports of which
+//! the first is the console, and SCSI bulk-only mass storage. [`Volume`] is a FAT volume on any [`BlockDevice`].
 
 mod bot;
 mod cdc;
@@ -9,6 +9,7 @@ mod config;
 mod control;
 mod descriptors;
 mod enumeration;
+mod functions;
 mod host;
 mod layout;
 mod msc;
@@ -22,12 +23,13 @@ mod transaction;
 mod volume;
 
 pub use bot::BotError;
-pub use cdc::LineCoding;
+pub use cdc::{LineCoding, SerialPort};
 pub use config::{ConsoleConfig, HostConfig, PollConfig, ReadPolicy, StorageConfig};
 pub use descriptors::{
     CdcAcm, Configuration, DeviceDescriptor, Endpoint, EndpointKind, Interface, MassStorage, parse_configuration,
 };
 pub use enumeration::Device;
+pub use functions::Function;
 pub use host::{Event, HostState, Port, TimedEvent, UsbHost};
 pub use msc::{DriveInfo, RequestId, StorageError};
 pub use scsi::{Inquiry, Sense};

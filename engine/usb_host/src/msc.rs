@@ -1,4 +1,6 @@
-//! The mass-storage driver: gets a drive ready, carries out block requests, and copes with its sense data.
+//! The mass-storage driver: gets a drive's logical units ready, carries out block requests, and copes with their sense data.
+//!
+//! The transport has one command at a time. A unit keeps it until it has nothing more to do, then they take turns.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,6 +22,9 @@ const MAX_RETRIES: u32 = 3;
 /// How often, and how soon, a drive that is becoming ready is asked again.
 const MAX_WAITS: u32 = 50;
 const WAIT: Ps = 100 * PS_PER_MS;
+
+/// Most logical units of a drive (BOT 1.0 section 3.2: GET MAX LUN answers 0 to 15).
+const MAX_UNITS: u8 = 16;
 
 /// Names a block request; never reused.
 pub type RequestId = u64;
@@ -111,11 +116,14 @@ pub struct DriveInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     Ready {
+        lun: u8,
         blocks: u64,
         block_size: u32,
         write_protected: bool,
     },
-    MediumGone,
+    MediumGone {
+        lun: u8,
+    },
     /// The transport does not work any more; the port must be reset.
     Lost(BotError),
 }
@@ -123,6 +131,8 @@ pub enum Notice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     MaxLun,
+    /// Nothing has been asked of the unit yet.
+    New,
     Inquiry,
     Probe,
     Capacity,
@@ -144,12 +154,11 @@ enum Failed {
     Transfer,
 }
 
+/// A logical unit: its medium, and what is wanted of it.
 #[derive(Debug)]
-struct Drive {
-    bot: Bot,
-    interface: u8,
+struct Unit {
     step: Step,
-    max_lun_sent: bool,
+    queue: VecDeque<Job>,
     retries: u32,
     waits: u32,
     next_poll: Option<Ps>,
@@ -159,18 +168,80 @@ struct Drive {
     ready: bool,
 }
 
+impl Unit {
+    fn new(step: Step) -> Unit {
+        Unit {
+            step,
+            queue: VecDeque::new(),
+            retries: 0,
+            waits: 0,
+            next_poll: None,
+            inquiry: Inquiry::default(),
+            capacity: None,
+            write_protected: false,
+            ready: false,
+        }
+    }
+
+    /// Whether the transport is not its any more.
+    fn rests(&self) -> bool {
+        matches!(self.step, Step::New | Step::Wait(_) | Step::Idle)
+    }
+
+    /// When it wants the transport by itself.
+    fn wake_at(&self) -> Option<Ps> {
+        match self.step {
+            Step::New => Some(0),
+            Step::Wait(until) => Some(until),
+            Step::Idle => self.next_poll,
+            _ => None,
+        }
+    }
+
+    /// What it has to do at `now`.
+    fn due(&self, now: Ps) -> Option<Step> {
+        match self.step {
+            Step::New => Some(Step::Inquiry),
+            Step::Wait(until) if until <= now => Some(Step::Probe),
+            Step::Idle if !self.queue.is_empty() => Some(if self.ready { Step::Transfer } else { Step::Probe }),
+            Step::Idle if self.next_poll.is_some_and(|at| at <= now) => Some(Step::Probe),
+            _ => None,
+        }
+    }
+
+    /// Nobody else should be kept waiting by a unit with a long queue.
+    fn is_urgent(&self) -> bool {
+        self.step == Step::New || (self.step == Step::Idle && !self.queue.is_empty())
+    }
+}
+
+#[derive(Debug)]
+struct Drive {
+    bot: Bot,
+    interface: u8,
+    max_lun_sent: bool,
+    units: Vec<Unit>,
+    /// The unit that has the transport, or had it last.
+    active: usize,
+}
+
+impl Drive {
+    fn unit(&mut self) -> &mut Unit {
+        &mut self.units[self.active]
+    }
+}
+
 #[derive(Debug)]
 pub struct Storage {
     config: StorageConfig,
     drive: Option<Drive>,
-    queue: VecDeque<Job>,
     completions: BTreeMap<RequestId, Result<Vec<u8>, StorageError>>,
     last_id: RequestId,
 }
 
 impl Storage {
     pub fn new(config: StorageConfig) -> Storage {
-        Storage { config, drive: None, queue: VecDeque::new(), completions: BTreeMap::new(), last_id: 0 }
+        Storage { config, drive: None, completions: BTreeMap::new(), last_id: 0 }
     }
 
     /// The device was configured at `now` and has this interface.
@@ -179,109 +250,106 @@ impl Storage {
         self.drive = Some(Drive {
             bot: Bot::new(msc, address, poll, timeout, now),
             interface: msc.interface,
-            step: Step::MaxLun,
             max_lun_sent: false,
-            retries: 0,
-            waits: 0,
-            next_poll: None,
-            inquiry: Inquiry::default(),
-            capacity: None,
-            write_protected: false,
-            ready: false,
+            units: vec![Unit::new(Step::MaxLun)],
+            active: 0,
         });
     }
 
     /// The device is gone or was reset: every waiting request fails.
     pub fn detach(&mut self) {
-        self.drive = None;
         self.fail_all(&StorageError::Disconnected);
+        self.drive = None;
     }
 
     pub fn is_present(&self) -> bool {
         self.drive.is_some()
     }
 
-    pub fn info(&self) -> Option<DriveInfo> {
-        let drive = self.drive.as_ref().filter(|d| d.ready)?;
-        let (blocks, block_size) = drive.capacity?;
-        Some(DriveInfo { inquiry: drive.inquiry.clone(), blocks, block_size, write_protected: drive.write_protected })
+    /// How many logical units there are, as far as it is known.
+    pub fn units(&self) -> usize {
+        self.drive.as_ref().map_or(0, |drive| drive.units.len())
     }
 
-    pub fn read(&mut self, lba: u64, count: u64) -> Result<RequestId, StorageError> {
-        let size = u64::from(self.block_size());
+    pub fn info(&self, lun: u8) -> Option<DriveInfo> {
+        let unit = self.unit(lun).filter(|unit| unit.ready)?;
+        let (blocks, block_size) = unit.capacity?;
+        Some(DriveInfo { inquiry: unit.inquiry.clone(), blocks, block_size, write_protected: unit.write_protected })
+    }
+
+    fn unit(&self, lun: u8) -> Option<&Unit> {
+        self.drive.as_ref()?.units.get(usize::from(lun))
+    }
+
+    pub fn read(&mut self, lun: u8, lba: u64, count: u64) -> Result<RequestId, StorageError> {
+        let size = u64::from(self.unit(lun).and_then(|unit| unit.capacity).map_or(512, |c| c.1));
         if count.saturating_mul(size) > MAX_REQUEST_BYTES {
             return Err(StorageError::TooLarge);
         }
-        self.push(Op::Read { lba, count })
+        self.push(lun, Op::Read { lba, count })
     }
 
-    pub fn write(&mut self, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
+    pub fn write(&mut self, lun: u8, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
         if data.len() as u64 > MAX_REQUEST_BYTES {
             return Err(StorageError::TooLarge);
         }
-        self.push(Op::Write { lba, data })
+        self.push(lun, Op::Write { lba, data })
     }
 
-    pub fn synchronize(&mut self) -> Result<RequestId, StorageError> {
-        self.push(Op::Synchronize)
+    pub fn synchronize(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+        self.push(lun, Op::Synchronize)
     }
 
-    pub fn eject(&mut self) -> Result<RequestId, StorageError> {
-        self.push(Op::Eject)
+    pub fn eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+        self.push(lun, Op::Eject)
     }
 
-    pub fn prevent_removal(&mut self, prevent: bool) -> Result<RequestId, StorageError> {
-        self.push(Op::PreventRemoval(prevent))
+    pub fn prevent_removal(&mut self, lun: u8, prevent: bool) -> Result<RequestId, StorageError> {
+        self.push(lun, Op::PreventRemoval(prevent))
     }
 
     pub fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
         self.completions.remove(&id)
     }
 
-    fn block_size(&self) -> u32 {
-        self.capacity().map_or(512, |c| c.1)
-    }
-
-    fn capacity(&self) -> Option<(u64, u32)> {
-        self.drive.as_ref()?.capacity
-    }
-
-    fn push(&mut self, op: Op) -> Result<RequestId, StorageError> {
-        match &self.drive {
-            None => return Err(StorageError::Disconnected),
-            Some(d) if d.step == Step::Offline => return Err(StorageError::Disconnected),
-            Some(_) => {}
-        }
-        if self.queue.len() + self.completions.len() >= MAX_REQUESTS {
+    fn push(&mut self, lun: u8, op: Op) -> Result<RequestId, StorageError> {
+        let Some(drive) = self.drive.as_mut() else { return Err(StorageError::Disconnected) };
+        let waiting: usize = drive.units.iter().map(|unit| unit.queue.len()).sum();
+        let Some(unit) = drive.units.get_mut(usize::from(lun)).filter(|unit| unit.step != Step::Offline) else {
+            return Err(StorageError::Disconnected);
+        };
+        if waiting + self.completions.len() >= MAX_REQUESTS {
             return Err(StorageError::QueueFull);
         }
         let job = Job { id: self.last_id + 1, op, done: 0, read: Vec::new(), refusals: 0 };
-        job.check(self.capacity().map_or(u64::from(u32::MAX), |c| c.0), self.block_size())?;
+        let (blocks, block_size) = unit.capacity.unwrap_or((u64::from(u32::MAX), 512));
+        job.check(blocks, block_size)?;
         self.last_id = job.id;
-        self.queue.push_back(job);
+        unit.queue.push_back(job);
         Ok(self.last_id)
     }
 
     pub fn wake_at(&self) -> Option<Ps> {
         let drive = self.drive.as_ref()?;
-        match drive.step {
-            Step::Wait(until) => Some(until),
-            Step::Idle => drive.next_poll,
-            _ => drive.bot.wake_at(),
+        if drive.units[drive.active].rests() {
+            return drive.units.iter().filter_map(Unit::wake_at).min();
         }
+        drive.bot.wake_at()
     }
 
     /// Does what is due at `now`; returns whether a running command was aborted.
     pub fn wake(&mut self, now: Ps) -> bool {
         let Some(drive) = self.drive.as_mut() else { return false };
-        match drive.step {
-            Step::Wait(until) if until <= now => self.begin(Step::Probe, now),
-            Step::Idle if !self.queue.is_empty() => {
-                let next = if drive.ready { Step::Transfer } else { Step::Probe };
-                self.begin(next, now);
-            }
-            Step::Idle if drive.next_poll.is_some_and(|at| at <= now) => self.begin(Step::Probe, now),
-            _ => return drive.bot.wake(now),
+        if !drive.unit().rests() {
+            return drive.bot.wake(now);
+        }
+        // The one that had the transport last comes last.
+        let count = drive.units.len();
+        let mut order = (1..=count).map(|i| (drive.active + i) % count);
+        let next = order.find_map(|at| Some((at, drive.units[at].due(now)?)));
+        if let Some((at, step)) = next {
+            drive.active = at;
+            self.begin(step, now);
         }
         false
     }
@@ -301,7 +369,7 @@ impl Storage {
 
     pub fn control_request(&mut self) -> Option<Request> {
         let drive = self.drive.as_mut()?;
-        if drive.step == Step::MaxLun {
+        if drive.unit().step == Step::MaxLun {
             if drive.max_lun_sent {
                 return None;
             }
@@ -313,10 +381,12 @@ impl Storage {
 
     pub fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
         let drive = self.drive.as_mut()?;
-        if drive.step == Step::MaxLun {
+        if drive.unit().step == Step::MaxLun {
             return match result {
                 // A drive with one LUN may stall GET MAX LUN (BOT 1.0 section 3.2).
                 Ok(_) | Err(TransferError::Stall) => {
+                    let last = result.ok().and_then(|data| data.first().copied()).filter(|&last| last < MAX_UNITS);
+                    drive.units.extend((0..last.unwrap_or(0)).map(|_| Unit::new(Step::New)));
                     self.begin(Step::Inquiry, end);
                     None
                 }
@@ -330,7 +400,9 @@ impl Storage {
     /// Starts the command of `step`.
     fn begin(&mut self, step: Step, now: Ps) {
         let Some(drive) = self.drive.as_mut() else { return };
-        drive.step = step;
+        let lun = drive.active as u8;
+        let unit = drive.unit();
+        unit.step = step;
         let (cdb, data) = match step {
             Step::Inquiry => (scsi::six(scsi::INQUIRY, scsi::INQUIRY_LENGTH as u8), Data::In(scsi::INQUIRY_LENGTH)),
             Step::Probe => (scsi::six(scsi::TEST_UNIT_READY, 0), Data::None),
@@ -338,8 +410,8 @@ impl Storage {
             Step::Mode => (scsi::mode_sense(), Data::In(scsi::MODE_LENGTH)),
             Step::Sense(_) => (scsi::six(scsi::REQUEST_SENSE, scsi::SENSE_LENGTH as u8), Data::In(scsi::SENSE_LENGTH)),
             Step::Transfer => {
-                let (blocks, size) = drive.capacity.unwrap_or((0, 512));
-                let Some(job) = self.queue.front() else {
+                let (blocks, size) = unit.capacity.unwrap_or((0, 512));
+                let Some(job) = unit.queue.front() else {
                     return self.idle(now);
                 };
                 // The medium may have changed since the request was accepted.
@@ -348,33 +420,37 @@ impl Storage {
                 }
                 job.command(self.config.max_blocks_per_command.max(1), size)
             }
-            Step::MaxLun | Step::Wait(_) | Step::Idle | Step::Offline => return,
+            Step::MaxLun | Step::New | Step::Wait(_) | Step::Idle | Step::Offline => return,
         };
-        drive.bot.start(now, &cdb, data);
+        drive.bot.start(now, lun, &cdb, data);
     }
 
     /// Nothing is running: start the next request or wait for one.
     fn idle(&mut self, now: Ps) {
         let interval = self.config.poll_interval_us;
         let Some(drive) = self.drive.as_mut() else { return };
-        drive.step = Step::Idle;
-        drive.retries = 0;
-        drive.waits = 0;
-        drive.next_poll = interval.map(|us| now + us.max(1) * PS_PER_US);
-        if drive.ready && !self.queue.is_empty() {
+        let unit = drive.unit();
+        unit.step = Step::Idle;
+        unit.retries = 0;
+        unit.waits = 0;
+        unit.next_poll = interval.map(|us| now + us.max(1) * PS_PER_US);
+        let goes_on = unit.ready && !unit.queue.is_empty();
+        let active = drive.active;
+        let is_alone = !drive.units.iter().enumerate().any(|(at, unit)| at != active && unit.is_urgent());
+        if goes_on && is_alone {
             self.begin(Step::Transfer, now);
         }
     }
 
     fn command_done(&mut self, end: Ps, result: BotResult) -> Option<Notice> {
-        let drive = self.drive.as_mut()?;
-        let step = drive.step;
+        let unit = self.drive.as_mut()?.unit();
+        let step = unit.step;
         let (passed, data, residue) = match result {
             BotResult::Status { passed, data, residue } => (passed, data, residue),
             BotResult::Dead(why) => return self.lost(why),
             BotResult::Recovered(why) => {
-                drive.retries += 1;
-                if drive.retries > MAX_RETRIES {
+                unit.retries += 1;
+                if unit.retries > MAX_RETRIES {
                     return self.lost(why);
                 }
                 let again = if let Step::Sense(_) = step { Step::Probe } else { step };
@@ -388,11 +464,11 @@ impl Storage {
                 return self.sensed(after, sense, end);
             }
             Step::Inquiry if passed => {
-                drive.inquiry = scsi::parse_inquiry(&data);
+                unit.inquiry = scsi::parse_inquiry(&data);
                 self.begin(Step::Probe, end);
                 return None;
             }
-            Step::Probe if passed && drive.ready => {
+            Step::Probe if passed && unit.ready => {
                 self.idle(end);
                 return None;
             }
@@ -402,14 +478,14 @@ impl Storage {
             }
             Step::Capacity if passed => match scsi::parse_capacity(&data) {
                 Some(capacity) => {
-                    drive.capacity = Some(capacity);
+                    unit.capacity = Some(capacity);
                     self.begin(Step::Mode, end);
                     return None;
                 }
                 None => return self.sensed(Failed::Capacity, Sense::default(), end),
             },
             Step::Mode if passed => {
-                drive.write_protected = scsi::parse_write_protected(&data);
+                unit.write_protected = scsi::parse_write_protected(&data);
                 return self.ready(end);
             }
             Step::Transfer if passed => {
@@ -421,7 +497,7 @@ impl Storage {
             Step::Capacity => Failed::Capacity,
             Step::Mode => Failed::Mode,
             Step::Transfer => Failed::Transfer,
-            Step::MaxLun | Step::Wait(_) | Step::Idle | Step::Offline => return None,
+            Step::MaxLun | Step::New | Step::Wait(_) | Step::Idle | Step::Offline => return None,
         };
         self.begin(Step::Sense(failed), end);
         None
@@ -429,41 +505,43 @@ impl Storage {
 
     fn ready(&mut self, end: Ps) -> Option<Notice> {
         let drive = self.drive.as_mut()?;
-        drive.ready = true;
-        let (blocks, block_size) = drive.capacity?;
-        let write_protected = drive.write_protected;
+        let lun = drive.active as u8;
+        let unit = drive.unit();
+        unit.ready = true;
+        let (blocks, block_size) = unit.capacity?;
+        let write_protected = unit.write_protected;
         self.idle(end);
-        Some(Notice::Ready { blocks, block_size, write_protected })
+        Some(Notice::Ready { lun, blocks, block_size, write_protected })
     }
 
     /// A part of the first request succeeded.
     fn transferred(&mut self, data: Vec<u8>, residue: u32, end: Ps) {
         let limit = u64::from(self.config.max_blocks_per_command.max(1));
-        let Some(drive) = self.drive.as_mut() else { return };
-        let Some(job) = self.queue.front_mut() else {
+        let Some(unit) = self.drive.as_mut().map(Drive::unit) else { return };
+        let Some(job) = unit.queue.front_mut() else {
             return self.idle(end);
         };
-        let size = drive.capacity.map_or(512, |c| c.1);
+        let size = unit.capacity.map_or(512, |c| c.1);
         let part = job.part(limit, size);
         let whole = match job.op {
             Op::Read { .. } => data.len() as u64 == part * u64::from(size),
             _ => true,
         };
         if !whole || residue != 0 {
-            drive.retries += 1;
-            if drive.retries > MAX_RETRIES {
+            unit.retries += 1;
+            if unit.retries > MAX_RETRIES {
                 self.complete(Err(StorageError::Short), end);
             } else {
                 self.begin(Step::Transfer, end);
             }
             return;
         }
-        drive.retries = 0;
+        unit.retries = 0;
         job.read.extend(data);
         job.done += part;
         if matches!(job.op, Op::Eject) {
-            drive.ready = false;
-            drive.capacity = None;
+            unit.ready = false;
+            unit.capacity = None;
         }
         if job.remaining(size) == 0 {
             let read = std::mem::take(&mut job.read);
@@ -475,37 +553,42 @@ impl Storage {
 
     /// Ends the first request.
     fn complete(&mut self, result: Result<Vec<u8>, StorageError>, end: Ps) {
-        if let Some(job) = self.queue.pop_front() {
+        if let Some(job) = self.drive.as_mut().and_then(|drive| drive.unit().queue.pop_front()) {
             self.completions.insert(job.id, result);
         }
         self.idle(end);
     }
 
     fn fail_all(&mut self, error: &StorageError) {
-        for job in self.queue.drain(..) {
+        let units = self.drive.iter_mut().flat_map(|drive| &mut drive.units);
+        for job in units.flat_map(|unit| unit.queue.drain(..)) {
             self.completions.insert(job.id, Err(error.clone()));
         }
     }
 
     fn lost(&mut self, why: BotError) -> Option<Notice> {
-        self.drive.as_mut()?.step = Step::Offline;
+        self.drive.as_mut()?.units.iter_mut().for_each(|unit| unit.step = Step::Offline);
         self.fail_all(&StorageError::Transport(why.clone()));
         Some(Notice::Lost(why))
     }
 
     fn medium_gone(&mut self, error: &StorageError, end: Ps) -> Option<Notice> {
-        self.fail_all(error);
         let drive = self.drive.as_mut()?;
-        let was_ready = std::mem::replace(&mut drive.ready, false);
-        drive.capacity = None;
+        let lun = drive.active as u8;
+        let unit = drive.unit();
+        for job in unit.queue.drain(..) {
+            self.completions.insert(job.id, Err(error.clone()));
+        }
+        let was_ready = std::mem::replace(&mut unit.ready, false);
+        unit.capacity = None;
         self.idle(end);
-        was_ready.then_some(Notice::MediumGone)
+        was_ready.then_some(Notice::MediumGone { lun })
     }
 
     /// Decides what to do about a failed command.
     fn sensed(&mut self, after: Failed, sense: Sense, end: Ps) -> Option<Notice> {
         if after == Failed::Transfer
-            && let Some(job) = self.queue.front_mut()
+            && let Some(job) = self.drive.as_mut().and_then(|drive| drive.unit().queue.front_mut())
         {
             job.refusals += 1;
             if job.refusals > MAX_WAITS {
@@ -517,27 +600,27 @@ impl Storage {
                 job.read.clear();
             }
         }
-        let drive = self.drive.as_mut()?;
+        let unit = self.drive.as_mut()?.unit();
         match sense.key {
             scsi::KEY_NOT_READY if sense.asc == scsi::ASC_MEDIUM_NOT_PRESENT => {
                 return self.medium_gone(&StorageError::NoMedium, end);
             }
             scsi::KEY_NOT_READY => {
-                drive.waits += 1;
-                if drive.waits > MAX_WAITS {
+                unit.waits += 1;
+                if unit.waits > MAX_WAITS {
                     return self.medium_gone(&StorageError::Refused(sense), end);
                 }
-                drive.step = Step::Wait(end + WAIT);
+                unit.step = Step::Wait(end + WAIT);
                 return None;
             }
             // Power-on, reset or medium change: what is known about the medium is void.
             scsi::KEY_UNIT_ATTENTION => {
-                drive.waits += 1;
-                if drive.waits > MAX_WAITS {
+                unit.waits += 1;
+                if unit.waits > MAX_WAITS {
                     return self.medium_gone(&StorageError::Refused(sense), end);
                 }
-                drive.ready = false;
-                drive.capacity = None;
+                unit.ready = false;
+                unit.capacity = None;
                 self.begin(Step::Probe, end);
                 return None;
             }
@@ -546,29 +629,29 @@ impl Storage {
         match after {
             Failed::Inquiry => self.begin(Step::Probe, end),
             Failed::Mode => {
-                drive.write_protected = false;
+                unit.write_protected = false;
                 return self.ready(end);
             }
             Failed::Probe | Failed::Capacity => {
-                drive.retries += 1;
-                if drive.retries > MAX_RETRIES {
+                unit.retries += 1;
+                if unit.retries > MAX_RETRIES {
                     return self.medium_gone(&StorageError::Refused(sense), end);
                 }
                 self.begin(Step::Probe, end);
             }
             Failed::Transfer => {
                 let optional =
-                    matches!(self.queue.front().map(|j| &j.op), Some(Op::Synchronize | Op::PreventRemoval(_)));
-                drive.retries += 1;
+                    matches!(unit.queue.front().map(|j| &j.op), Some(Op::Synchronize | Op::PreventRemoval(_)));
+                unit.retries += 1;
                 match sense.key {
                     scsi::KEY_DATA_PROTECT => {
-                        drive.write_protected = true;
+                        unit.write_protected = true;
                         self.complete(Err(StorageError::WriteProtected), end);
                     }
                     // A drive without a cache or a lock has nothing to do for these commands.
                     scsi::KEY_ILLEGAL_REQUEST if optional => self.complete(Ok(Vec::new()), end),
                     scsi::KEY_ILLEGAL_REQUEST => self.complete(Err(StorageError::Refused(sense)), end),
-                    _ if drive.retries > MAX_RETRIES => self.complete(Err(StorageError::Refused(sense)), end),
+                    _ if unit.retries > MAX_RETRIES => self.complete(Err(StorageError::Refused(sense)), end),
                     _ => self.begin(Step::Transfer, end),
                 }
             }

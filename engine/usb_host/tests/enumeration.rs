@@ -182,7 +182,7 @@ fn a_configuration_without_anything_known_is_harmless() {
     let state = host.state();
     assert!(state.configured && !state.console_present && !state.storage_present);
     assert_eq!(host.console_write(b"x"), 0);
-    assert!(host.request_read(0, 1).is_err());
+    assert!(host.request_read(0, 0, 1).is_err());
     assert!(device.tokens.is_empty());
 }
 

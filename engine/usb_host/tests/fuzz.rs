@@ -110,6 +110,16 @@ fn configuration(random: &mut Random) -> HostConfig {
     config
 }
 
+/// Every other one has two serial ports and two logical units.
+fn device(seed: u64) -> Device {
+    if (seed / 6).is_multiple_of(2) {
+        return Device::new(64);
+    }
+    let mut device = Device::composite(64);
+    device.card = vec![0; 64 * 512];
+    device
+}
+
 #[test]
 fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
     let (mut configured, mut ready) = (0, 0);
@@ -118,7 +128,7 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
         let config = configuration(&mut random);
         // From pure noise to a device that goes wrong now and then.
         let rarity = [1, 2, 5, 20, 100, 1000][seed as usize % 6];
-        let mut bus = Chaos { random, rarity, device: Device::new(64), largest: 100_000 };
+        let mut bus = Chaos { random, rarity, device: device(seed), largest: 100_000 };
         let mut host = UsbHost::new(config);
         let mut ids = Vec::new();
         let mut events = 0u64;
@@ -137,6 +147,13 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
             bus.device.tokens.clear();
             bus.device.setups.clear();
             bus.device.from_console.clear();
+            bus.device.from_data.clear();
+            bus.device.luns.clear();
+            bus.device.commands.clear();
+            if let Some(port) = host.serial(1) {
+                port.write(&[0; 300]);
+                assert!(port.unread() <= 5064 && port.unsent() <= 5000);
+            }
             bus.device.to_console.truncate(10);
             bus.device.to_console.push_back(vec![1; (events % 65) as usize]);
             host.console_write(&[0; 300]);
@@ -145,13 +162,16 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
                 1 => drop(host.console_open()),
                 2 => drop(host.console_close()),
                 3 => drop(host.set_line_coding(LineCoding::baud(1200))),
-                4 => ids.extend(host.request_read(bus.random.next() % 70, bus.random.next() % 8)),
-                5 => ids.extend(host.request_write(bus.random.next() % 70, vec![1; 512 * (events as usize % 4)])),
-                6 => ids.extend(host.request_synchronize()),
-                7 => ids.extend(host.request_eject()),
+                4 => ids.extend(host.request_read(0, bus.random.next() % 70, bus.random.next() % 8)),
+                5 => ids.extend(host.request_write(0, bus.random.next() % 70, vec![1; 512 * (events as usize % 4)])),
+                6 => ids.extend(host.request_synchronize(0)),
+                7 => ids.extend(host.request_eject(0)),
                 8 => bus.device.no_medium = bus.random.one_in(3),
                 9 => bus.device.pulled_up = true,
                 10 => drop(host.take_events()),
+                12 => ids.extend(host.request_read(1, bus.random.next() % 70, bus.random.next() % 8)),
+                13 => ids.extend(host.request_write(1, bus.random.next() % 70, vec![1; 512])),
+                14 => bus.device.no_card = bus.random.one_in(3),
                 11 => ids.retain(|&id| host.take_completion(id).is_none()),
                 _ => {}
             }

@@ -16,7 +16,7 @@ fn a_drive_is_identified() {
     assert!(drive.inquiry.removable);
     let commands: Vec<u8> = device.commands.iter().map(|c| c[0]).collect();
     assert_eq!(commands, [0x12, 0x00, 0x25, 0x1a]);
-    let ready = Event::StorageReady { blocks: 2008, block_size: 512, write_protected: false };
+    let ready = Event::StorageReady { lun: 0, blocks: 2008, block_size: 512, write_protected: false };
     assert!(host.take_events().iter().any(|e| e.event == ready));
 }
 
@@ -25,12 +25,12 @@ fn a_megabyte_is_written_and_read_back() {
     let (mut host, mut device) = with_drive(4096);
     let data = pattern(MIB, 1);
     let start = device.now;
-    let id = host.request_write(1000, data.clone()).unwrap();
+    let id = host.request_write(0, 1000, data.clone()).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 2000 * MS), Ok(Vec::new()));
     let write_ms = (device.now - start) / MS;
     assert_eq!(device.blocks[1000 * 512..][..MIB], data);
     let start = device.now;
-    let id = host.request_read(1000, 2048).unwrap();
+    let id = host.request_read(0, 1000, 2048).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 2000 * MS).unwrap(), data);
     let read_ms = (device.now - start) / MS;
     // 16384 packets at 19 per frame take 862 ms; commands and statuses take little more.
@@ -48,7 +48,7 @@ fn flash_that_keeps_the_host_waiting_is_waited_for() {
     let (mut host, mut device) = with_drive(64);
     device.faults.write_naks = 100;
     let data = pattern(32 * 512, 2);
-    let id = host.request_write(0, data.clone()).unwrap();
+    let id = host.request_write(0, 0, data.clone()).unwrap();
     complete(&mut host, &mut device, id, 1000 * MS).unwrap();
     assert_eq!(device.blocks[..data.len()], data);
 }
@@ -58,8 +58,8 @@ fn survives(faults: impl FnOnce(&mut Device)) -> (UsbHost, Device) {
     let (mut host, mut device) = with_drive(128);
     let data = pattern(40 * 512, 3);
     faults(&mut device);
-    let write = host.request_write(7, data.clone()).unwrap();
-    let read = host.request_read(7, 40).unwrap();
+    let write = host.request_write(0, 7, data.clone()).unwrap();
+    let read = host.request_read(0, 7, 40).unwrap();
     assert_eq!(complete(&mut host, &mut device, write, 100_000 * MS), Ok(Vec::new()));
     assert_eq!(complete(&mut host, &mut device, read, 100_000 * MS).as_deref(), Ok(&data[..]));
     assert_eq!(device.blocks[7 * 512..][..data.len()], data);
@@ -131,7 +131,7 @@ fn unit_attention_and_becoming_ready_are_waited_out() {
 fn a_transport_that_never_recovers_is_given_up_and_the_port_reset() {
     let (mut host, mut device) = with_drive(64);
     device.faults.wrong_tags = u32::MAX;
-    let id = host.request_read(0, 1).unwrap();
+    let id = host.request_read(0, 0, 1).unwrap();
     let result = complete(&mut host, &mut device, id, 1000 * MS);
     assert_eq!(result, Err(StorageError::Transport(BotError::InvalidStatus("wrong tag"))));
     let end = device.now + 3000 * MS;
@@ -140,7 +140,7 @@ fn a_transport_that_never_recovers_is_given_up_and_the_port_reset() {
     assert_eq!(device.resets.len(), 3);
     let state = host.state();
     assert!(state.configured && state.console_open && !state.storage_present);
-    assert_eq!(host.request_read(0, 1), Err(StorageError::Disconnected));
+    assert_eq!(host.request_read(0, 0, 1), Err(StorageError::Disconnected));
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn a_refused_reset_recovery_resets_the_port() {
     let (mut host, mut device) = with_drive(64);
     device.faults.phase_errors = 1;
     device.faults.refuse_resets = 1;
-    let id = host.request_read(0, 1).unwrap();
+    let id = host.request_read(0, 0, 1).unwrap();
     assert!(complete(&mut host, &mut device, id, 1000 * MS).is_err());
     let deadline = device.now + 1000 * MS;
     run_until(&mut host, &mut device, deadline, "the drive again", |h, _| h.state().storage.is_some());
     assert_eq!(host.generation(), 2);
-    let id = host.request_read(0, 1).unwrap();
+    let id = host.request_read(0, 0, 1).unwrap();
     assert!(complete(&mut host, &mut device, id, 1000 * MS).is_ok());
 }
 
@@ -162,21 +162,21 @@ fn a_device_that_disappears_fails_every_request_wherever_it_was() {
     for after in (0..400).step_by(7) {
         let (mut host, mut device) = with_drive(64);
         device.faults.vanish_after = Some(device.transactions + after);
-        let write = host.request_write(0, pattern(32 * 512, 4)).unwrap();
-        let read = host.request_read(0, 32).unwrap();
+        let write = host.request_write(0, 0, pattern(32 * 512, 4)).unwrap();
+        let read = host.request_read(0, 0, 32).unwrap();
         for id in [write, read] {
             let result = complete(&mut host, &mut device, id, 100 * MS);
             assert!(matches!(result, Err(StorageError::Disconnected)) || id == write, "{result:?}");
         }
         run_until(&mut host, &mut device, 1000 * MS, "detachment", |h, _| !h.state().attached);
-        assert_eq!(host.request_read(0, 1), Err(StorageError::Disconnected));
+        assert_eq!(host.request_read(0, 0, 1), Err(StorageError::Disconnected));
     }
 }
 
 #[test]
 fn a_device_that_turns_silent_is_a_transport_error() {
     let (mut host, mut device) = with_drive(64);
-    let id = host.request_read(0, 32).unwrap();
+    let id = host.request_read(0, 0, 32).unwrap();
     device.faults.timeouts = u32::MAX;
     let result = complete(&mut host, &mut device, id, 100 * MS);
     let expected = StorageError::Transport(BotError::Transfer(TransferError::NoAnswer));
@@ -191,7 +191,7 @@ fn a_command_that_is_never_answered_meets_its_deadline() {
     let (mut host, mut device) = (UsbHost::new(config), Device::new(64));
     run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     device.faults.write_naks = u32::MAX;
-    let id = host.request_write(0, vec![1; 512]).unwrap();
+    let id = host.request_write(0, 0, vec![1; 512]).unwrap();
     let start = device.now;
     let result = complete(&mut host, &mut device, id, 5000 * MS);
     assert_eq!(result, Err(StorageError::Transport(BotError::Deadline)));
@@ -205,9 +205,9 @@ fn write_protection_is_seen_and_reported() {
     let mut host = UsbHost::new(HostConfig::default());
     run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     assert!(host.state().storage.unwrap().write_protected);
-    let id = host.request_write(0, vec![1; 512]).unwrap();
+    let id = host.request_write(0, 0, vec![1; 512]).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 1000 * MS), Err(StorageError::WriteProtected));
-    let id = host.request_read(0, 1).unwrap();
+    let id = host.request_read(0, 0, 1).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 1000 * MS), Ok(vec![0; 512]));
 }
 
@@ -217,12 +217,12 @@ fn ejecting_and_inserting_a_medium_are_noticed_by_polling() {
     run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     device.no_medium = true;
     run_until(&mut host, &mut device, 2000 * MS, "the medium's end", |h, _| h.state().storage.is_none());
-    assert!(host.take_events().iter().any(|e| e.event == Event::MediumGone));
-    let id = host.request_read(0, 1).unwrap();
+    assert!(host.take_events().iter().any(|e| e.event == Event::MediumGone { lun: 0 }));
+    let id = host.request_read(0, 0, 1).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 100 * MS), Err(StorageError::NoMedium));
     device.no_medium = false;
     run_until(&mut host, &mut device, 4000 * MS, "the medium", |h, _| h.state().storage.is_some());
-    let id = host.request_eject().unwrap();
+    let id = host.request_eject(0).unwrap();
     complete(&mut host, &mut device, id, 100 * MS).unwrap();
     assert!(device.no_medium && host.state().storage.is_none());
 }
@@ -240,7 +240,7 @@ fn test_unit_ready_is_sent_at_its_interval_and_can_be_off() {
 #[test]
 fn commands_that_a_drive_need_not_know_succeed() {
     let (mut host, mut device) = with_drive(64);
-    for id in [host.request_synchronize().unwrap(), host.request_prevent_removal(true).unwrap()] {
+    for id in [host.request_synchronize(0).unwrap(), host.request_prevent_removal(0, true).unwrap()] {
         assert_eq!(complete(&mut host, &mut device, id, 100 * MS), Ok(Vec::new()));
     }
     assert!(device.commands.iter().any(|c| c[0] == 0x35));
@@ -252,16 +252,16 @@ fn impossible_requests_are_refused_at_once() {
     let (mut host, mut device) = with_drive(64);
     let range = StorageError::OutOfRange { lba: 60, count: 5, blocks: 64 };
     assert_eq!(range.to_string(), "blocks 60 to 65 of a drive of 64 blocks");
-    assert_eq!(host.request_read(60, 5), Err(range));
-    assert!(matches!(host.request_read(u64::MAX, 2), Err(StorageError::OutOfRange { .. })));
-    assert!(matches!(host.request_read(0, 0), Err(StorageError::Unaligned { .. })));
-    assert!(matches!(host.request_write(0, vec![0; 100]), Err(StorageError::Unaligned { .. })));
-    assert_eq!(host.request_read(0, u64::MAX), Err(StorageError::TooLarge));
+    assert_eq!(host.request_read(0, 60, 5), Err(range));
+    assert!(matches!(host.request_read(0, u64::MAX, 2), Err(StorageError::OutOfRange { .. })));
+    assert!(matches!(host.request_read(0, 0, 0), Err(StorageError::Unaligned { .. })));
+    assert!(matches!(host.request_write(0, 0, vec![0; 100]), Err(StorageError::Unaligned { .. })));
+    assert_eq!(host.request_read(0, 0, u64::MAX), Err(StorageError::TooLarge));
     for _ in 0..64 {
-        host.request_read(0, 1).unwrap();
+        host.request_read(0, 0, 1).unwrap();
     }
-    assert_eq!(host.request_read(0, 1), Err(StorageError::QueueFull));
+    assert_eq!(host.request_read(0, 0, 1), Err(StorageError::QueueFull));
     let end = device.now + 500 * MS;
     run_to(&mut host, &mut device, end);
-    assert_eq!(host.request_read(0, 1), Err(StorageError::QueueFull), "completions that nobody takes count");
+    assert_eq!(host.request_read(0, 0, 1), Err(StorageError::QueueFull), "completions that nobody takes count");
 }

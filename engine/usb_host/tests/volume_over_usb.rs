@@ -22,13 +22,13 @@ impl Drive {
 
 impl BlockDevice for Drive {
     fn read(&mut self, lba: u64, buf: &mut [u8]) -> io::Result<()> {
-        let bytes = self.run(|h| h.request_read(lba, buf.len() as u64 / 512))?;
+        let bytes = self.run(|h| h.request_read(0, lba, buf.len() as u64 / 512))?;
         buf.copy_from_slice(&bytes);
         Ok(())
     }
 
     fn write(&mut self, lba: u64, buf: &[u8]) -> io::Result<()> {
-        self.run(|h| h.request_write(lba, buf.to_vec())).map(|_| ())
+        self.run(|h| h.request_write(0, lba, buf.to_vec())).map(|_| ())
     }
 
     fn blocks(&self) -> u64 {

@@ -101,7 +101,7 @@ def _watch(
     gdb: int | None,
     wait: Callable[[], bool],
 ) -> int:
-    """Tells of the board's port and drives as they come and go."""
+    """Tells of the board's ports and drives as they come and go."""
     deadline = Deadline(_START_S, name)
     deadline.poll(lambda: read_state(folder) or process.poll() is not None, _LOOK_S, "its process to start")
     if process.poll() is not None:
@@ -139,6 +139,11 @@ def _lines(state: EmulatedState, links: PortLinks) -> list[str]:
     lines = []
     if state.port is not None:
         lines.append(f"port {state.port}: mpremote connect {links.path('port')}")
+    for number, port in enumerate(state.further_ports, 2):
+        lines.append(f"port {number} {port}: {links.path(f'port{number}')}")
     if state.volume is not None:
         lines.append(f"drive {state.volume_label} at {state.volume}")
+    lines += [f"drive {Path(volume).name} at {volume}" for volume in state.further_volumes]
+    if state.unused:
+        lines.append(f"no driver for {', '.join(state.unused)}")
     return [shown(line) for line in lines]

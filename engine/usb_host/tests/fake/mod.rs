@@ -12,6 +12,8 @@ pub const CONSOLE_IN: u8 = 0x82;
 pub const CONSOLE_OUT: u8 = 0x02;
 pub const DISK_IN: u8 = 0x83;
 pub const DISK_OUT: u8 = 0x03;
+pub const DATA_IN: u8 = 0x85;
+pub const DATA_OUT: u8 = 0x05;
 
 /// What the device does wrong, each until it has been used up.
 #[derive(Default)]
@@ -93,11 +95,19 @@ pub struct Device {
     pub line_states: Vec<(Ps, u16)>,
     pub to_console: VecDeque<Vec<u8>>,
     pub from_console: Vec<u8>,
+    /// The same of the second serial port, where the device has one.
+    pub to_data: VecDeque<Vec<u8>>,
+    pub from_data: Vec<u8>,
     /// Bytes that the console still accepts; NAK after that.
     pub console_room: usize,
 
     pub blocks: Vec<u8>,
     pub no_medium: bool,
+    /// The same of logical unit 1, which the disk has if there is anything in it.
+    pub card: Vec<u8>,
+    pub no_card: bool,
+    /// Logical unit of each command.
+    pub luns: Vec<u8>,
     pub write_protected: bool,
     pub commands: Vec<Vec<u8>>,
     /// First block and number of blocks of each WRITE(10).
@@ -120,10 +130,24 @@ pub fn configuration() -> Vec<u8> {
     body.extend([9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16]);
     body.extend([9, 4, 1, 0, 2, 10, 0, 0, 0, 7, 5, CONSOLE_OUT, 2, 64, 0, 0, 7, 5, CONSOLE_IN, 2, 64, 0, 0]);
     body.extend([9, 4, 2, 0, 2, 8, 6, 0x50, 0, 7, 5, DISK_OUT, 2, 64, 0, 0, 7, 5, DISK_IN, 2, 64, 0, 0]);
+    with_header(3, &body)
+}
+
+fn with_header(interfaces: u8, body: &[u8]) -> Vec<u8> {
     let total = (9 + body.len() as u16).to_le_bytes();
-    let mut bytes = vec![9, 2, total[0], total[1], 3, 1, 0, 0x80, 125];
+    let mut bytes = vec![9, 2, total[0], total[1], interfaces, 1, 0, 0x80, 125];
     bytes.extend(body);
     bytes
+}
+
+/// `configuration` with a second CDC-ACM function and a HID keyboard behind it.
+fn composite() -> Vec<u8> {
+    let mut body = configuration().split_off(9);
+    body.extend([8, 11, 3, 2, 2, 2, 0, 0]);
+    body.extend([9, 4, 3, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 3, 4, 7, 5, 0x84, 3, 8, 0, 16]);
+    body.extend([9, 4, 4, 0, 2, 10, 0, 0, 0, 7, 5, DATA_OUT, 2, 64, 0, 0, 7, 5, DATA_IN, 2, 64, 0, 0]);
+    body.extend([9, 4, 5, 0, 1, 3, 1, 1, 0, 9, 0x21, 0x11, 1, 0, 1, 0x22, 50, 0, 7, 5, 0x86, 3, 8, 0, 8]);
+    with_header(6, &body)
 }
 
 impl Device {
@@ -154,9 +178,14 @@ impl Device {
             line_states: Vec::new(),
             to_console: VecDeque::new(),
             from_console: Vec::new(),
+            to_data: VecDeque::new(),
+            from_data: Vec::new(),
             console_room: usize::MAX,
             blocks: vec![0; blocks * 512],
             no_medium: false,
+            card: Vec::new(),
+            no_card: false,
+            luns: Vec::new(),
             write_protected: false,
             commands: Vec::new(),
             writes: Vec::new(),
@@ -174,6 +203,11 @@ impl Device {
 
     pub fn with_configuration(configuration: Vec<u8>) -> Device {
         Device { configuration, ..Device::new(0) }
+    }
+
+    /// With a console, a second serial port, a disk and a keyboard.
+    pub fn composite(blocks: usize) -> Device {
+        Device { configuration: composite(), ..Device::new(blocks) }
     }
 
     pub fn with_device_descriptor(device: Vec<u8>) -> Device {
@@ -210,7 +244,7 @@ impl Device {
                 }
                 _ => return None,
             },
-            (0xa1, 0xfe) if !self.faults.no_max_lun => vec![0],
+            (0xa1, 0xfe) if !self.faults.no_max_lun => vec![u8::from(!self.card.is_empty())],
             (0x00, 5 | 9) => Vec::new(),
             (0x02, 1) => {
                 self.halted.remove(&index);
@@ -250,6 +284,8 @@ impl Device {
         let wanted = u32::from_le_bytes(cbw[8..12].try_into().unwrap()) as usize;
         let cdb = cbw[15..15 + usize::from(cbw[14])].to_vec();
         self.commands.push(cdb.clone());
+        let lun = cbw[13];
+        self.luns.push(lun);
         (self.status, self.residue) = (0, wanted as u32);
         self.disk_in.clear();
         self.stall_after = None;
@@ -260,7 +296,9 @@ impl Device {
                 self.sense = (6, 0x28);
             } else if take(&mut self.faults.becoming_ready) {
                 self.sense = (2, 0x04);
-            } else if self.no_medium {
+            } else if lun > u8::from(!self.card.is_empty()) {
+                self.sense = (5, 0x25);
+            } else if if lun == 0 { self.no_medium } else { self.no_card } {
                 self.sense = (2, 0x3a);
             }
         }
@@ -269,7 +307,7 @@ impl Device {
         }
         let lba = cdb.get(2..6).map_or(0, |b| u32::from_be_bytes(b.try_into().unwrap()));
         let count = cdb.get(7..9).map_or(0, |b| u16::from_be_bytes(b.try_into().unwrap()));
-        let last = (self.blocks.len() / 512).saturating_sub(1) as u32;
+        let last = (self.medium().len() / 512).saturating_sub(1) as u32;
         let end = u64::from(lba) + u64::from(count);
         match cdb[0] {
             0x28 | 0x2a if end > u64::from(last) + 1 || usize::from(count) * 512 != wanted => {
@@ -298,7 +336,7 @@ impl Device {
             }
             0x28 => {
                 let from = lba as usize * 512;
-                let data = self.blocks[from..from + usize::from(count) * 512].to_vec();
+                let data = self.medium()[from..from + usize::from(count) * 512].to_vec();
                 if take(&mut self.faults.status_for_data) {
                     self.disk = Disk::Status;
                 } else if take(&mut self.faults.stalled_reads) {
@@ -322,7 +360,7 @@ impl Device {
                 self.disk = Disk::DataOut(wanted);
             }
             0x1b if cdb[4] & 3 == 2 => {
-                self.no_medium = true;
+                *if lun == 0 { &mut self.no_medium } else { &mut self.no_card } = true;
                 self.disk = Disk::Status;
             }
             0x00 | 0x1b | 0x1e => self.disk = Disk::Status,
@@ -332,6 +370,11 @@ impl Device {
             }
         }
         Handshake::Ack
+    }
+
+    /// That of the unit that the last command was for.
+    fn medium(&mut self) -> &mut Vec<u8> {
+        if self.luns.last() == Some(&1) { &mut self.card } else { &mut self.blocks }
     }
 
     fn refuse(&mut self, wanted: usize, input: bool) -> Handshake {
@@ -460,6 +503,10 @@ impl UsbBus for Device {
                 self.from_console.extend(data);
                 Handshake::Ack
             }
+            DATA_OUT => {
+                self.from_data.extend(data);
+                Handshake::Ack
+            }
             DISK_OUT => match self.disk {
                 Disk::Command => self.command(data),
                 Disk::DataOut(left) if data.len() > left => {
@@ -471,7 +518,8 @@ impl UsbBus for Device {
                         return Handshake::Nak;
                     }
                     self.naks_left = if left % 512 == 64 { self.faults.write_naks } else { self.naks_left };
-                    self.blocks[self.write_at..self.write_at + data.len()].copy_from_slice(data);
+                    let from = self.write_at;
+                    self.medium()[from..from + data.len()].copy_from_slice(data);
                     self.write_at += data.len();
                     self.residue -= data.len() as u32;
                     self.disk = if left > data.len() { Disk::DataOut(left - data.len()) } else { Disk::Status };
@@ -525,6 +573,7 @@ impl UsbBus for Device {
         }
         let packet = match ep {
             CONSOLE_IN => self.to_console.pop_front(),
+            DATA_IN => self.to_data.pop_front(),
             DISK_IN => self.disk_packet(),
             _ => None,
         };
