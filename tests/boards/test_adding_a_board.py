@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,8 @@ def test_the_page_has_every_key() -> None:
 
 
 def test_the_refusal_is_the_one_that_the_page_quotes() -> None:
+    board = load_board(DEFINITIONS / "W5100S_EVB_PICO.toml")
+    assert board.network is not None
     with pytest.raises(BoardUnavailable) as caught:
-        engine_settings(load_board(DEFINITIONS / "W5100S_EVB_PICO.toml"))
+        engine_settings(replace(board, id="W6100_EVB_PICO", network=replace(board.network, chip="W6100")))
     assert f"`{caught.value}`" in PAGE

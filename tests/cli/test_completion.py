@@ -41,7 +41,7 @@ def offered(*words: str) -> list[str]:
         (["run", "--where", ""], ["auto", "silicon", "emulated", "hosted"]),
         (["run", "--device", "au"], ["auto"]),
         (["run", "--mess"], ["--messages"]),
-        (["trace", "--runtime", "wiznet-h"], ["wiznet-hardwired"]),
+        (["trace", "--runtime", "wiznet-2"], ["wiznet-2.0.0"]),
         (["desk", "--board", "W5100"], ["W5100S_EVB_PICO"]),
         (["show", "--where", "si"], ["silicon"]),
     ],
@@ -67,8 +67,8 @@ def test_each_shell_gets_its_script(shell: str, invoke: Invoke) -> None:
     ("line", "values"),
     [
         ("portbench sho", ["show"]),
-        ("portbench run --runtime wiznet-h", ["wiznet-hardwired"]),
-        ("portbench run --runtime=wiznet-h", ["wiznet-hardwired"]),
+        ("portbench run --runtime wiznet-2", ["wiznet-2.0.0"]),
+        ("portbench run --runtime=wiznet-2", ["wiznet-2.0.0"]),
         ("portbench run --runs 1 --workload=", list(workloads())),
     ],
 )

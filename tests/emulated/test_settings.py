@@ -49,11 +49,10 @@ def test_the_machine_is_the_boards_data() -> None:
 
 
 def test_a_chip_that_is_not_emulated_is_refused() -> None:
+    assert DEFINITION.network is not None
     with pytest.raises(BoardUnavailable) as caught:
-        EmulatedBoard(board_definition("W5100S_EVB_PICO"))
-    assert str(caught.value) == (
-        "W5100S_EVB_PICO: has a W5100S, which is not emulated (there are: W5500); use a real board"
-    )
+        EmulatedBoard(replace(DEFINITION, id="MINE", network=replace(DEFINITION.network, chip="W6100")))
+    assert str(caught.value) == "MINE: has a W6100, which is not emulated (there are: W5500, W5100S); use a real board"
 
 
 def test_a_microcontroller_that_is_not_emulated_is_refused() -> None:
@@ -100,7 +99,6 @@ def test_new_surroundings_may_be_nested(pico: EmulatedBoard) -> None:
             ['--config={"board_faults": [{"kind": "rust"}]}'],
             "--config: board_faults[1].kind is 'rust'; input should be",
         ),
-        (["--board=W5100S_EVB_PICO"], "W5100S_EVB_PICO: has a W5100S, which is not emulated"),
         (["--board=PICO_3"], "unknown board 'PICO_3': there are RPI_PICO, "),
     ],
 )

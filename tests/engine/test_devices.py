@@ -24,13 +24,13 @@ def without(key: str) -> dict[str, Any]:
 
 def test_what_is_modelled_has_its_makers_names() -> None:
     assert engine.MCUS == ("RP2040",)
-    assert engine.CHIPS == ("W5500",)
+    assert engine.CHIPS == ("W5500", "W5100S")
 
 
 @pytest.mark.parametrize(
     ("device", "line"),
     [
-        ({**W5500, "chip": "W5100S"}, "chip W5100S: the engine models W5500"),
+        ({**W5500, "chip": "ENC28J60"}, "chip ENC28J60: the engine models W5500, W5100S"),
         ({**W5500, "bus": "i2c0"}, "devices: W5500: bus i2c0: use spi0 or spi1"),
         (without("bus"), "devices: W5500: bus none: use spi0 or spi1"),
         (without("sck_pin"), "devices: W5500 has no sck_pin"),
@@ -63,8 +63,8 @@ def test_reset_and_interrupt_pins_may_be_left_out() -> None:
 
 
 def test_the_chip_without_a_microcontroller_has_to_be_modelled_too() -> None:
-    with pytest.raises(ValueError, match=r"^chip W5100S: the engine models W5500$"):
-        engine.ChipLan("W5100S", {})
+    with pytest.raises(ValueError, match=r"^chip ENC28J60: the engine models W5500, W5100S$"):
+        engine.ChipLan("ENC28J60", {})
 
 
 @pytest.mark.parametrize(

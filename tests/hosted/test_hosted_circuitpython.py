@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,19 @@ def test_measures_the_ping_pong(board: HostedCircuitPython) -> None:
     server_us = session.received_us[-1] - session.received_us[0]
     assert server_us <= result["total_us"] * 1.05
     assert output.sim is not None and output.sim["counters"]["chip_selects"] > 20
+
+
+def test_the_driver_knows_the_w5100s() -> None:
+    """Its rings are computed by the driver, where the W5500 computes them itself."""
+    with HostedCircuitPython(board_definition("W5100S_EVB_PICO"), phy_link_delay_s=0.1) as board:
+        board.serve("ping_pong", {}, limit())
+        board.deploy(client(board, 20), limit())
+        output = board.run(limit())
+    result = output.result
+    assert result is not None and "error" not in result, result
+    assert result["address"] == "192.168.50.100" and len(result["round_trip_us"]) == 20
+    (session,) = output.sessions
+    assert session.exchanges == 20 and session.error is None
 
 
 def test_uses_a_static_address(board: HostedCircuitPython) -> None:
@@ -163,8 +177,9 @@ def test_says_what_is_missing(tmp_path: Path) -> None:
         BoardUnavailable, match=r"^hosted CircuitPython: RPI_PICO has no network; choose a board with one$"
     ):
         HostedCircuitPython(board_definition("RPI_PICO"))
-    not_emulated = r"^W5100S_EVB_PICO: has a W5100S, which is not emulated \(there are: W5500\); use a real board$"
+    not_emulated = r"^MINE: has a W6100, which is not emulated \(there are: W5500, W5100S\); use a real board$"
+    assert EVB.network is not None
     with pytest.raises(BoardUnavailable, match=not_emulated):
-        HostedCircuitPython(board_definition("W5100S_EVB_PICO"))
+        HostedCircuitPython(replace(EVB, id="MINE", network=replace(EVB.network, chip="W6100")))
     with pytest.raises(BoardUnavailable, match="pip install adafruit-circuitpython-wiznet5k"):
         HostedCircuitPython(EVB, driver_folder=tmp_path)

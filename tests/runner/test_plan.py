@@ -75,7 +75,7 @@ def test_nothing_left_is_a_option_error() -> None:
 
 def test_another_board_has_other_images() -> None:
     entries = chosen_entries(replace(OPTIONS, board=board_definition("W5100S_EVB_PICO")), catalogue.load())
-    assert {entry.family for entry in entries} == {"hosted"}
+    assert {entry.family for entry in entries} == {"hosted", "wiznet"}
 
 
 def test_an_unknown_runtime_lists_what_exists() -> None:

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use board::EthernetPart;
 use lan::Lan;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -139,7 +139,10 @@ impl PyChipLan {
                 })
                 .collect::<Vec<u8>>()
         });
-        Ok(PyBytes::new(py, &miso))
+        match self.lock().chip.take_unmodelled() {
+            Some(what) => Err(PyNotImplementedError::new_err(format!("not modelled: {what}"))),
+            None => Ok(PyBytes::new(py, &miso)),
+        }
     }
 
     /// Whether INTn is low.

@@ -1,51 +1,61 @@
 //! The chips that a board can be made of.
 
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
-use wiznet::W5500;
-use wiznet::chip::{Model, w5500::W5500Model};
 
 /// Microcontrollers that are modelled.
 pub const MCUS: &[&str] = &["RP2040"];
 
-/// Chips beside the microcontroller that are modelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chip {
-    W5500,
-}
-
-impl Chip {
-    pub const ALL: &[Chip] = &[Chip::W5500];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::W5500 => W5500Model::NAME,
+/// The Ethernet chips, by variant and type; `$` for the parameters of the macro within.
+macro_rules! ethernet_chips {
+    ($d:tt $($chip:ident: $part:ty,)+) => {
+        /// Chips beside the microcontroller that are modelled.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Chip {
+            $($chip,)+
         }
-    }
 
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|chip| chip.name() == name)
-    }
-}
+        impl Chip {
+            pub const ALL: &[Chip] = &[$(Chip::$chip,)+];
 
-/// An Ethernet chip on SPI. An enum, so that no SPI byte costs an indirect call.
-pub enum EthernetPart {
-    W5500(W5500),
-}
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$chip => <$part>::NAME,)+
+                }
+            }
+        }
 
-/// Passes a call on to the chip, whichever it is.
-macro_rules! chip {
-    ($part:expr, $chip:ident => $call:expr) => {
-        match $part {
-            EthernetPart::W5500($chip) => $call,
+        /// An Ethernet chip on SPI. An enum, so that no SPI byte costs an indirect call.
+        pub enum EthernetPart {
+            $($chip($part),)+
+        }
+
+        impl EthernetPart {
+            pub fn new(chip: Chip, config: wiznet::Config) -> Self {
+                match chip {
+                    $(Chip::$chip => Self::$chip(<$part>::new(config)),)+
+                }
+            }
+        }
+
+        /// Passes a call on to the chip, whichever it is.
+        macro_rules! chip {
+            ($d part:expr, $d chip:ident => $d call:expr) => {
+                match $d part {
+                    $(EthernetPart::$chip($d chip) => $d call,)+
+                }
+            };
         }
     };
 }
 
-impl EthernetPart {
-    pub fn new(chip: Chip, config: wiznet::Config) -> Self {
-        match chip {
-            Chip::W5500 => Self::W5500(W5500::new(config)),
-        }
+ethernet_chips! { $
+    W5500: wiznet::W5500,
+    W5100S: wiznet::chip::w5100s::W5100S,
+}
+
+impl Chip {
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|chip| chip.name() == name)
     }
 }
 
@@ -64,6 +74,10 @@ impl Device for EthernetPart {
 
     fn next_event(&self) -> Option<Ps> {
         chip!(self, chip => chip.next_event())
+    }
+
+    fn take_unmodelled(&mut self) -> Option<String> {
+        chip!(self, chip => chip.take_unmodelled())
     }
 
     fn advance(&mut self, now: Ps) {

@@ -65,6 +65,9 @@ impl Network {
             self.lan.from_board(at, &frame);
         }
         self.port.wires.side.drive_interrupt(sys, &self.port.device);
+        if let Some(what) = self.port.device.take_unmodelled() {
+            sys.unmodelled(what);
+        }
         let next = [self.port.device.next_event(), self.lan.next_event(), self.lan.next_cable_change(now)];
         next.into_iter().flatten().min().unwrap_or(NEVER).max(now)
     }

@@ -16,6 +16,10 @@ pub trait Device: Send {
     fn next_event(&self) -> Option<Ps> {
         None
     }
+    /// What was asked of the device that is not modelled, since the last call: it ends the run.
+    fn take_unmodelled(&mut self) -> Option<String> {
+        None
+    }
     /// Runs the device's own timers up to and including `now`.
     fn advance(&mut self, _now: Ps) {}
 }

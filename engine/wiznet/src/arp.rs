@@ -28,13 +28,13 @@ impl<M: Model> Wiznet<M> {
             return true;
         }
         self.sockets[n].resolved = None;
-        let deadline = self.now.saturating_add(retry_period(self.common.rtr(), self.config.retry_unit));
+        let deadline = self.now.saturating_add(retry_period(M::retry(self, n).0, self.config.retry_unit));
         self.sockets[n].arp = Some(ArpWait { ip, deadline, retries: 0 });
         self.arp_request(ip);
         false
     }
 
-    fn arp_request(&mut self, target_ip: Ip) {
+    pub(crate) fn arp_request(&mut self, target_ip: Ip) {
         let mac = self.common.shar();
         let request = Arp {
             operation: ARP_REQUEST,
@@ -48,7 +48,8 @@ impl<M: Model> Wiznet<M> {
 
     /// Repeats a request that has waited for RTR, RCR times; then the timeout.
     pub(crate) fn arp_timer(&mut self, n: usize) {
-        let (period, limit) = (retry_period(self.common.rtr(), self.config.retry_unit), self.common.rcr());
+        let (rtr, limit) = M::retry(self, n);
+        let period = retry_period(rtr, self.config.retry_unit);
         let Some(wait) = self.sockets[n].arp.as_mut().filter(|wait| wait.deadline <= self.now) else {
             return;
         };
@@ -98,7 +99,7 @@ impl<M: Model> Wiznet<M> {
                 for &n in &waiting {
                     self.arp_resolved(n, arp.sender_ip, arp.sender_mac);
                 }
-                !waiting.is_empty()
+                M::arp_reply(self, arp.sender_ip, arp.sender_mac) || !waiting.is_empty()
             }
             _ => false,
         }

@@ -1,9 +1,12 @@
 //! What makes one chip of the family differ from another.
 
+pub mod w5100s;
 pub mod w5500;
 
 use sim::Ps;
 
+use crate::time::interrupt_assert_wait;
+use crate::wire::{Ip, Mac};
 use crate::{Config, Wiznet};
 
 /// The PHY and its registers.
@@ -32,6 +35,8 @@ pub trait Model: Send + Sized + 'static {
     type Phy: Phy;
     /// State of the SPI frame decoder.
     type Decoder: Default + Send;
+    /// What the chip has beside the family's registers; a reset starts it anew.
+    type Own: Default + Send;
 
     /// An edge of SCSn.
     fn select(chip: &mut Wiznet<Self>, low: bool);
@@ -40,4 +45,44 @@ pub trait Model: Send + Sized + 'static {
     /// A byte of the common registers.
     fn read_common(chip: &Wiznet<Self>, address: u16) -> u8;
     fn write_common(chip: &mut Wiznet<Self>, address: u16, value: u8);
+
+    // What follows is the same for all but chips that have more than the W5500.
+
+    /// The registers have taken their reset values.
+    fn reset(_chip: &mut Wiznet<Self>) {}
+    /// Is something pending that asks for INTn to be low?
+    fn interrupt_pending(chip: &Wiznet<Self>) -> bool {
+        chip.shared_interrupt_pending()
+    }
+    /// How long INTn stays high at least.
+    fn interrupt_wait(chip: &Wiznet<Self>) -> Ps {
+        interrupt_assert_wait(chip.common.intlevel())
+    }
+    /// RTR and RCR as socket `n` has them.
+    fn retry(chip: &Wiznet<Self>, _n: usize) -> (u16, u8) {
+        (chip.common.rtr(), chip.common.rcr())
+    }
+    /// OPEN has come for socket `n`.
+    fn opening(_chip: &mut Wiznet<Self>, _n: usize) {}
+    /// A command that only this chip has.
+    fn command(_chip: &mut Wiznet<Self>, _n: usize, _command: u8) {}
+    /// When a timer of the chip's own is due, and what it does then.
+    fn next_event(_chip: &Wiznet<Self>) -> Option<Ps> {
+        None
+    }
+    fn timers(_chip: &mut Wiznet<Self>) {}
+    /// An ARP reply or an ICMP echo reply; true if the chip has waited for it.
+    fn arp_reply(_chip: &mut Wiznet<Self>, _ip: Ip, _mac: Mac) -> bool {
+        false
+    }
+    fn echo_reply(_chip: &mut Wiznet<Self>, _from: Ip, _message: &[u8]) -> bool {
+        false
+    }
+    /// Are segments without a connection answered with RST, and datagrams without a socket with "port unreachable"?
+    fn sends_resets(_chip: &Wiznet<Self>) -> bool {
+        true
+    }
+    fn sends_unreachable(_chip: &Wiznet<Self>) -> bool {
+        true
+    }
 }

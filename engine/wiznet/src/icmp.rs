@@ -8,7 +8,7 @@ use crate::wire::*;
 
 const ECHO_REPLY: u8 = 0;
 const DESTINATION_UNREACHABLE: u8 = 3;
-const ECHO_REQUEST: u8 = 8;
+pub const ECHO_REQUEST: u8 = 8;
 const PORT_UNREACHABLE: u8 = 3;
 
 impl<M: Model> Wiznet<M> {
@@ -25,6 +25,7 @@ impl<M: Model> Wiznet<M> {
                 self.send_icmp(source, packet.src, reply);
                 true
             }
+            (ECHO_REPLY, 0) => M::echo_reply(self, packet.src, message),
             (DESTINATION_UNREACHABLE, PORT_UNREACHABLE) => self.unreachable_arrived(&message[8..]),
             _ => false,
         }
@@ -51,13 +52,16 @@ impl<M: Model> Wiznet<M> {
 
     /// Tells the sender of a UDP datagram that no socket has its port.
     pub(crate) fn send_port_unreachable(&mut self, source: Mac, packet: &Ipv4) {
+        if !M::sends_unreachable(self) {
+            return;
+        }
         let mut message = vec![DESTINATION_UNREACHABLE, PORT_UNREACHABLE, 0, 0, 0, 0, 0, 0];
         message.extend_from_slice(packet.header);
         message.extend_from_slice(&packet.payload[..packet.payload.len().min(8)]);
         self.send_icmp(source, packet.src, message);
     }
 
-    fn send_icmp(&mut self, to: Mac, dst: Ip, mut message: Vec<u8>) {
+    pub(crate) fn send_icmp(&mut self, to: Mac, dst: Ip, mut message: Vec<u8>) {
         message[2..4].fill(0);
         let sum = checksum(&[&message]);
         message[2..4].copy_from_slice(&sum.to_be_bytes());

@@ -1,8 +1,6 @@
-//! The INTn pin: level of the pending interrupts, and INTLEVEL's wait (datasheet 4.1 "INTLEVEL").
+//! The INTn pin: level of the pending interrupts, and how long it stays high (datasheet 4.1 "INTLEVEL").
 
 use sim::Ps;
-
-use crate::time::interrupt_assert_wait;
 
 #[derive(Default)]
 pub struct IntPin {
@@ -16,29 +14,29 @@ impl IntPin {
         self.low
     }
 
-    /// Follows the pending state at `now`.
-    pub fn update(&mut self, now: Ps, pending: bool, intlevel: u16) {
+    /// Follows the pending state at `now`. `wait`: how long the pin stays high once it is.
+    pub fn update(&mut self, now: Ps, pending: bool, wait: Ps) {
         if self.low && !pending {
-            self.deassert(now, intlevel);
+            self.deassert(now, wait);
         } else if !self.low && pending && now >= self.hold_until {
             self.low = true;
         }
     }
 
-    /// The host has cleared one of the pending interrupts: with INTLEVEL > 0 the pin goes high for I_AWT even when
+    /// The host has cleared one of the pending interrupts: with a wait the pin goes high for it even when
     /// another interrupt is still pending.
-    pub fn acknowledged(&mut self, now: Ps, intlevel: u16) {
-        if self.low && intlevel > 0 {
-            self.deassert(now, intlevel);
+    pub fn acknowledged(&mut self, now: Ps, wait: Ps) {
+        if self.low && wait > 0 {
+            self.deassert(now, wait);
         }
     }
 
-    fn deassert(&mut self, now: Ps, intlevel: u16) {
+    fn deassert(&mut self, now: Ps, wait: Ps) {
         self.low = false;
-        self.hold_until = now.saturating_add(interrupt_assert_wait(intlevel));
+        self.hold_until = now.saturating_add(wait);
     }
 
-    /// When a pending interrupt that INTLEVEL delays reaches the pin.
+    /// When a pending interrupt that waits reaches the pin.
     pub fn next_event(&self, pending: bool) -> Option<Ps> {
         (pending && !self.low).then_some(self.hold_until)
     }

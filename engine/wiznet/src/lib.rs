@@ -90,6 +90,7 @@ pub struct Wiznet<M: Model> {
     int_pin: IntPin,
     reset: ResetLine,
     spi: M::Decoder,
+    own: M::Own,
     log: FrameLog,
     /// Identification field of the next IPv4 header.
     ip_id: u16,
@@ -99,13 +100,17 @@ pub struct Wiznet<M: Model> {
     /// How much later than now a frame goes out.
     emit_delay: Ps,
     stats: EthernetStats,
+    /// What the host asked for and is not modelled.
+    unmodelled: Option<String>,
 }
 
 impl<M: Model> Wiznet<M> {
+    pub const NAME: &str = M::NAME;
+
     /// A chip that is powered up, with RSTn released and SCSn high, at time 0.
     pub fn new(config: Config) -> Self {
         let phy = M::Phy::new(&config);
-        Self {
+        let mut chip = Self {
             config,
             now: 0,
             due: None,
@@ -117,13 +122,17 @@ impl<M: Model> Wiznet<M> {
             int_pin: IntPin::default(),
             reset: ResetLine::power_up(M::PLL_LOCK),
             spi: M::Decoder::default(),
+            own: M::Own::default(),
             log: FrameLog::default(),
             ip_id: 0,
             lcp: pppoe::Lcp::default(),
             outgoing: VecDeque::new(),
             emit_delay: 0,
             stats: EthernetStats::default(),
-        }
+            unmodelled: None,
+        };
+        M::reset(&mut chip);
+        chip
     }
 
     /// When the link that is being negotiated comes up or has come up; `None` while there can be none.
@@ -139,24 +148,26 @@ impl<M: Model> Wiznet<M> {
             self.tcp_timers(n);
         }
         self.lcp_timer();
+        M::timers(self);
     }
 
     /// After anything that may have changed a timer or an interrupt: brings INTn and `due` up to date.
     fn refresh(&mut self) {
-        let pending = self.interrupt_pending();
-        self.int_pin.update(self.now, pending, self.common.intlevel());
+        let pending = M::interrupt_pending(self);
+        self.int_pin.update(self.now, pending, M::interrupt_wait(self));
         self.due = self
             .sockets
             .iter()
             .flat_map(|s| [s.arp.as_ref().map(|wait| wait.deadline), s.tcp.next_event()])
             .chain([self.reset.next_event(M::RESET_CYCLE), self.int_pin.next_event(pending), self.lcp.next_event()])
+            .chain([M::next_event(self)])
             .chain([self.outgoing.iter().map(|&(at, _)| at).find(|&at| at > self.now)])
             .flatten()
             .min();
     }
 
     /// Does an interrupt ask for INTn to be low? (datasheet 4.1 "IMR", "SIMR")
-    fn interrupt_pending(&self) -> bool {
+    fn shared_interrupt_pending(&self) -> bool {
         self.common.ir() & self.common.imr() != 0 || self.sir() & self.common.simr() != 0
     }
 
@@ -175,6 +186,11 @@ impl<M: Model> Wiznet<M> {
             let at = self.outgoing.back().map_or(at, |&(last, _)| last.max(at));
             self.outgoing.push_back((at, frame));
         }
+    }
+
+    /// The run ends: the chip would do something that is not modelled.
+    fn leave_out(&mut self, what: &str) {
+        self.unmodelled.get_or_insert_with(|| format!("{} {what}", M::NAME));
     }
 
     /// Does `act` on a segment that has arrived: what it sends goes out when the chip has worked on it.
@@ -209,6 +225,10 @@ impl<M: Model> Device for Wiznet<M> {
 
     fn next_event(&self) -> Option<Ps> {
         self.due
+    }
+
+    fn take_unmodelled(&mut self) -> Option<String> {
+        self.unmodelled.take()
     }
 
     /// Each timer runs at its own time.

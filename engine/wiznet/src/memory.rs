@@ -51,6 +51,16 @@ impl Memory {
         }
     }
 
+    /// The byte at an address of the whole memory, whosever part it is in, for chips whose hosts compute the rings.
+    pub fn byte_at(&self, address: u16) -> u8 {
+        self.bytes[usize::from(address) % self.bytes.len()]
+    }
+
+    pub fn set_byte_at(&mut self, address: u16, value: u8) {
+        let length = self.bytes.len();
+        self.bytes[usize::from(address) % length] = value;
+    }
+
     /// `length` bytes from `pointer` on, wrapping.
     pub fn copy_out(&self, n: usize, pointer: u16, length: usize) -> Vec<u8> {
         // The pointer is 16 bits wide on the chip and wraps with it.

@@ -46,7 +46,7 @@ impl<M: Model> Wiznet<M> {
     /// IR, in which a host clears bits by writing 1 to them.
     pub(crate) fn acknowledge(&mut self, value: u8) {
         if self.common.ir() & self.common.imr() & value != 0 {
-            self.int_pin.acknowledged(self.now, self.common.intlevel());
+            self.int_pin.acknowledged(self.now, M::interrupt_wait(self));
         }
         self.common.write(common::IR, value);
     }
@@ -57,7 +57,7 @@ impl<M: Model> Wiznet<M> {
             socket::IR => {
                 let s = &self.sockets[n];
                 if s.ir & s.imr() & value != 0 && self.common.simr() & 1 << n != 0 {
-                    self.int_pin.acknowledged(self.now, self.common.intlevel());
+                    self.int_pin.acknowledged(self.now, M::interrupt_wait(self));
                 }
                 self.sockets[n].write(address, value);
             }
@@ -94,12 +94,13 @@ impl<M: Model> Wiznet<M> {
                 self.sockets[n].commit_rx();
                 self.tcp_window_opened(n);
             }
-            _ => {}
+            _ => M::command(self, n, command),
         }
     }
 
     fn open(&mut self, n: usize) {
         self.close(n);
+        M::opening(self, n);
         let s = &mut self.sockets[n];
         s.status = match s.protocol() {
             Protocol::Tcp => Status::Init,

@@ -66,6 +66,8 @@ impl<M: Model> Wiznet<M> {
         self.phy.reset_register();
         self.lcp = Lcp::default();
         self.divide_memory();
+        self.own = M::Own::default();
+        M::reset(self);
     }
 
     /// Lays the TX and RX memories out as the size registers say.

@@ -154,7 +154,7 @@ impl<M: Model> Wiznet<M> {
     }
 
     fn arm_retry(&mut self, n: usize, count: u8) {
-        let deadline = self.now.saturating_add(tcp_retry_period(self.common.rtr(), count, self.config.retry_unit));
+        let deadline = self.now.saturating_add(tcp_retry_period(M::retry(self, n).0, count, self.config.retry_unit));
         self.sockets[n].tcp.retry = Some(Retry { deadline, count });
     }
 
@@ -317,7 +317,7 @@ impl<M: Model> Wiznet<M> {
             return;
         };
         let count = retry.count;
-        if count >= self.common.rcr() {
+        if count >= M::retry(self, n).1 {
             self.sockets[n].release();
             self.raise(n, IR_TIMEOUT);
             return;
@@ -370,7 +370,7 @@ impl<M: Model> Wiznet<M> {
 
     /// RST for a segment that belongs to no connection (RFC 793, "Reset Generation").
     fn refuse(&mut self, to: Mac, dst: Ip, segment: &Segment) {
-        if segment.has(RST) {
+        if segment.has(RST) || !M::sends_resets(self) {
             return;
         }
         let (seq, ack, flags) = if segment.has(ACK) {
@@ -610,7 +610,7 @@ impl<M: Model> Wiznet<M> {
         let taken = &fresh[..fresh.len().min(free)];
         if !taken.is_empty() {
             self.store(n, &[taken]);
-            let delay = retry_period(self.common.rtr(), self.config.retry_unit);
+            let delay = retry_period(M::retry(self, n).0, self.config.retry_unit);
             let (now, no_delay) = (self.now, self.sockets[n].mr() & MR_ND_MC_MMB != 0);
             let t = &mut self.sockets[n].tcp;
             t.rcv_nxt = rcv_nxt.wrapping_add(taken.len() as u32);

@@ -31,6 +31,7 @@ impl Model for W5500Model {
     const PLL_LOCK: Ps = PS_PER_MS;
     type Phy = W5500Phy;
     type Decoder = Decoder;
+    type Own = ();
 
     fn select(chip: &mut W5500, low: bool) {
         if low == chip.spi.selected {

@@ -17,3 +17,4 @@ mod tcp_client;
 mod tcp_data;
 mod tcp_server;
 mod udp;
+mod w5100s;
