@@ -22,6 +22,7 @@ from portbench.results.answer import CODE, answer, is_python, not_at_hand, publi
 from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
 from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
+from portbench.results.why import why
 from portbench.shown import shown
 from portbench.where import Where
 
@@ -164,7 +165,7 @@ def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -
     if said:
         about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
     own = dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)) if groups else {}
-    below = () if foreign else (*answer(groups, where), *published_lines(known, groups))
+    below = () if foreign else (*answer(groups, where), *why(groups), *published_lines(known, groups))
     return _table(title, about, lines, tuple(own), below)
 
 

@@ -120,6 +120,8 @@ def test_a_bench_row_keeps_its_attribution_and_is_explained_from_it(tmp_path: Pa
     assert sum(cause["us"] for cause in report["causes"]) == pytest.approx(report["duration_us"])
     shown = CliRunner().invoke(portbench, ["explain", "portbench-native", folder], env={"COLUMNS": "80"})
     assert "the PC prepares its answer" in shown.stdout
+    table = " ".join(CliRunner().invoke(portbench, ["show", folder], env={"COLUMNS": "80"}).stdout.split())
+    assert f"Why, portbench-native tuned: {report['sentences'][0]['text']}" in table
     assert max(map(len, shown.stdout.splitlines())) <= 80
 
 
