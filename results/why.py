@@ -9,7 +9,7 @@ from portbench.results.explain import explained
 from portbench.results.stats import Group
 
 _MOST: Final = 2
-"""Sentences of a row: what explains most. `portbench explain` has them all."""
+"""Sentences of a row: what explains most of its figure. `portbench explain` has them all."""
 
 
 def why(groups: Sequence[Group]) -> list[str]:
@@ -19,7 +19,7 @@ def why(groups: Sequence[Group]) -> list[str]:
         row = next((row for row in group.rows if row.attribution is not None), None)
         if row is None:
             continue
-        said = [sentence.text for sentence in explained(row)[:_MOST]]
+        said = [sentence.text for sentence in explained(row) if sentence.share is not None][:_MOST]
         if said:
             lines.append(f"Why, {row.runtime} {row.profile}: {'; '.join(said)}.")
     return lines
