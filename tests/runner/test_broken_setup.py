@@ -63,9 +63,16 @@ def test_without_an_engine_the_run_fails(error: str, said_of_it: str, runtime: s
 @pytest.mark.engine
 def test_a_chip_that_is_not_emulated_fails_the_run(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    image = (f"--runtime={NATIVE_IMAGE}", "--family=foreign", "--board=W5100S_EVB_PICO", "--where=emulated")
+    boards = tmp_path / "mine"
+    boards.mkdir()
+    known = (PROJECT / "boards" / "definitions" / "W5500_EVB_PICO.toml").read_text(encoding="utf-8")
+    for name in ("wiznet_w5500_evb_pico", "w5500-evb-pico", '"W5500-EVB-Pico"'):
+        known = known.replace(name, name.replace("5500", "6100"))
+    (boards / "MINE.toml").write_text(known.replace('"W5500"', '"W6100"'))
+    harness.environment["PORTBENCH_BOARDS"] = str(boards / "MINE.toml")
+    image = (f"--runtime={NATIVE_IMAGE}", "--family=foreign", "--board=MINE", "--where=emulated")
     done = harness.run("-k", "runtime", *image, "--runs=1")
-    reason = "W5100S_EVB_PICO: has a W5100S, which is not emulated (there are: W5500); use a real board"
+    reason = "MINE: has a W6100, which is not emulated (there are: W5500, W5100S); use a real board"
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert reason in done.stdout and "Traceback" not in said(done)
     assert [(row.status, row.reason) for row in harness.stored().rows] == [(Status.FAILED, reason)]
