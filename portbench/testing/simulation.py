@@ -79,8 +79,12 @@ class Simulation:
     def run(self, seconds: float) -> None:
         """Let so much simulated time pass."""
         until_us = self.now_us + seconds * 1e6
-        while self.now_us < until_us:
+        while not self._is_past(until_us):
             self._step(until_us)
+
+    def _is_past(self, until_us: float) -> bool:
+        """Sums of microseconds may lie less than a picosecond, the engine's step, before what they are to reach."""
+        return self.now_us + _HALF_PS_US >= until_us
 
     def wait(self, look: Callable[[], T | None], within_s: float, what: str, came: Callable[[], str]) -> T:
         """Run until `look` gives something. Raises NothingCame, with what `came` instead, after `within_s` or as soon
@@ -89,7 +93,7 @@ class Simulation:
         while not (found := look()):
             if (stuck := self._dead or self._liveness.stuck(self.machine.time_us)) is not None:
                 raise NothingCame(f"{what} did not come, and cannot: {stuck}\n{came()}")
-            if self.now_us >= until_us:
+            if self._is_past(until_us):
                 raise NothingCame(f"{what} did not come within {within_s:g} s of simulated time\n{came()}")
             self._step(until_us)
         return found
