@@ -33,7 +33,7 @@ from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
-from portbench.boards.emulated.pings import Pings
+from portbench.boards.emulated.pings import Pings, RunPings
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
@@ -117,10 +117,10 @@ class BoardProcess:
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
+        self.pings = Pings()
         self._start_lan()
         for fault in config.board_faults:
             self.faults.arm(fault)
-        self.pings = Pings()
         self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self.publish()
@@ -156,7 +156,8 @@ class BoardProcess:
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
         port = self.config.server_port if served else None
-        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part)
+        pinger = RunPings(self.pings, self.machine) if served else None
+        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part, pinger)
 
     def power_up(self, bootsel: bool, flash: bytes | None = None) -> None:
         """Restart everything at simulated time 0. `flash`: other contents than it has now."""
@@ -303,6 +304,7 @@ class BoardProcess:
         self._look_at_usb()
         self._print()
         self._look_at_way()
+        self.pc.look(self.machine.time_us)
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
         self._note_result()
