@@ -146,6 +146,11 @@ class SimulatedPc:
         calls.look(now_us)
         return calls.fault if calls.fault_us is not None and now_us >= calls.fault_us + _GRACE_US else None
 
+    @property
+    def pause_us(self) -> float:
+        """How long it leaves a board that listens alone between two calls."""
+        return 0.0 if self._caller is None else float(self._caller.calls.caller.pause_us)
+
     def kill(self) -> None:
         """Its process is gone: whoever sends to it is reset from now on."""
         self._server.kill()
