@@ -317,6 +317,10 @@ impl Pc {
         self.tcp.listen(port, app);
     }
 
+    pub(crate) fn unlisten(&mut self, port: u16) -> bool {
+        self.tcp.unlisten(port)
+    }
+
     pub(crate) fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) {
         self.udp.listen(&mut self.sockets, port, app);
     }

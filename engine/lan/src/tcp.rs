@@ -266,6 +266,11 @@ impl TcpConnections {
         self.apps.insert(port, app);
     }
 
+    /// Those that come to `port` are refused from now on; whoever is connected hears nothing more. False if none listens.
+    pub(crate) fn unlisten(&mut self, port: u16) -> bool {
+        self.apps.remove(&port).is_some()
+    }
+
     pub(crate) fn has_listener(&self, port: u16) -> bool {
         self.apps.contains_key(&port)
     }
