@@ -139,6 +139,11 @@ impl PyMachine {
         Ok(conn)
     }
 
+    /// End what `listen` began; false if nothing listens on `port`.
+    fn unlisten(&self, port: u16) -> PyResult<bool> {
+        Ok(self.lock().lan().map_err(value_error)?.unlisten(port))
+    }
+
     /// Listen on UDP `port` of the simulated PC with a Python application.
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
         let mut machine = self.lock();

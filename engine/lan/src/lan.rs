@@ -135,6 +135,11 @@ impl Lan {
         Ok(())
     }
 
+    /// Ends what [`Lan::listen`] began: further connections are refused. False if nothing listens on `port`.
+    pub fn unlisten(&mut self, port: u16) -> bool {
+        self.pc.unlisten(port)
+    }
+
     pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), LanError> {
         check(port != 0, || "UDP port 0 cannot be listened on: use 1 to 65535".to_string())?;
         check(!self.pc.is_udp_port_used(port), || {
