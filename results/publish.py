@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.results.atomic import replace_file
+from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page
 from portbench.results.stats import UNSTABLE_RULE
@@ -53,9 +54,9 @@ def page(run: RunFile) -> str:
     return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{listed}\n"
 
 
-def html(run: RunFile) -> str:
-    """The page of `run` in HTML. Raises LibraryMissing."""
-    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)])
+def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
+    """The page of `run` in HTML, with what earlier ones measured. Raises LibraryMissing."""
+    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history)
 
 
 def measured_rows(run: RunFile) -> str:
@@ -90,7 +91,9 @@ def lacking(run: RunFile, path: Path) -> list[str]:
     return [name for name in (found[1].split(", ") if found and found[1] else []) if name not in has]
 
 
-def publish(run: RunFile, paths: Sequence[Path] = (PAGE,), *, force: bool = False) -> None:
+def publish(
+    run: RunFile, paths: Sequence[Path] = (PAGE,), *, history: Sequence[Entry] = (), force: bool = False
+) -> None:
     """Writes the pages of `run`, in HTML where a name ends so: all of them, or none.
 
     Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
@@ -102,7 +105,7 @@ def publish(run: RunFile, paths: Sequence[Path] = (PAGE,), *, force: bool = Fals
                 f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
                 " measure those too, write another page with --output, or give --force"
             )
-    texts = [html(run) if path.suffix.lower() in (".html", ".htm") else page(run) for path in paths]
+    texts = [html(run, history) if path.suffix.lower() in (".html", ".htm") else page(run) for path in paths]
     for path, text in zip(paths, texts, strict=True):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

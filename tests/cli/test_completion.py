@@ -30,7 +30,7 @@ def offered(*words: str) -> list[str]:
     ("words", "values"),
     [
         ([""], VERBS),
-        (["s"], ["serve", "show", "soak", "speed"]),
+        (["s"], ["serve", "show", "soak", "speed", "sweep"]),
         (["run", "--runtime", ""], RUNTIMES),
         (["run", "--runtime", "micropython-1.2"], [each for each in RUNTIMES if each.startswith("micropython-1.2")]),
         (["run", "--runtime=wiz"], [each for each in RUNTIMES if each.startswith("wiz")]),

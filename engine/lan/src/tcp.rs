@@ -59,6 +59,8 @@ struct Connection {
     owner: Owner,
     flow: Flow,
     acks: AckPolicy,
+    /// Its SYN has gone out.
+    called: bool,
 }
 
 /// A connection that the PC is to open.
@@ -306,6 +308,21 @@ impl TcpConnections {
         socket.set_ack_delay((!at_once).then_some(delay));
     }
 
+    /// A SYN has left the stack.
+    pub(crate) fn calls(&mut self, (local, peer): (SocketAddrV4, SocketAddrV4)) {
+        if let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) {
+            known.called = true;
+        }
+    }
+
+    /// A connection that the PC opens waits for its peer's hardware address, for one.
+    pub(crate) fn is_yet_to_call(&self, sockets: &SocketSet<'static>, local: SocketAddrV4, peer: SocketAddrV4) -> bool {
+        self.connections.values().any(|known| {
+            let here = known.local == local && known.peer == peer && !known.called;
+            here && sockets.get::<tcp::Socket>(known.handle).state() == tcp::State::SynSent
+        })
+    }
+
     /// A segment has left the stack.
     pub(crate) fn leaves(&mut self, (local, peer): (SocketAddrV4, SocketAddrV4), segment: Segment, now: Ps) {
         if let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) {
@@ -453,7 +470,7 @@ impl TcpConnections {
         let handle = sockets.add(socket);
         let flow = Flow { expires: Some(expires), ..Flow::default() };
         let acks = AckPolicy::new(self.config.quick_ack, self.config.delayed_ack_ps, self.config.buffer_bytes);
-        self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks });
+        self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks, called: false });
     }
 
     /// An answer that no data asked for; it is due at `at`. False if the connection is gone or closing.
