@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from portbench.boards import BoardDefinition, Deployment
+from portbench.boards import BoardDefinition, Deployment, Ethernet
 from portbench.clients.assembly import assemble
 from portbench.clients.config import CONFIG_NAME, ClientNetwork, config_json
 from portbench.clients.errors import DeploymentError
@@ -34,11 +34,12 @@ def build_deployment(
         raise DeploymentError(f"no client for family {family!r}: there are {', '.join(FAMILIES)}")
     kind = FAMILIES[family]
     body = workload.body(kind.language)
-    if body is None or not kind.runs(workload):
+    if body is None or not kind.runs(workload, board):
         raise DeploymentError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
-    script = fold(assemble(kind.client(workload.readiness), body, workload.name, workload.title), board)
+    script = fold(assemble(kind.client(workload.readiness, board), body, workload.name, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
-    if family == "circuitpython" and workload.readiness is not Readiness.BOOTED:
+    wired = isinstance(board.network, Ethernet)
+    if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
         major = version.split(".")[0]
         if not major.isdigit():
             raise DeploymentError(f"CircuitPython version {version!r} does not begin with its major number")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from portbench.boards import BoardDefinition, Wifi
 from portbench.workloads import Readiness, Workload
 
 _HERE = Path(__file__).parent
@@ -21,13 +22,16 @@ class ClientFamily:
     readiness: frozenset[Readiness] = frozenset(Readiness)
     """What a client of this family can bring its board to."""
 
-    def client(self, readiness: Readiness) -> Path:
-        """The script that brings a board there; it may not be there."""
-        return _HERE / self.folder / f"{readiness}.py"
+    def client(self, readiness: Readiness, board: BoardDefinition | None = None) -> Path:
+        """The script that brings a board there, by how the board reaches its network; it may not be there."""
+        folder = _HERE / self.folder
+        if board is not None and isinstance(board.network, Wifi) and readiness is not Readiness.BOOTED:
+            folder = folder / board.network.kind
+        return folder / f"{readiness}.py"
 
-    def runs(self, workload: Workload) -> bool:
+    def runs(self, workload: Workload, board: BoardDefinition | None = None) -> bool:
         """Whether there is all that a board of this family needs for `workload`."""
-        here = workload.readiness in self.readiness and self.client(workload.readiness).is_file()
+        here = workload.readiness in self.readiness and self.client(workload.readiness, board).is_file()
         return here and workload.body(self.language) is not None
 
 

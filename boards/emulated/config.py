@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, S
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
@@ -62,7 +63,7 @@ class EmulatedConfig:
     board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`.
     `wall_clock`: simulated time is never ahead of the host's, however busy the board is. `uart_ports`: its UARTs are
     pseudo-terminals of this machine. `spi_speed`: what the SPI clocks are multiplied with, to see what a faster
-    bus would bring.
+    bus would bring. `access_point`: the one that a radio chip finds.
     """
 
     turnaround_us: _Natural = 200
@@ -93,6 +94,7 @@ class EmulatedConfig:
     wall_clock: StrictBool = False
     uart_ports: StrictBool = False
     spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
+    access_point: AccessPoint = field(default_factory=AccessPoint)
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
@@ -120,6 +122,7 @@ class EmulatedConfig:
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),
             "spi_speed": self.spi_speed,
+            "access_point": self.access_point.settings(),
             **engine_settings(definition),
         }
 

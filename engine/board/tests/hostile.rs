@@ -10,7 +10,7 @@ use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surr
 use lan::{LanConfig, TcpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
-use sim::{EthernetChip, PS_PER_US};
+use sim::PS_PER_US;
 use usb_host::HostConfig;
 
 const STEPS: u64 = 60_000;
@@ -83,6 +83,7 @@ fn config(r: &mut Random) -> BoardConfig {
                 side: SidePins { rstn: Some(20), intn: Some(21) },
             },
         }),
+        wifi: None,
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
         lan: LanConfig { tcp_echo_port: Some(7), udp_echo_port: Some(7), ..LanConfig::default() },
         usb: HostConfig::default(),
@@ -339,7 +340,7 @@ fn a_hostile_guest_in_a_hostile_place_is_survived_in_bounded_memory() {
         refused += guest.refused;
         written += guest.machine.chip().mem.flash_generation;
         let network = guest.machine.network().expect("a board with a network");
-        let stats = network.chip().stats();
+        let stats = network.stats();
         to_board += network.lan.stats().to_board;
         from_board += network.lan.stats().from_board;
         selects += stats.chip_selects;
