@@ -62,7 +62,8 @@ def _nic(network: ClientNetwork) -> dict[str, Any]:
     if network.wifi is None:
         return {"spi_hz": network.spi_hz, "intn": network.intn}
     wifi = network.wifi
-    return {"ssid": wifi.ssid, "passphrase": wifi.passphrase, "power_save": network.power_save}
+    join = {"ssid": wifi.ssid, "passphrase": wifi.passphrase, "power_save": network.power_save}
+    return {"spi_hz": None, **join}
 
 
 def config_json(settings: WorkloadSettings, network: ClientNetwork | None) -> bytes:

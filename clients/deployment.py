@@ -34,9 +34,10 @@ def build_deployment(
         raise DeploymentError(f"no client for family {family!r}: there are {', '.join(FAMILIES)}")
     kind = FAMILIES[family]
     body = workload.body(kind.language)
-    if body is None or not kind.runs(workload, board):
+    if body is None or not kind.runs(workload):
         raise DeploymentError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
-    script = fold(assemble(kind.client(workload.readiness, board), body, workload.name, workload.title), board)
+    ready = workload.readiness
+    script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.name, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
     wired = isinstance(board.network, Ethernet)
     if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:

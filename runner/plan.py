@@ -139,7 +139,7 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     elif family == "foreign":
         if not workload.timed_by_pc:
             return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
-    elif not FAMILIES[family].runs(workload, board):
+    elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
     if workload.boards_only and entry.family is Family.HOSTED:
         return f"{workload.name} is a question to boards, not to a port on a PC"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from dataclasses import replace
 
 import pytest
 
 from portbench.boards import WifiCredentials, board_definition
-from portbench.clients import FAMILIES, ClientNetwork, nic_line
+from portbench.clients import FAMILIES, ClientNetwork, build_deployment, nic_line
 from portbench.workloads import Readiness, workloads
 from tests.ping_pong import deployment
 
@@ -24,7 +23,7 @@ def test_the_client_joins_and_needs_no_library(family: str, script: str, network
     assert set(files) == {script, "portbench_config.json"}
     config = json.loads(files["portbench_config.json"])
     assert (config["ssid"], config["passphrase"], config["power_save"]) == ("net", "not to be told", False)
-    assert not {"spi_hz", "intn"} & set(config)
+    assert config["spi_hz"] is None and "intn" not in config
     assert b"Raspberry Pi Pico W" in files[script] and b"WIZNET" not in files[script]
     assert b"not to be told" not in files[script], "it is in the configuration only"
 
@@ -35,18 +34,14 @@ def test_a_wired_board_is_told_nothing_of_it(network: ClientNetwork) -> None:
 
 
 @pytest.mark.parametrize("family", ["micropython", "circuitpython"])
-@pytest.mark.parametrize("readiness", [Readiness.CONNECTED, Readiness.LISTENING])
-def test_each_way_of_readiness_has_its_script(family: str, readiness: Readiness) -> None:
-    path = FAMILIES[family].client(readiness, PICO_W)
-    assert path.parent.name == "wifi"
-    functions = {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
-    assert {"make_nic", "join", "get_ready", "workload", "main"} <= functions
-
-
-def test_every_workload_of_the_others_runs() -> None:
-    for workload in workloads().values():
-        for family in ("micropython", "circuitpython"):
-            assert FAMILIES[family].runs(workload, PICO_W) == FAMILIES[family].runs(workload)
+def test_every_workload_of_the_others_has_its_client(family: str, network: ClientNetwork) -> None:
+    asked = replace(network, wifi=WIFI)
+    for workload in (each for each in workloads().values() if FAMILIES[family].runs(each)):
+        settings = workload.settings_type()
+        made = build_deployment(family, "8.0.5", PICO_W, workload, settings, asked)
+        script = made.files[FAMILIES[family].script].decode()
+        assert ("def join(" in script) == (workload.readiness is not Readiness.BOOTED)
+        compile(script, workload.name, "exec")
 
 
 def test_what_sets_the_power_save_stands_for_the_profile() -> None:
