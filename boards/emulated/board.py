@@ -117,7 +117,9 @@ class EmulatedBoard(UsbBoard):
         if not self.config.bridge:
             ip = self.config.pc_ip
             static = (board_address(ip), MASK, ip, ip)
-            self.own_network = OwnNetwork(ip, self.config.server_port, static, self.config.turnaround_us)
+            self.own_network = OwnNetwork(
+                ip, self.config.server_port, static, self.config.turnaround_us, self.config.access_point.credentials
+            )
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
