@@ -33,7 +33,7 @@ from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
-from portbench.boards.emulated.pings import Pings
+from portbench.boards.emulated.pings import Pings, RunPings
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
@@ -111,16 +111,15 @@ class BoardProcess:
         self._client_since: tuple[float, int] | None = None
         self._chip_use = ChipUse(0.0, 0)
         self._expects_client = False
-        self._watches_cable = True
         self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
+        self.pings = Pings()
         self._start_lan()
         for fault in config.board_faults:
             self.faults.arm(fault)
-        self.pings = Pings()
         self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self.publish()
@@ -156,7 +155,8 @@ class BoardProcess:
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
         port = self.config.server_port if served else None
-        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part)
+        pinger = RunPings(self.pings, self.machine) if served else None
+        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part, pinger)
 
     def power_up(self, bootsel: bool, flash: bytes | None = None) -> None:
         """Restart everything at simulated time 0. `flash`: other contents than it has now."""
@@ -191,16 +191,14 @@ class BoardProcess:
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
 
-    def expect_client(self, networked: bool, *, started: bool, measures: bool, watches_cable: bool = True) -> None:
+    def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
         """A run begins (`measures`) or is over. `networked`: of a client that is of no use before it has spoken to its
-        Ethernet chip, for which it has time since the last start (`started`), or since the next. `watches_cable`: its
-        frames are looked at for what keeps it from the PC; there is one log of them, which an attribution needs."""
+        Ethernet chip, for which it has time since the last start (`started`), or since the next."""
         self.finished = None
         self._measures = measures
         self._reports_before = self.pc.reports
         self._watch = Console(self._hear)
         self._expects_client = networked
-        self._watches_cable = watches_cable
         self._client_since, self._way = None, None
         if networked and started:
             self._client_starts()
@@ -208,7 +206,7 @@ class BoardProcess:
     def _client_starts(self) -> None:
         self._client_since = self._last_start
         self._chip_use = ChipUse(self._last_start[0], 0)
-        if self._watches_cable and self.definition.network is not None and self.alone is None:
+        if self.definition.network is not None and self.alone is None:
             self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
     def _step(self) -> None:
@@ -303,6 +301,7 @@ class BoardProcess:
         self._look_at_usb()
         self._print()
         self._look_at_way()
+        self.pc.look(self.machine.time_us)
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
         self._note_result()

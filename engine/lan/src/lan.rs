@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
-use sim::{AppReply, Ps, TcpApp};
+use sim::{AppReply, Log, LogReader, Ps, TcpApp};
 
 use crate::app::UdpApp;
-use crate::capture::{Fate, FrameLog, FrameRecord, Pcap};
+use crate::capture::{Fate, FrameRecord, Pcap};
 use crate::config::{LanConfig, LanError, check};
 use crate::dhcp::Lease;
 use crate::faults::Faults;
@@ -45,7 +45,7 @@ pub struct Lan {
     to_board: Wire,
     arrived: VecDeque<Vec<u8>>,
     pc: Pc,
-    log: FrameLog,
+    log: Log<FrameRecord>,
     pcap: Option<Pcap>,
     stats: LanStats,
 }
@@ -68,7 +68,7 @@ impl Lan {
             to_board: Wire::new(),
             arrived: VecDeque::new(),
             pc: Pc::new(&config),
-            log: FrameLog::default(),
+            log: Log::default(),
             pcap: None,
             stats: LanStats::default(),
         };
@@ -135,6 +135,11 @@ impl Lan {
         Ok(())
     }
 
+    /// Ends what [`Lan::listen`] began: further connections are refused. False if nothing listens on `port`.
+    pub fn unlisten(&mut self, port: u16) -> bool {
+        self.pc.unlisten(port)
+    }
+
     pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), LanError> {
         check(port != 0, || "UDP port 0 cannot be listened on: use 1 to 65535".to_string())?;
         check(!self.pc.is_udp_port_used(port), || {
@@ -156,22 +161,27 @@ impl Lan {
 
     /// Sends at once, without turnaround. False if the connection is gone or closing.
     pub fn send(&mut self, now: Ps, conn: u64, data: &[u8]) -> bool {
-        self.push(now, conn, AppReply::send(data))
+        self.send_at(now, now, conn, data)
+    }
+
+    /// As [`Lan::send`], at `at`, which may be `now`.
+    pub fn send_at(&mut self, now: Ps, at: Ps, conn: u64, data: &[u8]) -> bool {
+        self.push(now, at, conn, AppReply::send(data))
     }
 
     /// Sends FIN after everything handed over for sending. False if the connection is gone or closing.
     pub fn close(&mut self, now: Ps, conn: u64) -> bool {
-        self.push(now, conn, AppReply { close: true, ..AppReply::default() })
+        self.push(now, now, conn, AppReply { close: true, ..AppReply::default() })
     }
 
     /// Sends RST. False if the connection is gone.
     pub fn reset(&mut self, now: Ps, conn: u64) -> bool {
-        self.push(now, conn, AppReply { reset: true, ..AppReply::default() })
+        self.push(now, now, conn, AppReply { reset: true, ..AppReply::default() })
     }
 
-    fn push(&mut self, now: Ps, conn: u64, reply: AppReply) -> bool {
+    fn push(&mut self, now: Ps, at: Ps, conn: u64, reply: AppReply) -> bool {
         let now = self.prepare(now);
-        let known = self.pc.push(now, conn, reply);
+        let known = self.pc.push(now, at, conn, reply);
         self.send_from_pc(now);
         known
     }
@@ -232,6 +242,11 @@ impl Lan {
         self.pc.board_address()
     }
 
+    /// When the DHCP server last told a client that an address is its own; None before the first time.
+    pub fn leased_at(&self) -> Option<Ps> {
+        self.pc.leased_at()
+    }
+
     /// Open connections in the order of their numbers.
     pub fn connections(&self) -> Vec<ConnectionInfo> {
         self.pc.connections()
@@ -282,14 +297,18 @@ impl Lan {
         self.pcap.take().map_or(Ok(()), Pcap::finish)
     }
 
-    /// Keeps the newest `frames` frames for [`Lan::take_log`]; 0 turns the log off.
-    pub fn log_frames(&mut self, frames: usize) {
-        self.log.set_limit(frames);
+    /// Logs frames from now on; keeps the newest `frames` of those that have not been taken.
+    pub fn log_frames(&mut self, frames: usize) -> LogReader {
+        self.log.open(frames)
     }
 
-    /// Frames logged since the last call, oldest first within each direction.
-    pub fn take_log(&mut self) -> Vec<FrameRecord> {
-        self.log.take()
+    /// Frames since `reader` last took some, oldest first within each direction.
+    pub fn take_log(&mut self, reader: &LogReader) -> Vec<FrameRecord> {
+        self.log.take(reader)
+    }
+
+    pub fn end_log(&mut self, reader: LogReader) {
+        self.log.close(reader);
     }
 
     fn at(&self, now: Ps) -> Ps {

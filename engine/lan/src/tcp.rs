@@ -266,6 +266,11 @@ impl TcpConnections {
         self.apps.insert(port, app);
     }
 
+    /// Those that come to `port` are refused from now on; whoever is connected hears nothing more. False if none listens.
+    pub(crate) fn unlisten(&mut self, port: u16) -> bool {
+        self.apps.remove(&port).is_some()
+    }
+
     pub(crate) fn has_listener(&self, port: u16) -> bool {
         self.apps.contains_key(&port)
     }
@@ -468,12 +473,12 @@ impl TcpConnections {
         self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks, called: false });
     }
 
-    /// An answer that no data asked for; it is due at `now`. False if the connection is gone or closing.
-    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, now: Ps) -> bool {
+    /// An answer that no data asked for; it is due at `at`. False if the connection is gone or closing.
+    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, at: Ps) -> bool {
         let Some(known) = self.connections.get_mut(&conn).filter(|known| !known.flow.deaf || reply.reset) else {
             return false;
         };
-        known.flow.queue(now, reply);
+        known.flow.queue(at, reply);
         true
     }
 
