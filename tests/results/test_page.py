@@ -12,6 +12,7 @@ import pytest
 
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
+from portbench.results.page import build
 from portbench.results.page.parts import Cell, Data
 from portbench.results.publish import html, lacking, publish
 from portbench.results.storage import StorageError
@@ -85,6 +86,32 @@ def test_an_id_is_there_once_and_what_refers_to_one_finds_it(page: str, elements
 def test_drawings_have_the_pages_colours_only(page: str) -> None:
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         assert not re.search(r"#[0-9a-f]{3,6}[;\"]", svg) and "var(--" in svg
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_drawings_stand_out(scheme: str) -> None:
+    """By WCAG 2: 4.5 for text, 3 for what is drawn. What axe cannot see in a drawing is drawn in these colours."""
+    style = (Path(build.__file__).parent / "page.css").read_text(encoding="utf-8")
+    schemes = [
+        dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)
+    ]
+    colours = schemes[scheme == "dark"]
+    for ground in ("--page", "--raised"):
+        for name in ("--ink", "--soft", "--link"):
+            assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+        for number in range(1, 9):
+            assert contrast(colours[f"--series-{number}"], colours[ground]) >= 3, (number, ground)
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_the_page_stays_small(page: str) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +14,19 @@ from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
+from portbench.boards import BoardError
 from portbench.boards.emulated.replay import Figures, Recording
 from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.results.closer import MOST_FRAMES
+from portbench.results.model import Status
+from portbench.results.storage import read
+from portbench.runner import closer
+from portbench.runner.bench import Bench
 from portbench.runner.closer import waveform, waveform_of, what_ifs
+from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.progress import ProgressView
 
 pytestmark = pytest.mark.engine
 
@@ -58,6 +69,32 @@ def test_what_changes_bring_to_the_native_client(planned: PlannedRow, options: B
 def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
     asked = {"runtime": ["wiznet-hardwired"], "workload": ["interpreter"], "where": "emulated"}
     assert waveform(plan(read_options(asked))[0], options) is None
+
+
+def test_a_run_keeps_a_closer_look_in_the_first_run_of_a_row(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "portbench", "run", "--runtime", "portbench-native", "--where=emulated"]
+    command += ["--messages=12", "--runs=2", "--attribute", "--what-if"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, second = sorted(read(tmp_path / "results" / "latest.json").rows, key=lambda row: row.run_index)
+    assert first.waveform is not None and len(first.what_if) == 3 and first.attribution is not None
+    assert second.waveform is None and second.what_if == []
+
+
+def test_a_look_that_fails_leaves_the_row_measured(
+    planned: PlannedRow, options: BenchOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise BoardError("the board went away")
+
+    monkeypatch.setattr(closer, "waveform", fails)
+    bench = Bench(replace(options, attribute=True, results_dir=tmp_path), image_store(), tmp_path)
+    try:
+        row = bench.measure(planned, ProgressView(1)).row
+    finally:
+        bench.close()
+    assert (row.status, row.note) == (Status.MEASURED, "not looked at closer: the board went away")
+    assert row.attribution is not None and row.waveform is None
 
 
 def test_a_waveform_keeps_so_many_frames_and_counts_the_rest() -> None:
