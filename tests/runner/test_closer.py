@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +16,10 @@ from portbench.boards import BoardError
 from portbench.boards.emulated.replay import Figures, Recording
 from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.results.closer import MOST_FRAMES
-from portbench.results.model import Status
-from portbench.results.storage import read
+from portbench.results.model import Row, Status
 from portbench.runner import closer
 from portbench.runner.bench import Bench
-from portbench.runner.closer import waveform, waveform_of, what_ifs
+from portbench.runner.closer import waveform, waveform_of
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
@@ -33,17 +30,36 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def options() -> BenchOptions:
-    asked = {"runtime": ["portbench-native"], "where": "emulated", "seed": "fixed", "messages": "12"}
-    return read_options(asked)
+    asked = {"runtime": ["portbench-native"], "where": "emulated", "runs": "2", "messages": "12"}
+    return read_options(asked | {"attribute": True, "what_if": True})
 
 
 @pytest.fixture(scope="module")
-def planned(options: BenchOptions) -> PlannedRow:
-    return plan(options)[0]
+def planned(options: BenchOptions) -> list[PlannedRow]:
+    return plan(options)
 
 
-def test_a_message_of_the_native_client_on_its_wires(planned: PlannedRow, options: BenchOptions) -> None:
-    found = waveform(planned, options)
+def measured(options: BenchOptions, folder: Path, planned: list[PlannedRow]) -> list[Row]:
+    bench = Bench(replace(options, results_dir=folder), image_store(), folder)
+    try:
+        return [bench.measure(each, ProgressView(len(planned))).row for each in planned]
+    finally:
+        bench.close()
+
+
+@pytest.fixture(scope="module")
+def rows(options: BenchOptions, planned: list[PlannedRow], tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    return measured(options, tmp_path_factory.mktemp("closer"), planned)
+
+
+def test_a_run_keeps_a_closer_look_in_the_first_run_of_a_row(rows: list[Row]) -> None:
+    first, second = rows
+    assert first.waveform is not None and first.what_if and first.attribution is not None
+    assert second.waveform is None and second.what_if == [] and first.note is None
+
+
+def test_a_message_of_the_native_client_on_its_wires(rows: list[Row]) -> None:
+    found = rows[0].waveform
     assert found is not None and (found.noun, found.number) == ("message", 6)
     assert 210_000 < found.duration_ns < 225_000  # of these the PC takes 200 us
     assert [(each.sender, each.length_bytes) for each in found.cable] == [("pc", 60), ("board", 56)]
@@ -56,11 +72,10 @@ def test_a_message_of_the_native_client_on_its_wires(planned: PlannedRow, option
     assert list(spi.start_ns) == sorted(spi.start_ns) and max(spi.start_ns) < found.duration_ns
     levels = [each.high for each in found.intn]
     assert levels and all(one != other for one, other in itertools.pairwise(levels))
-    assert waveform(planned, options) == found
 
 
-def test_what_changes_bring_to_the_native_client(planned: PlannedRow, options: BenchOptions) -> None:
-    found = {each.name: each for each in what_ifs(planned, options)}
+def test_what_changes_bring_to_the_native_client(rows: list[Row]) -> None:
+    found = {each.name: each for each in rows[0].what_if}
     assert list(found) == ["no_cache_misses", "spi_twice", "turnaround_0"]
     assert found["turnaround_0"].times > 8  # nearly all of it is the PC
     assert 1 < found["spi_twice"].times < 1.05
@@ -71,28 +86,14 @@ def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
     assert waveform(plan(read_options(asked))[0], options) is None
 
 
-def test_a_run_keeps_a_closer_look_in_the_first_run_of_a_row(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "portbench", "run", "--runtime", "portbench-native", "--where=emulated"]
-    command += ["--messages=12", "--runs=2", "--attribute", "--what-if"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    first, second = sorted(read(tmp_path / "results" / "latest.json").rows, key=lambda row: row.run_index)
-    assert first.waveform is not None and len(first.what_if) == 3 and first.attribution is not None
-    assert second.waveform is None and second.what_if == []
-
-
 def test_a_look_that_fails_leaves_the_row_measured(
-    planned: PlannedRow, options: BenchOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planned: list[PlannedRow], options: BenchOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
         raise BoardError("the board went away")
 
     monkeypatch.setattr(closer, "waveform", fails)
-    bench = Bench(replace(options, attribute=True, results_dir=tmp_path), image_store(), tmp_path)
-    try:
-        row = bench.measure(planned, ProgressView(1)).row
-    finally:
-        bench.close()
+    (row,) = measured(options, tmp_path, planned[:1])
     assert (row.status, row.note) == (Status.MEASURED, "not looked at closer: the board went away")
     assert row.attribution is not None and row.waveform is None
 
