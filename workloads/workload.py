@@ -86,14 +86,16 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Timed:
-    """A stretch of time that a client took on its own clock, between two readings of it.
+    """A stretch of time that a client took on its own clock, between two readings of it; or that the PC timed.
 
     `exchange`: the number, from 0, of the one exchange with the PC that lies in it; None where there is none.
+    `start_us`: when it began on the PC's clock, where the PC timed it.
     """
 
     name: str
     duration_us: float
     exchange: int | None = None
+    start_us: float | None = None
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,11 @@ class Workload(ABC):
         `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
         """
 
-    def timed(self, result: Mapping[str, Any]) -> Sequence[Timed]:
-        """What a client's result says that it timed, in the order of time, each after the one before it.
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
+        """What a client's result, or what the PC kept, says that was timed, in the order of time, each after the one
+        before it.
 
-        `result` has passed `check`. An emulated row's time is attributed span by span.
+        `result` and `sessions` have passed `check`. An emulated row's time is attributed span by span.
         """
         return ()
 

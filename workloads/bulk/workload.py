@@ -93,6 +93,10 @@ class BulkWorkload(Workload):
         figures = {f"{way}_{size}_us": float(took_us) for way, size, _, took_us in said.transfers}
         return Measurement(self.derive(figures, settings))
 
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
+        said = read_result(Result, result)
+        return [Timed(f"{way}_{size}", us, exchange=number) for number, (way, size, _, us) in enumerate(said.transfers)]
+
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
         derived = dict(figures)
         for way in DIRECTIONS:
@@ -106,11 +110,6 @@ class BulkWorkload(Workload):
                 best = max(rates, key=lambda size: rates[size])
                 derived |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
         return derived
-
-    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
-        return [
-            Timed(f"{way}_{size}", us, exchange=number) for number, (way, size, _, us) in enumerate(result["transfers"])
-        ]
 
     def spent(self, stretches: Sequence[Spent], settings: Settings) -> dict[str, float]:
         ways = {"up": 1, "down": 1, "echo": 2}
