@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
-from portbench.runner.collect import RowDraft, surroundings
+from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.turns import turn
@@ -226,7 +226,29 @@ class Bench:
             spans = planned.workload.timed(report)
             deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
             draft.attribution = prepared.board.attribution(spans, report, deadline)
+        self._look_closer(planned, draft)
         return draft.measured(result, output)
+
+    def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
+        """What the first run of an emulated row is asked for beside its figures, in runs of its own: where those fail,
+        the row has been measured all the same, and says so."""
+        if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
+            return
+        if planned.entry.family is Family.FOREIGN or not (self.options.attribute or self.options.what_if):
+            return
+        from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
+
+        around = surroundings(planned, self.options)
+        options = replace(
+            self.options, turnaround_us=around.turnaround_us, phy_link_delay_s=around.phy_link_delay_s, seed=around.seed
+        )
+        try:
+            if self.options.attribute:
+                draft.waveform = waveform(planned, options)
+            if self.options.what_if:
+                draft.what_if = what_ifs(planned, options)
+        except _FAULTS as error:
+            draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 
     @staticmethod
     def _note_turnaround(draft: RowDraft, board: Board, sessions: list[Session]) -> None:

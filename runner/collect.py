@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
+from portbench.results.closer import Waveform, WhatIf
 from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
 from portbench.results.published import published_of
 from portbench.runner.client_result import ClientResult
@@ -42,6 +43,10 @@ class RowDraft:
     log: str | None = None
     attribution: dict[str, Any] | None = None
     """Where the time went, as the board tells it."""
+    waveform: Waveform | None = None
+    what_if: list[WhatIf] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """What the row's reader is to know beside what `_note` knows."""
     room: Room | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
@@ -57,6 +62,8 @@ class RowDraft:
             sim=self._sim(output),
             note=self._note(result.library),
             attribution=self.attribution,
+            waveform=self.waveform,
+            what_if=self.what_if,
         )
 
     def skipped(self, reason: str) -> Row:
@@ -118,6 +125,7 @@ class RowDraft:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
         if self.options.parallel > 1 and self.where is not Where.EMULATED:
             notes.append("in parallel: shares this PC")
+        notes += self.remarks
         return "; ".join(notes) or None
 
     def _conditions(self, result: ClientResult | None) -> Conditions:

@@ -149,6 +149,7 @@ OPTIONS: Final = (
         completes="runtime",
     ),
     Option("--attribute", "keep where the time of emulated rows went: for `portbench explain`", is_flag=True),
+    Option("--what-if", "keep what one change at a time would bring to emulated rows", is_flag=True),
     Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
 )
 
@@ -185,6 +186,7 @@ class BenchOptions:
     seed: int | None = None
     address_mode: AddressMode = "dhcp"
     attribute: bool = False
+    what_if: bool = False
     static: StaticAddress | None = None
     name: str | None = None
     required: tuple[str, ...] = ()
@@ -264,6 +266,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         name=_run_name(given.get("name")),
         required=tuple(given.get("require") or ()),
         attribute=bool(given.get("attribute")),
+        what_if=bool(given.get("what_if")),
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
     known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}

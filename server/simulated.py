@@ -31,6 +31,7 @@ class SimulatedServer:
         """Exchanges of all connections together."""
         self._open: dict[int, Recording] = {}
         self._records: dict[int, Recording] = {}
+        self._pinging: dict[int, Recording] = {}
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         if self.conversation is None:
@@ -50,6 +51,8 @@ class SimulatedServer:
             return NOTHING
         before = recording.exchanges
         answer = recording.receive(data, now_us)
+        if recording.pings_asked_us == now_us:
+            self._pinging[conn] = recording
         self.answered += recording.exchanges - before
         if recording.error is None and not recording.finished:
             return answer, False, False, None
@@ -65,6 +68,14 @@ class SimulatedServer:
             else:
                 recording.eof()
         return NOTHING
+
+    def pinging(self) -> list[tuple[int, Recording]]:
+        """Connections whose client is to be pinged, by their numbers."""
+        return list(self._pinging.items())
+
+    def pinged(self, conn: int) -> None:
+        """That of `conn` has been."""
+        self._pinging.pop(conn, None)
 
     def kill(self) -> None:
         """The server's process is gone: whoever sends to it is reset from now on."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from portbench.server.listening import parse_listening
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_caller import Line, SimulatedCaller
+from portbench.server.simulated_pings import Pinger, SimulatedPings
 from portbench.workloads import Caller, Conversation, Readiness, Session, workload
 
 MAX_BYTES: Final = 1 << 20
@@ -24,8 +25,11 @@ _GRACE_US: Final = 2_000_000.0
 class Lan(Protocol):
     """A simulated LAN, as a PC on it needs it."""
 
+    @property
+    def leased_us(self) -> float | None: ...
     def listen(self, port: int, app: SimulatedServer) -> None: ...
     def connect(self, peer: str, app: Line, at_us: float) -> int: ...
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,16 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
 class SimulatedPc:
     """From a power cycle to the next. Times are simulated microseconds.
 
-    `server_port` None: it serves nobody.
+    `server_port` None: it serves nobody. `pinger`: for workloads in which it pings the board. Who runs the machine has
+    it `look` between two slices, each shorter than CALL_DELAY_US.
     """
 
-    def __init__(self, lan: Lan, server_port: int | None, turnaround_us: float, part: Part) -> None:
+    def __init__(
+        self, lan: Lan, server_port: int | None, turnaround_us: float, part: Part, pinger: Pinger | None = None
+    ) -> None:
         self._lan = lan
+        self._pinger = pinger
+        self._pings: dict[int, SimulatedPings] = {}
         self._turnaround_us = turnaround_us
         self._server = SimulatedServer(turnaround_us=turnaround_us)
         self._caller: SimulatedCaller | None = None
@@ -73,6 +82,20 @@ class SimulatedPc:
         if self._caller is not None and (board := parse_listening(line)) is not None:
             self._caller.call(self._lan, board, at_us + CALL_DELAY_US)
 
+    def look(self, now_us: float) -> None:
+        """Pings the board where a conversation wants it to, and says when that is over."""
+        if self._pinger is None:
+            return
+        for conn, recording in self._server.pinging():
+            if conn not in self._pings and recording.ping_plan is not None and recording.pings_asked_us is not None:
+                start_us = recording.pings_asked_us + CALL_DELAY_US
+                self._pings[conn] = SimulatedPings(recording, recording.ping_plan, self._pinger, start_us)
+        for conn, pings in list(self._pings.items()):
+            if (over_us := pings.over_us(now_us)) is not None:
+                del self._pings[conn]
+                self._server.pinged(conn)
+                self._lan.lan_send(conn, pings.recording.pinged(pings.pings()), over_us + CALL_DELAY_US)
+
     def given_up(self, now_us: float) -> str | None:
         """Why the run can have no figures, in one line, once the client has had the time to say so itself."""
         if self._caller is None:
@@ -80,6 +103,11 @@ class SimulatedPc:
         calls = self._caller.calls
         calls.look(now_us)
         return calls.fault if calls.fault_us is not None and now_us >= calls.fault_us + _GRACE_US else None
+
+    @property
+    def pause_us(self) -> float:
+        """How long it leaves a board that listens alone between two calls."""
+        return 0.0 if self._caller is None else float(self._caller.calls.caller.pause_us)
 
     def kill(self) -> None:
         """Its process is gone: whoever sends to it is reset from now on."""
@@ -90,7 +118,8 @@ class SimulatedPc:
     def sessions(self) -> list[Session]:
         """One per connection so far: those that the board opened, and those that the PC did."""
         called = [] if self._caller is None else self._caller.sessions()
-        return self._server.sessions() + called
+        leased_us = self._lan.leased_us
+        return [replace(session, leased_us=leased_us) for session in self._server.sessions() + called]
 
     @property
     def answered(self) -> int:

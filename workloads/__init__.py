@@ -5,6 +5,7 @@ The files beside the folders are the contract that every workload keeps; `worklo
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation, ConversationError
+from portbench.workloads.pings import Ping, PingPlan
 from portbench.workloads.published import PublishedFirmware, PublishedSource
 from portbench.workloads.registry import WORKLOADS_VARIABLE, UnknownWorkload, workload, workloads
 from portbench.workloads.session import Session, Turnaround
@@ -29,6 +30,8 @@ __all__ = [
     "ConversationError",
     "Measurement",
     "Metric",
+    "Ping",
+    "PingPlan",
     "PublishedFirmware",
     "PublishedSource",
     "Readiness",

@@ -295,6 +295,11 @@ impl Pc {
         self.board.or_else(leased)
     }
 
+    /// When the last acknowledgement of an address leaves the DHCP server.
+    pub(crate) fn leased_at(&self) -> Option<Ps> {
+        self.dhcp.as_ref()?.granted().map(|at| at + self.turnaround + self.dhcp_delay)
+    }
+
     fn is_neighbour(&self, address: Ipv4Addr) -> bool {
         let host = !self.mask.to_bits();
         (address.to_bits() ^ self.ip.to_bits()) & !host == 0
@@ -316,8 +321,8 @@ impl Pc {
         conn
     }
 
-    pub(crate) fn push(&mut self, now: Ps, conn: u64, reply: AppReply) -> bool {
-        let known = self.tcp.push(conn, reply, now);
+    pub(crate) fn push(&mut self, now: Ps, at: Ps, conn: u64, reply: AppReply) -> bool {
+        let known = self.tcp.push(conn, reply, at.max(now));
         self.settle(now, false);
         known
     }

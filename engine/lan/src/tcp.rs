@@ -451,12 +451,12 @@ impl TcpConnections {
         self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks });
     }
 
-    /// An answer that no data asked for; it is due at `now`. False if the connection is gone or closing.
-    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, now: Ps) -> bool {
+    /// An answer that no data asked for; it is due at `at`. False if the connection is gone or closing.
+    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, at: Ps) -> bool {
         let Some(known) = self.connections.get_mut(&conn).filter(|known| !known.flow.deaf || reply.reset) else {
             return false;
         };
-        known.flow.queue(now, reply);
+        known.flow.queue(at, reply);
         true
     }
 

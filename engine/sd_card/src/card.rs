@@ -1,0 +1,390 @@
+//! The card on its bus: selection, bytes, busy, and the clock.
+
+use sim::{Device, Ps, SpiDevice, SpiFrame};
+
+use crate::kind::{Capacity, Kind, Source};
+use crate::log::Log;
+use crate::medium::{BLOCK, Medium};
+use crate::registers;
+use crate::transfer::{self, In, Out, Transfer};
+use crate::usage::{Direction, Usage};
+
+/// What is wrong with a card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wear {
+    /// The CSD says TMP_WRITE_PROTECT, and nothing can be written.
+    pub write_protected: bool,
+    /// So many blocks can be written since power-up; then no spare ones are left, and each is answered with a write error.
+    pub good_writes: Option<u64>,
+    /// Of so many blocks that are read, one has a wrong bit on the wire.
+    pub corrupt_one_in: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CardConfig {
+    pub kind: &'static Kind,
+    pub medium: Medium,
+    /// Of the times that are drawn.
+    pub seed: u64,
+    pub wear: Wear,
+}
+
+/// A block that the card is programming: without power before the end it keeps what it had.
+pub(crate) struct Programming {
+    pub at: u64,
+    pub data: Box<[u8]>,
+    pub until: Ps,
+}
+
+pub struct Card {
+    pub(crate) kind: &'static Kind,
+    pub(crate) medium: Medium,
+    pub(crate) blocks: u64,
+    pub(crate) wear: Wear,
+    pub(crate) source: Source,
+    selected: bool,
+    /// CMD0 came with chip select low.
+    pub(crate) spi_mode: bool,
+    pub(crate) idle: bool,
+    /// The host has sent CMD8.
+    pub(crate) knows_host: bool,
+    /// The first ACMD41.
+    pub(crate) starting: Option<Ps>,
+    pub(crate) checks_crc: bool,
+    /// The last command was CMD55.
+    pub(crate) app: bool,
+    pub(crate) block_length: usize,
+    /// The second byte of R2, until it is read.
+    pub(crate) status: u8,
+    pub(crate) erase: [Option<u64>; 2],
+    /// By the last write command, without errors.
+    pub(crate) well_written: u32,
+    pub(crate) written: u64,
+    read: u64,
+    command: [u8; 6],
+    taken: usize,
+    response: Vec<u8>,
+    responded: usize,
+    pub(crate) transfer: Transfer,
+    pub(crate) busy_until: Ps,
+    pub(crate) programming: Option<Programming>,
+    pub(crate) direction: Direction,
+    last_byte: Ps,
+    pub(crate) usage: Usage,
+    pub(crate) log: Log,
+    pub(crate) unmodelled: Option<String>,
+}
+
+impl Card {
+    /// A card that has just got its power. The medium's blocks beyond what the kind can address are out of reach.
+    pub fn new(config: &CardConfig) -> Self {
+        let blocks = config.medium.blocks().min(registers::most_blocks(config.kind.capacity)) / 1024 * 1024;
+        Self {
+            kind: config.kind,
+            medium: config.medium.clone(),
+            blocks,
+            wear: config.wear,
+            source: Source::new(config.seed),
+            selected: false,
+            spi_mode: false,
+            idle: true,
+            knows_host: false,
+            starting: None,
+            checks_crc: false,
+            app: false,
+            block_length: BLOCK,
+            status: 0,
+            erase: [None; 2],
+            well_written: 0,
+            written: 0,
+            read: 0,
+            command: [0; 6],
+            taken: 0,
+            response: Vec::with_capacity(8),
+            responded: 0,
+            transfer: Transfer::None,
+            busy_until: 0,
+            programming: None,
+            direction: Direction::Neither,
+            last_byte: 0,
+            usage: Usage::default(),
+            log: Log::default(),
+            unmodelled: None,
+        }
+    }
+
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// SCK moved for so long, for the last byte.
+    pub fn clocked(&mut self, time: Ps) {
+        self.usage.at(self.direction).clocked += time;
+    }
+
+    /// Puts `bytes` out next, before anything else.
+    pub(crate) fn respond(&mut self, bytes: &[u8]) {
+        self.response.clear();
+        self.response.extend_from_slice(bytes);
+        self.responded = 0;
+    }
+
+    /// The card keeps MISO low for `time`.
+    pub(crate) fn be_busy(&mut self, now: Ps, time: Ps) {
+        self.busy_until = now + time;
+        self.usage.at(self.direction).card += time;
+    }
+
+    fn is_busy(&self, now: Ps) -> bool {
+        now < self.busy_until
+    }
+
+    /// What MISO carries in the byte that ends at `now`.
+    fn output(&mut self, now: Ps) -> u8 {
+        if let Some(&byte) = self.response.get(self.responded) {
+            self.responded += 1;
+            return byte;
+        }
+        if self.is_busy(now) {
+            return 0x00;
+        }
+        let Transfer::Out(out) = &mut self.transfer else { return 0xff };
+        if now < out.ready {
+            return 0xff;
+        }
+        let Some(&byte) = out.bytes.get(out.sent) else { return 0xff };
+        if out.sent == 0 {
+            out.first_at = now;
+        }
+        out.sent += 1;
+        if out.amid_data() {
+            let gap = now - self.last_byte;
+            self.usage.at(self.direction).gaps.add(gap);
+        }
+        if out.sent == out.bytes.len() {
+            self.block_sent(now);
+        }
+        byte
+    }
+
+    /// The last byte of a block, or of an error token, has gone.
+    fn block_sent(&mut self, now: Ps) {
+        let Transfer::Out(out) = &mut self.transfer else { return };
+        let Some(at) = out.next.filter(|_| out.bytes.len() > 1) else {
+            self.transfer = Transfer::None;
+            return;
+        };
+        let used = self.usage.at(self.direction);
+        used.blocks += 1;
+        let data = &out.bytes[1..out.bytes.len() - 2];
+        let length = data.len() as u64;
+        self.log.block(out.first_at, now, false, at / BLOCK as u64, data, "");
+        if !out.many {
+            self.transfer = Transfer::None;
+            return;
+        }
+        let next = at + length;
+        out.ready = now + self.kind.next_read;
+        used.card += self.kind.next_read;
+        out.next = Some(next);
+        self.load(next);
+    }
+
+    /// Has the block at byte `at` ready to go, or an error in its place.
+    pub(crate) fn load(&mut self, at: u64) {
+        let beyond = at + self.block_length as u64 > self.blocks * BLOCK as u64;
+        let corrupt = !beyond && {
+            self.read += 1;
+            self.wear.corrupt_one_in.is_some_and(|every| self.read.is_multiple_of(every.max(1)))
+        };
+        let Transfer::Out(out) = &mut self.transfer else { return };
+        if beyond {
+            self.status |= status::OUT_OF_RANGE;
+            self.usage.errors += 1;
+            out.load_error(transfer::OUT_OF_RANGE);
+            return;
+        }
+        let mut data = vec![0; self.block_length];
+        self.medium.read(at, &mut data);
+        out.load(&data);
+        if corrupt {
+            let bit = self.source.between(0, data.len() as u64 * 8 - 1) as usize;
+            out.bytes[1 + bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    fn input(&mut self, now: Ps, mosi: u8) {
+        if let Transfer::In(taking) = &mut self.transfer
+            && taking.open
+        {
+            taking.bytes.push(mosi);
+            if taking.amid_data() {
+                let gap = now - self.last_byte;
+                self.usage.at(self.direction).gaps.add(gap);
+            }
+            if taking.is_whole() {
+                self.block_came(now);
+            }
+            return;
+        }
+        if self.taken > 0 {
+            self.command[self.taken] = mosi;
+            self.taken += 1;
+            if self.taken == self.command.len() {
+                self.taken = 0;
+                let command = self.command;
+                self.carry_out(now, &command);
+            }
+            return;
+        }
+        match mosi {
+            // While it is busy the card hears nothing but CMD0.
+            0x40..=0x7f if mosi == 0x40 || !self.is_busy(now) => {
+                self.command[0] = mosi;
+                self.taken = 1;
+                self.log.begin(now);
+            }
+            _ if self.is_busy(now) || self.responded < self.response.len() => {}
+            transfer::START | transfer::START_OF_MANY | transfer::STOP => self.token(now, mosi),
+            _ => {}
+        }
+    }
+
+    fn token(&mut self, now: Ps, token: u8) {
+        let Transfer::In(taking) = &mut self.transfer else { return };
+        match (taking.many, token) {
+            (false, transfer::START) | (true, transfer::START_OF_MANY) => {
+                taking.open = true;
+                taking.bytes.clear();
+                taking.first_at = now;
+            }
+            // Busy from the next byte on (N_BR is 0 or 1 byte: drivers differ in how many they skip).
+            (true, transfer::STOP) => self.stop_writing(now),
+            _ => {}
+        }
+    }
+
+    /// The host has no more blocks.
+    pub(crate) fn stop_writing(&mut self, now: Ps) {
+        self.transfer = Transfer::None;
+        let time = self.kind.write.draw(&mut self.source);
+        self.be_busy(now, time);
+    }
+
+    /// A block with its CRC has come.
+    fn block_came(&mut self, now: Ps) {
+        let Transfer::In(taking) = std::mem::replace(&mut self.transfer, Transfer::None) else { return };
+        let In { next, many, first_at, .. } = taking;
+        let answer = if self.checks_crc && !taking.crc_fits() {
+            transfer::CRC_WRONG
+        } else if let Some(error) = self.why_not_written(next) {
+            self.status |= error;
+            transfer::NOT_WRITTEN
+        } else {
+            transfer::ACCEPTED
+        };
+        let meaning = if answer == transfer::ACCEPTED { "" } else { "not written" };
+        self.log.block(first_at, now, true, next / BLOCK as u64, &taking.bytes[..BLOCK], meaning);
+        self.respond(&[answer]);
+        let mut after = next;
+        if answer == transfer::ACCEPTED {
+            let time = if many { self.kind.next_write } else { self.kind.write.draw(&mut self.source) };
+            self.be_busy(now, time);
+            let data = taking.bytes[..BLOCK].into();
+            self.programming = Some(Programming { at: next, data, until: self.busy_until });
+            self.usage.at(self.direction).blocks += 1;
+            self.written += 1;
+            self.well_written += 1;
+            after += BLOCK as u64;
+        } else {
+            self.usage.errors += 1;
+        }
+        if many {
+            self.transfer = Transfer::In(In::new(after, true));
+        }
+    }
+
+    fn why_not_written(&self, at: u64) -> Option<u8> {
+        if self.wear.write_protected {
+            return Some(status::WRITE_PROTECTED);
+        }
+        if at + BLOCK as u64 > self.blocks * BLOCK as u64 {
+            return Some(status::OUT_OF_RANGE);
+        }
+        self.wear.good_writes.is_some_and(|good| self.written >= good).then_some(status::ERROR)
+    }
+
+    /// Begins to send a register, or the block at byte `at`.
+    pub(crate) fn send(&mut self, now: Ps, at: Option<u64>, many: bool, register: &[u8]) {
+        let time = if at.is_some() { self.kind.read.draw(&mut self.source) } else { crate::kind::REGISTER };
+        self.usage.at(self.direction).card += time;
+        self.transfer = Transfer::Out(Out::new(at, many, now + time, register));
+        if let Some(at) = at {
+            self.load(at);
+        }
+    }
+
+    pub(crate) fn addresses_blocks(&self) -> bool {
+        self.kind.capacity == Capacity::High
+    }
+}
+
+/// Bits of the second byte of R2 (7.3.2.3).
+pub(crate) mod status {
+    pub const ERROR: u8 = 1 << 2;
+    pub const WRITE_PROTECTED: u8 = 1 << 5;
+    pub const ERASE_PARAMETER: u8 = 1 << 6;
+    pub const OUT_OF_RANGE: u8 = 1 << 7;
+}
+
+impl Device for Card {
+    fn name(&self) -> &'static str {
+        "SD card"
+    }
+
+    fn next_event(&self) -> Option<Ps> {
+        self.programming.as_ref().map(|programming| programming.until)
+    }
+
+    fn take_unmodelled(&mut self) -> Option<String> {
+        self.unmodelled.take()
+    }
+
+    fn advance(&mut self, now: Ps) {
+        if let Some(done) = self.programming.take_if(|programming| programming.until <= now) {
+            self.medium.write(done.at, &done.data);
+        }
+    }
+}
+
+impl SpiDevice for Card {
+    fn select(&mut self, now: Ps, low: bool) {
+        self.advance(now);
+        // A command is whole or none. All else goes on where it stopped: drivers look away between command, response and
+        // data, and embedded-sdmmc between any two bytes.
+        if self.selected != low {
+            self.taken = 0;
+        }
+        self.selected = low;
+    }
+
+    fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
+        self.advance(now);
+        if !self.selected {
+            return 0xff;
+        }
+        let miso = self.output(now);
+        self.usage.at(self.direction).bytes += 1;
+        self.input(now, mosi);
+        self.last_byte = now;
+        miso
+    }
+
+    fn set_log(&mut self, on: bool) {
+        self.log.set(on);
+    }
+
+    fn take_log(&mut self) -> Vec<SpiFrame> {
+        self.log.take()
+    }
+}

@@ -1,0 +1,178 @@
+//! The cards that there are, with the times that others measured of real ones.
+//!
+//! elehobica/pico_fatfs (doc/benchmark, 2025-05) and pico_tinygo_fatfs_test (Readme) wrote and read 5 MB in blocks of 512
+//! bytes with FatFs on a Raspberry Pi Pico, SPI at 31.25 MHz, one CMD24 or CMD17 a block, and published the least, mean and
+//! longest latency of a call. Of these, [`HOST_US`] are the host's: 515 bytes of data, token and checksum at 0.31 us each,
+//! and 20 bytes of command and response. The rest is the card's: here the shortest, the mean and the longest.
+//! A histogram was not published. The form between these three is an assumption, see [`Times`].
+
+use sim::{PS_PER_NS, PS_PER_US, Ps};
+
+/// Of a published latency, what the host took.
+pub const HOST_US: u64 = 166;
+/// So many draws have one long one, where the longest is out of the usual: caches and erases come in once in a while.
+const LONG_ONE_IN: u64 = 256;
+
+/// How blocks are addressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// SDSC, by bytes: up to 2 GB.
+    Standard,
+    /// SDHC, by blocks: up to 32 GB.
+    High,
+}
+
+/// Times of one kind, as (shortest, mean, longest) in microseconds. Draws are even from the shortest to as far beyond the
+/// mean; where the longest is farther than that, one in 256 is even between the mean and the longest, and the others
+/// make the mean right.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    pub least_us: u64,
+    pub mean_us: u64,
+    pub most_us: u64,
+}
+
+impl Times {
+    /// What is left of published latencies.
+    const fn of(least_us: u64, mean_us: u64, most_us: u64) -> Self {
+        Self { least_us: least_us - HOST_US, mean_us: mean_us - HOST_US, most_us: most_us - HOST_US }
+    }
+
+    pub fn draw(self, source: &mut Source) -> Ps {
+        let [least, mean, most] = [self.least_us, self.mean_us, self.most_us].map(|us| us * PS_PER_US);
+        if most <= 2 * mean - least {
+            return source.between(least, 2 * mean - least);
+        }
+        if source.between(0, LONG_ONE_IN - 1) == 0 {
+            return source.between(mean, most);
+        }
+        let usual = (mean * LONG_ONE_IN - (mean + most) / 2) / (LONG_ONE_IN - 1);
+        source.between(least, (2 * usual).saturating_sub(least).max(least))
+    }
+}
+
+/// Splitmix64 (Steele, Lea, Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Source(u64);
+
+impl Source {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Even between both, which may come.
+    pub fn between(&mut self, least: u64, most: u64) -> u64 {
+        let span = u128::from(most - least) + 1;
+        least + ((u128::from(self.next()) * span) >> 64) as u64
+    }
+}
+
+/// One kind of card.
+#[derive(Debug)]
+pub struct Kind {
+    pub name: &'static str,
+    pub capacity: Capacity,
+    /// Of a card of that kind, a multiple of 1024.
+    pub blocks: u64,
+    /// From a read command to the first block's token.
+    pub read: Times,
+    /// Busy after a block that was written by itself, and after the end of many.
+    pub write: Times,
+    /// ACMD41 says busy so long (specified: at most 1 s). Nobody published it.
+    pub start: Ps,
+    /// Between blocks of CMD18, and busy between those of CMD25: nobody published them for SPI; streams of 1.2 to 1.7
+    /// MB/s by CMD17 alone say that the card has more ready.
+    pub next_read: Ps,
+    pub next_write: Ps,
+}
+
+const START: Ps = 100_000 * PS_PER_US;
+const NEXT_READ: Ps = 20 * PS_PER_US;
+const NEXT_WRITE: Ps = 50 * PS_PER_US;
+/// What every erase took that was seen on small ranges is little; SD status says how long at most.
+pub const ERASE: Ps = 2_000 * PS_PER_US;
+/// A register is ready at once (N_CX, 0 to 8 bytes).
+pub const REGISTER: Ps = 500 * PS_PER_NS;
+
+/// The first is the usual one.
+pub const KINDS: &[Kind] = &[
+    // pico_tinygo_fatfs_test, C++: write 447.7 and 446.5 KB/s, 1007 / 1142 / 6896 us; read 975.0 and 974.4 KB/s, 402 / 524 /
+    // 1050 us, where the longest is two reads, one of them of the FAT.
+    Kind {
+        name: "samsung-evo-plus-32gb",
+        capacity: Capacity::High,
+        blocks: 32_000_000_000 / 512 / 1024 * 1024,
+        read: Times::of(402, 524, 646),
+        write: Times::of(1007, 1142, 6896),
+        start: START,
+        next_read: NEXT_READ,
+        next_write: NEXT_WRITE,
+    },
+    // pico_fatfs 02: write 257 KB/s, 1529 / 1989 / 23052 us; read 755 KB/s, 663 / 677 / 3489 us.
+    Kind {
+        name: "sandisk-16gb",
+        capacity: Capacity::High,
+        blocks: 15_920_000_000 / 512 / 1024 * 1024,
+        read: Times::of(663, 677, 3489),
+        write: Times::of(1529, 1989, 23052),
+        start: START,
+        next_read: NEXT_READ,
+        next_write: NEXT_WRITE,
+    },
+    // pico_fatfs 01: write 80.3 KB/s, 2365 / 6370 / 214340 us; read 773 KB/s, 551 / 661 / 1881 us.
+    Kind {
+        name: "memorex-2gb",
+        capacity: Capacity::Standard,
+        blocks: 2_000_000_000 / 512 / 1024 * 1024,
+        read: Times::of(551, 661, 1881),
+        write: Times::of(2365, 6370, 214_340),
+        start: START,
+        next_read: NEXT_READ,
+        next_write: NEXT_WRITE,
+    },
+];
+
+impl Kind {
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_have_the_published_least_mean_and_most() {
+        for kind in KINDS {
+            for times in [kind.read, kind.write] {
+                let mut source = Source::new(1);
+                let draws: Vec<Ps> = (0..100_000).map(|_| times.draw(&mut source)).collect();
+                let mean_us = draws.iter().sum::<Ps>() as f64 / draws.len() as f64 / PS_PER_US as f64;
+                let wanted = times.mean_us as f64;
+                assert!((mean_us / wanted - 1.0).abs() < 0.02, "{}: {mean_us} {wanted}", kind.name);
+                let (least, most) = (draws.iter().min().unwrap(), draws.iter().max().unwrap());
+                assert!(*least >= times.least_us * PS_PER_US && *most <= times.most_us * PS_PER_US, "{}", kind.name);
+                assert!(*most > times.most_us * PS_PER_US * 9 / 10, "{}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_draws() {
+        let draws = |seed| {
+            let mut source = Source::new(seed);
+            (0..4).map(|_| KINDS[0].write.draw(&mut source)).collect::<Vec<_>>()
+        };
+        assert_eq!(draws(7), draws(7));
+        assert_ne!(draws(7), draws(8));
+    }
+}

@@ -1,0 +1,98 @@
+//! Blocks on their way to and from the host (7.2.3, 7.2.4, 7.3.3).
+
+use sim::Ps;
+
+use crate::crc::crc16;
+use crate::medium::BLOCK;
+
+pub const START: u8 = 0xfe;
+pub const START_OF_MANY: u8 = 0xfc;
+pub const STOP: u8 = 0xfd;
+
+/// What a host gets in the place of a block that cannot be read (7.3.3.3).
+pub const OUT_OF_RANGE: u8 = 0x08;
+
+/// What a host gets for a block that it wrote (7.3.3.1): 0b101, 0b110 and 0b111 above the end bit, ones in front of them.
+pub const ACCEPTED: u8 = 0xe5;
+pub const CRC_WRONG: u8 = 0xeb;
+pub const NOT_WRITTEN: u8 = 0xed;
+
+/// What is on its way.
+#[derive(Debug)]
+pub enum Transfer {
+    None,
+    Out(Out),
+    In(In),
+}
+
+/// To the host.
+#[derive(Debug)]
+pub struct Out {
+    /// Of the next block, in bytes from the card's start; `None`: a register.
+    pub next: Option<u64>,
+    pub many: bool,
+    pub ready: Ps,
+    /// Token, data, CRC; an error token alone.
+    pub bytes: Vec<u8>,
+    pub sent: usize,
+    pub first_at: Ps,
+}
+
+impl Out {
+    pub fn new(next: Option<u64>, many: bool, ready: Ps, data: &[u8]) -> Self {
+        let mut out = Self { next, many, ready, bytes: Vec::with_capacity(BLOCK + 3), sent: 0, first_at: 0 };
+        out.load(data);
+        out
+    }
+
+    /// Another block.
+    pub fn load(&mut self, data: &[u8]) {
+        self.bytes.clear();
+        self.bytes.push(START);
+        self.bytes.extend_from_slice(data);
+        self.bytes.extend_from_slice(&crc16(data).to_be_bytes());
+        self.sent = 0;
+    }
+
+    pub fn load_error(&mut self, token: u8) {
+        self.bytes.clear();
+        self.bytes.push(token);
+        self.sent = 0;
+    }
+
+    /// Whether the byte that has just gone was one of the block's, and not its first.
+    pub fn amid_data(&self) -> bool {
+        (3..self.bytes.len() - 1).contains(&self.sent)
+    }
+}
+
+/// From the host.
+#[derive(Debug)]
+pub struct In {
+    /// Of the next block, in bytes from the card's start.
+    pub next: u64,
+    pub many: bool,
+    /// The token has come; data and CRC follow.
+    pub open: bool,
+    pub bytes: Vec<u8>,
+    pub first_at: Ps,
+}
+
+impl In {
+    pub fn new(next: u64, many: bool) -> Self {
+        Self { next, many, open: false, bytes: Vec::with_capacity(BLOCK + 2), first_at: 0 }
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.bytes.len() == BLOCK + 2
+    }
+
+    pub fn crc_fits(&self) -> bool {
+        crc16(&self.bytes[..BLOCK]).to_be_bytes() == self.bytes[BLOCK..]
+    }
+
+    /// Whether the byte that has just come was one of the block's, and not its first.
+    pub fn amid_data(&self) -> bool {
+        (2..=BLOCK).contains(&self.bytes.len())
+    }
+}

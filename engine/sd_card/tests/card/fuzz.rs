@@ -1,0 +1,74 @@
+use proptest::prelude::*;
+use sd_card::{Card, Wear};
+use sim::{Device, PS_PER_MS, PS_PER_NS, SpiDevice};
+
+use crate::host::{Host, SDHC, SDSC, config};
+
+fn mosi() -> impl Strategy<Value = Vec<u8>> {
+    let command =
+        (0u8..64, any::<u32>().prop_map(|n| n >> (n & 31)), any::<bool>()).prop_map(|(index, argument, fits)| {
+            let mut bytes = vec![0x40 | index];
+            bytes.extend(argument.to_be_bytes());
+            bytes.push(if fits { sd_card::crc7(&bytes) } else { 0x01 });
+            bytes.extend([0xff; 12]);
+            bytes
+        });
+    let data = (prop_oneof![Just(0xfeu8), Just(0xfc), Just(0xfd)], 0usize..530).prop_map(|(token, length)| {
+        let mut bytes = vec![token];
+        bytes.resize(1 + length, 0x55);
+        bytes
+    });
+    prop_oneof![
+        4 => command,
+        1 => data,
+        1 => proptest::collection::vec(any::<u8>(), 0..20),
+        1 => (0usize..700).prop_map(|count| vec![0xff; count]),
+    ]
+}
+
+fn run(card: &mut Card, steps: &[(Vec<u8>, u64, bool)], mut now: u64) -> Vec<u8> {
+    let mut answers = Vec::new();
+    for (bytes, pause_ns, deselect) in steps {
+        if *deselect {
+            card.select(now, false);
+            card.select(now, true);
+        }
+        for &byte in bytes {
+            now += 320 * PS_PER_NS;
+            answers.push(card.exchange(now, byte));
+        }
+        now += pause_ns * PS_PER_NS;
+        card.advance(now);
+        assert!(card.next_event().is_none_or(|at| at > now));
+        card.take_unmodelled();
+    }
+    answers
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever comes, the card answers, the same each time, and is well again after CMD0.
+    #[test]
+    fn whatever_comes_the_card_stays_a_card(
+        steps in proptest::collection::vec((mosi(), 0u64..3_000_000, any::<bool>()), 1..40),
+        standard: bool, started: bool, protected: bool,
+    ) {
+        let kind = if standard { SDSC } else { SDHC };
+        let wear = Wear { write_protected: protected, good_writes: Some(5), corrupt_one_in: Some(4) };
+        let [first, second] = [0; 2].map(|_| {
+            let config = config(kind, wear);
+            let mut host = if started { Host::ready(&config) } else { Host::new(&config) };
+            let answers = run(&mut host.card, &steps, host.now);
+            let end = host.now + 3_600_000 * PS_PER_MS;
+            host.now = end;
+            host.card.select(end, true);
+            // Whatever was under way, its rest of a block at most.
+            host.take(600);
+            host.wait(1000 * PS_PER_MS);
+            assert_eq!(host.command(0, 0), 0x01);
+            answers
+        });
+        prop_assert_eq!(first, second);
+    }
+}

@@ -1,0 +1,9 @@
+//! The card as a host sees it on the bus.
+
+mod commands;
+mod driver;
+mod faults;
+mod fuzz;
+mod host;
+mod reading;
+mod writing;
