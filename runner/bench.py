@@ -31,6 +31,7 @@ from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
+from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource, sessions_since
@@ -223,9 +224,10 @@ class Bench:
         result = check_result(report, planned.workload, planned.settings, sessions)
         self._note_turnaround(draft, prepared.board, sessions)
         if self.options.attribute and planned.number == 1:
-            spans = planned.workload.timed(report)
+            spans = planned.workload.timed(report, sessions)
             deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
-            draft.attribution = prepared.board.attribution(spans, report, deadline)
+            attribution = prepared.board.attribution(spans, report, deadline)
+            draft.attribution = with_names(attribution, None if draft.image is None else draft.image.path)
         self._look_closer(planned, draft)
         return draft.measured(result, output)
 

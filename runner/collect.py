@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.boards import OwnNetwork, RunOutput
+from portbench.boards import Ethernet, OwnNetwork, RunOutput
 from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
@@ -163,9 +163,10 @@ def spi_hz_asked(row: PlannedRow) -> int | None:
     """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
     if row.profile.spi_hz is not None:
         return row.profile.spi_hz
-    if row.board.network is None or row.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
+    network = row.board.network
+    if not isinstance(network, Ethernet) or row.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
         return None
-    return row.board.network.default_hz
+    return network.default_hz
 
 
 def one_line(text: str) -> str:

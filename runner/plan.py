@@ -176,7 +176,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
     board = _board_of(entry) or options.board or board_definition(DEFAULT_BOARD)
     for workload in options.chosen_workloads:
         if reason := why_not(entry, board, workload):
-            if options.runtimes and options.workloads:  # asked for by name, both of them
+            if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
                 raise OptionError(f"--runtime {entry.id}: {reason}")
             continue
         image = entry
