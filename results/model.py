@@ -56,6 +56,8 @@ class Conditions(_Model):
     address_mode: Literal["dhcp", "static"] | None = None
     turnaround_us: _Microseconds | None = None
     """Time that the PC takes from an exchange's arrival to its answer: as simulated, or as measured."""
+    phy_link_delay_us: _Microseconds | None = None
+    """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
 
 
 class Headline(_Model):

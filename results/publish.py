@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from portbench.results.atomic import replace_file
+from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
-from portbench.results.table import markdown
+from portbench.results.table import markdown, tables
 from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, workload
 
@@ -25,6 +26,7 @@ _WIDTH: Final = 100
 """Characters of a table's line that GitHub shows beside its own columns."""
 
 _ROWS: Final = re.compile(r"^<!-- rows: (.*) -->$", re.MULTILINE)
+_PLACE: Final = re.compile(r"(<!-- results -->\n).*?(<!-- /results -->)", re.DOTALL)
 _READING: Final = (
     "*spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows."
     " It is left out where no two runs differ. *ready ms* is the time from the client's start to where the workload"
@@ -53,9 +55,9 @@ def page(run: RunFile) -> str:
     return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{listed}\n"
 
 
-def html(run: RunFile) -> str:
-    """The page of `run` in HTML. Raises LibraryMissing."""
-    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)])
+def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
+    """The page of `run` in HTML, with what earlier ones measured. Raises LibraryMissing."""
+    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history)
 
 
 def measured_rows(run: RunFile) -> str:
@@ -90,7 +92,29 @@ def lacking(run: RunFile, path: Path) -> list[str]:
     return [name for name in (found[1].split(", ") if found and found[1] else []) if name not in has]
 
 
-def publish(run: RunFile, paths: Sequence[Path] = (PAGE,), *, force: bool = False) -> None:
+def into(run: RunFile, path: Path) -> None:
+    """Puts the first of the run's tables between the marks of the page at `path`. Raises StorageError."""
+    try:
+        before = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"{path}: cannot be read ({error}); name a page of text") from error
+    if not _PLACE.search(before):
+        raise StorageError(
+            f"{path}: has no place for a table; put <!-- results --> and <!-- /results --> where it goes"
+        )
+    first = tables(run)[:1]
+    text = first[0].excerpt(_WIDTH) if first else "Nothing was run.\n"
+    after = _PLACE.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before, count=1)
+    if after != before:
+        try:
+            replace_file(path, after)
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error
+
+
+def publish(
+    run: RunFile, paths: Sequence[Path] = (PAGE,), *, history: Sequence[Entry] = (), force: bool = False
+) -> None:
     """Writes the pages of `run`, in HTML where a name ends so: all of them, or none.
 
     Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
@@ -102,7 +126,7 @@ def publish(run: RunFile, paths: Sequence[Path] = (PAGE,), *, force: bool = Fals
                 f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
                 " measure those too, write another page with --output, or give --force"
             )
-    texts = [html(run) if path.suffix.lower() in (".html", ".htm") else page(run) for path in paths]
+    texts = [html(run, history) if path.suffix.lower() in (".html", ".htm") else page(run) for path in paths]
     for path, text in zip(paths, texts, strict=True):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress, RunOutput
-from portbench.boards.room import Room, draw
+from portbench.boards.room import Room, draw, still
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.hash_lock import HashLockError
@@ -26,11 +26,12 @@ from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
-from portbench.runner.collect import RowDraft, one_line
+from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
+from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource, sessions_since
@@ -223,9 +224,10 @@ class Bench:
         result = check_result(report, planned.workload, planned.settings, sessions)
         self._note_turnaround(draft, prepared.board, sessions)
         if self.options.attribute and planned.number == 1:
-            spans = planned.workload.timed(report)
+            spans = planned.workload.timed(report, sessions)
             deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
-            draft.attribution = prepared.board.attribution(spans, report, deadline)
+            attribution = prepared.board.attribution(spans, report, deadline)
+            draft.attribution = with_names(attribution, None if draft.image is None else draft.image.path)
         self._look_closer(planned, draft)
         return draft.measured(result, output)
 
@@ -260,9 +262,12 @@ class Bench:
     def _room(self, planned: PlannedRow, board: Board) -> Room | None:
         """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
-        if self.options.seed is None or not emulated or planned.workload.readiness is Readiness.BOOTED:
+        if not emulated or planned.workload.readiness is Readiness.BOOTED:
             return None
-        return draw(self.options.seed, planned.number, self.options.turnaround_us, self.options.phy_link_delay_s)
+        asked = surroundings(planned, self.options)
+        if asked.seed is not None:
+            return draw(asked.seed, planned.number, asked.turnaround_us, asked.phy_link_delay_s)
+        return None if planned.surroundings is None else still(asked.turnaround_us, asked.phy_link_delay_s)
 
     def _where(self, planned: PlannedRow) -> Where:
         """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.

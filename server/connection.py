@@ -11,7 +11,7 @@ from typing import cast
 
 from portbench.server.icmp import IcmpError, ping
 from portbench.server.recording import Recording
-from portbench.workloads import PingPlan, Session
+from portbench.workloads import Disturbance, PingPlan, Session
 
 _LAST_S = 1.0
 """After the last exchange of a run with a limit, for the client to close or to send what is too much."""
@@ -92,6 +92,9 @@ class Connection(asyncio.Protocol):
         if recording.error is not None or recording.finished:
             self._end(recording.error)
             return
+        if recording.disturbance is not None:
+            self._disturb(recording.disturbance)
+            return
         if self._pinging is None and recording.ping_plan is not None:
             self._pinging = asyncio.get_running_loop().create_task(self._ping(recording.ping_plan))
         if recording.exchanges > before or recording.reported:
@@ -141,6 +144,12 @@ class Connection(asyncio.Protocol):
     def session(self) -> Session:
         """The record as of now; final once `ended` has been called."""
         return self._recording.session()
+
+    def _disturb(self, disturbance: Disturbance) -> None:
+        if disturbance.kind == "reset":
+            self.abort(None)
+        else:
+            self.abort(f"only a simulated PC can do this to a board: {disturbance}")
 
     async def _ping(self, plan: PingPlan) -> None:
         """Pings the board meanwhile, and says when that is over."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.workloads import Conversation, ConversationError, Ping, PingPlan, Session
+from portbench.workloads import Conversation, ConversationError, Disturbance, Ping, PingPlan, Session
 
 
 class Recording:
@@ -52,6 +52,11 @@ class Recording:
     def ping_plan(self) -> PingPlan | None:
         """What the PC is to ping the board with; None where that is not so, or not yet."""
         return self._conversation.pings
+
+    @property
+    def disturbance(self) -> Disturbance | None:
+        """What the PC is to do to the board's network; None where that is not so, or not yet."""
+        return self._conversation.disturbance
 
     @property
     def whole(self) -> bool:

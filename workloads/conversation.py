@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from portbench.workloads.disturbance import Disturbance
 from portbench.workloads.pings import PingPlan
 
 
@@ -35,6 +36,9 @@ class Conversation(ABC):
 
     pings: PingPlan | None = None
     """What the PC pings the board with once this is set, as a call of `receive` may do; once in a conversation."""
+
+    disturbance: Disturbance | None = None
+    """What the PC does to the board's network once this is set, as a call of `receive` may do; once."""
 
     def opened(self) -> bytes:
         """The connection is open; what the PC says first (nothing unless a workload says so)."""

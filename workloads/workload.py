@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
+from portbench.workloads.datagrams import Datagrams
 from portbench.workloads.published import PublishedSource, read_published
 from portbench.workloads.session import Session
 
@@ -85,14 +86,16 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Timed:
-    """A stretch of time that a client took on its own clock, between two readings of it.
+    """A stretch of time that a client took on its own clock, between two readings of it; or that the PC timed.
 
     `exchange`: the number, from 0, of the one exchange with the PC that lies in it; None where there is none.
+    `start_us`: when it began on the PC's clock, where the PC timed it.
     """
 
     name: str
     duration_us: float
     exchange: int | None = None
+    start_us: float | None = None
 
 
 class Workload(ABC):
@@ -122,6 +125,8 @@ class Workload(ABC):
     """The samples whose halves are compared to see whether a run drifts."""
     timed_by_pc: ClassVar[bool] = False
     """`measure_session` is there: the PC alone can time a client that tells nothing."""
+    patience_us: ClassVar[float | None] = None
+    """Simulated time without a byte of a board that has connected, after which it hangs; None: it may take its time."""
     exchange: ClassVar[str] = "exchange"
     """What people call one exchange with the PC."""
 
@@ -152,10 +157,11 @@ class Workload(ABC):
         `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
         """
 
-    def timed(self, result: Mapping[str, Any]) -> Sequence[Timed]:
-        """What a client's result says that it timed, in the order of time, each after the one before it.
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
+        """What a client's result, or what the PC kept, says that was timed, in the order of time, each after the one
+        before it.
 
-        `result` has passed `check`. An emulated row's time is attributed span by span.
+        `result` and `sessions` have passed `check`. An emulated row's time is attributed span by span.
         """
         return ()
 
@@ -177,6 +183,10 @@ class Workload(ABC):
     def conversation(self, max_bytes: int) -> Conversation:
         """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it."""
         raise NotImplementedError(f"{self.name}: the PC serves nobody in it")
+
+    def datagrams(self) -> Datagrams | None:
+        """What the PC does on UDP beside a conversation; None: nothing listens there."""
+        return None
 
     def caller(self, settings: Any, max_bytes: int) -> Caller:
         """How the PC connects to a board that listens; at most `max_bytes` are kept of a connection."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from portbench.results.answer import not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
+from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile
+from portbench.results.page.history import history_part
 from portbench.results.page.libraries import page_libraries
-from portbench.results.page.parts import Data, Paragraph, Section, slug
+from portbench.results.page.parts import Data, Paragraph, Part, Section
 from portbench.results.page.sections import sections
 from portbench.results.page.words import paragraphs
 from portbench.results.storage import to_json
@@ -40,25 +43,13 @@ class Download:
         return cls(name, what, kind, f"data:application/gzip;base64,{packed}")
 
 
-@dataclass(frozen=True)
-class Part:
-    """What stands under one heading of the second level."""
-
-    title: str
-    sections: tuple[Section, ...]
-
-    @property
-    def id(self) -> str:
-        return slug(self.title)
-
-
-def html_page(run: RunFile, rows: str, reading: list[str], history: Part | None = None) -> str:
+def html_page(run: RunFile, rows: str, reading: list[str], history: Sequence[Entry] = ()) -> str:
     """`rows`: as `publish.measured_rows` has them; `reading`: how the columns are to be read. Raises LibraryMissing."""
     with page_libraries():
         import jinja2
     parts = [Part(panel.title, tuple(sections(panel))) for panel in panels(run)]
-    if history is not None:
-        parts.append(history)
+    if past := history_part(history):
+        parts.append(past)
     if missing := _missing(run):
         parts.append(missing)
     environment = jinja2.Environment(

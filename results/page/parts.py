@@ -102,6 +102,18 @@ class Section:
     charts: tuple[Chart, ...] = ()
 
 
+@dataclass(frozen=True)
+class Part:
+    """What stands under one heading of the second level."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+    @property
+    def id(self) -> str:
+        return slug(self.title)
+
+
 def slug(text: str) -> str:
     """Fit for an id or a file's name."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

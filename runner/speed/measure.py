@@ -18,11 +18,15 @@ from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
 from portbench.runner.speed.figures import Figure, Target, skipped
+from portbench.runner.speed.history import ROWS as HISTORY_ROWS
+from portbench.runner.speed.history import measure_history
 from portbench.runner.speed.loop import LoopSpeed, measure_loop
 from portbench.runner.speed.many import measure_many, measure_process
+from portbench.runner.speed.probes import measure_probes, ratios, unprobed_engine
 from portbench.runner.speed.repl import ReplMachine
 
 MICROPYTHON = "micropython-1.26.0"
+NATIVE = "portbench-native"
 CIRCUITPYTHON = "circuitpython-9.1.4"
 ROWS: dict[tuple[str, str], Target | None] = {
     ("portbench-native", "tuned"): None,
@@ -35,6 +39,7 @@ ROWS: dict[tuple[str, str], Target | None] = {
 _EIGHT = 8
 _MEBI = 1 << 20
 _PART_S = 300.0
+_QUICK_ROWS = 200
 
 Part = Callable[["Session"], Iterator[Figure]]
 
@@ -131,6 +136,22 @@ def boards(session: Session) -> Iterator[Figure]:
         yield skipped("boards at once", str(error))
 
 
+def probes(session: Session) -> Iterator[Figure]:
+    """What an attribution, a trace and a profile cost while they are on, and while they are off."""
+    try:
+        engine = unprobed_engine(session.project)
+        deadline = session.deadline("probes")
+        image, rounds = session.image(NATIVE), 2 if session.quick else 7
+        cost = measure_probes(image, session.definition, engine, deadline, rounds=rounds)
+    except (*_NO_IMAGE, BoardError) as error:
+        yield skipped("probes", str(error))
+        return
+    for name, ratio, note in ratios(cost):
+        yield Figure(f"probes: {name}", ratio, "x", None, note)
+    if engine is None:
+        yield skipped("probes: all probes off against an engine without", "build one: make unprobed", "x")
+
+
 def _memory(name: str, value: int | None, note: str) -> Figure:
     target = Target("below", 64)
     if value is None:
@@ -165,4 +186,19 @@ def rows(session: Session) -> Iterator[Figure]:
             bench.close()
 
 
-PARTS: dict[str, Part] = {"loop": loop, "circuitpython": circuitpython, "boards": boards, "rows": rows}
+def history(session: Session) -> Iterator[Figure]:
+    """A history of many rows: to be looked at without waiting."""
+    speed = measure_history(_QUICK_ROWS if session.quick else HISTORY_ROWS)
+    what = f"history of {speed.rows} rows"
+    yield Figure(f"{what}: load", speed.load_s, "s", None if session.quick else Target("below", 1.0))
+    yield Figure(f"{what}: beside its JSON alone", speed.load_s / speed.json_s, "x", Target("below", 3.0))
+
+
+PARTS: dict[str, Part] = {
+    "loop": loop,
+    "circuitpython": circuitpython,
+    "boards": boards,
+    "rows": rows,
+    "probes": probes,
+    "history": history,
+}

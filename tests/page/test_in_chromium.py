@@ -14,7 +14,7 @@ from filelock import FileLock
 from portbench.results.csv_export import samples_csv
 from portbench.results.publish import publish
 from portbench.results.storage import to_json
-from tests.results.page_run import FULL
+from tests.results.page_run import FULL, HISTORY
 
 HERE: Final = Path(__file__).parent
 CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -46,7 +46,7 @@ def modules() -> Path:
 @pytest.fixture(scope="module")
 def found(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     page = tmp_path_factory.mktemp("page") / "page.html"
-    publish(FULL, [page])
+    publish(FULL, [page], history=HISTORY)
     assert CHROMIUM is not None
     command = ["node", str(HERE / "look.mjs"), CHROMIUM, str(page)]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from portbench.results.attribution import Attribution, Spans
 from portbench.results.closer import CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf
+from portbench.results.histories.store import entries_of
 from portbench.results.model import Git, Published
 from tests.results.rows import START, missing, other_row, row, run_of
 
@@ -83,3 +84,16 @@ FULL: Final = run_of(
     tools={"rich": "15", "mpremote": "1.29"},
     git=Git(revision="a" * 40, dirty=True),
 )
+
+HISTORY: Final = [
+    entry
+    for day in range(4)
+    for entry in entries_of(
+        run_of(
+            row(2000 if day < 3 else 2200, runtime="micropython-1.26.0", version="1.26.0", profile="tuned"),
+            row(1600, runtime="micropython-1.28.0", version="1.28.0", profile="tuned"),
+            row(90_000, runtime="circuitpython-9.1.4", version="9.1.4"),
+        ).model_copy(update={"started_utc": START + timedelta(days=day)}),
+        f"2026-01-0{day + 2}T030405Z.json",
+    )
+]

@@ -15,7 +15,7 @@ from portbench.results.csv_export import samples_csv
 from portbench.results.page.parts import Cell, Data
 from portbench.results.publish import html, lacking, publish
 from portbench.results.storage import StorageError
-from tests.results.page_run import FULL
+from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import row, run_of
 
 
@@ -52,6 +52,15 @@ def test_every_section_is_there(page: str) -> None:
     titles = re.findall(r"<h3>([^<]*)</h3>", page)
     own = ["Answer", "Table", "How far apart", "Latency", "Why", "On the wires", "What if", "Silicon"]
     assert titles[: len(own)] == own
+
+
+def test_the_history_has_its_steps_with_their_comparisons() -> None:
+    page = html(FULL, HISTORY)
+    assert re.findall(r"<h3>(Over [^<]*)</h3>", page) == ["Over firmware versions", "Over time"]
+    assert "Step in micropython-1.26.0 tuned ping_pong emulated: 1.10x worse" in page
+    runs = "results/runs/2026-01-04T030405Z.json results/runs/2026-01-05T030405Z.json"
+    assert f"<code>portbench compare {runs}</code>" in page
+    assert '<h2 id="history"' not in html(FULL, HISTORY[:1])
 
 
 def test_all_pages_of_one_run_are_alike(page: str) -> None:

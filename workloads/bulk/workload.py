@@ -14,6 +14,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadSettings,
     read_result,
@@ -88,6 +89,10 @@ class BulkWorkload(Workload):
             raise BadResult(f"the client made {len(made)} transfers, not {len(due)}, or not as asked: {wrong}")
         figures = {f"{way}_{size}_us": float(took_us) for way, size, _, took_us in said.transfers}
         return Measurement(self.derive(figures, settings))
+
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
+        said = read_result(Result, result)
+        return [Timed(f"{way}_{size}", us, exchange=number) for number, (way, size, _, us) in enumerate(said.transfers)]
 
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
         derived = dict(figures)

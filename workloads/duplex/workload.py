@@ -92,7 +92,7 @@ class DuplexWorkload(Workload):
             derived |= {"both_mbit_s": rates[best], "both_best_write_bytes": float(best)}
         return derived
 
-    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         return [Timed(f"both_{size}", us, exchange=number) for number, (size, _, us) in enumerate(result["transfers"])]
 
     def exchanges(self, settings: Settings) -> int:

@@ -188,6 +188,11 @@ impl PyChipLan {
             .map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
+    /// End what `listen` began; false if nothing listens on `port`.
+    fn unlisten(&self, port: u16) -> bool {
+        self.lock().lan.unlisten(port)
+    }
+
     /// Listen on UDP `port` of the simulated PC with a Python application.
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
         let app = Box::new(PyUdpApp::new(app));

@@ -138,6 +138,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         }
         match key.as_str() {
             "mcu" => mcu(&value.extract::<String>()?)?,
+            "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
             "devices" => devices = Devices::from_list(&value)?,
             "access_point" => point = py_wifi::access_point(&value)?,

@@ -60,6 +60,11 @@ impl Network {
         }
     }
 
+    /// The Ethernet chip, where the network is a cable.
+    pub fn chip_mut(&mut self) -> Option<&mut EthernetPart> {
+        self.ethernet_mut().map(|port| &mut port.device)
+    }
+
     pub fn wifi(&self) -> Option<&WifiPort> {
         match &self.way {
             Way::Cable(_) => None,

@@ -4,7 +4,7 @@ use lan::LanError;
 use rp2040::peripherals::uart::Uart;
 use rp2040::sys::{EventId, Sys, watcher};
 use rp2040::{Inputs, UsbPort, World};
-use sim::{Device, I2cDevice, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
+use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
@@ -52,6 +52,7 @@ pub struct Wiring {
     pub usb: UsbHost,
     leads: [SerialLead; 2],
     ports: Vec<Port>,
+    spi_log: Log<(&'static str, SpiFrame)>,
     agenda: Agenda,
 }
 
@@ -59,7 +60,14 @@ impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
         let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
-        Ok(Self { network, usb, leads: Default::default(), ports: Vec::new(), agenda: Agenda::new(DEVICES) })
+        Ok(Self {
+            network,
+            usb,
+            leads: Default::default(),
+            ports: Vec::new(),
+            spi_log: Log::default(),
+            agenda: Agenda::new(DEVICES),
+        })
     }
 
     /// Puts a device on an SPI bus.
@@ -100,8 +108,32 @@ impl Wiring {
         self.schedule_usb(sys);
     }
 
-    /// Starts or stops logging decoded SPI frames, on all devices.
-    pub fn set_spi_log(&mut self, on: bool) {
+    /// Logs decoded SPI frames of all devices from now on.
+    pub fn log_spi(&mut self) -> LogReader {
+        if self.spi_log.is_read() {
+            self.gather_spi_log();
+        } else {
+            self.set_spi_log(true);
+        }
+        self.spi_log.open(usize::MAX)
+    }
+
+    /// The frames since `reader` last took some with their devices' names, by the times at which they began.
+    pub fn take_spi_log(&mut self, reader: &LogReader) -> Vec<(&'static str, SpiFrame)> {
+        self.gather_spi_log();
+        let mut frames = self.spi_log.take(reader);
+        frames.sort_by_key(|(_, frame)| frame.start);
+        frames
+    }
+
+    pub fn end_spi_log(&mut self, reader: LogReader) {
+        self.spi_log.close(reader);
+        if !self.spi_log.is_read() {
+            self.set_spi_log(false);
+        }
+    }
+
+    fn set_spi_log(&mut self, on: bool) {
         if let Some(network) = &mut self.network {
             network.set_log(on);
         }
@@ -112,8 +144,7 @@ impl Wiring {
         }
     }
 
-    /// The decoded SPI frames since the last call with their devices' names, by the times at which they began.
-    pub fn take_spi_log(&mut self) -> Vec<(&'static str, SpiFrame)> {
+    fn gather_spi_log(&mut self) {
         let mut frames = Vec::new();
         if let Some(network) = &mut self.network {
             let name = network.name();
@@ -125,8 +156,7 @@ impl Wiring {
                 frames.extend(port.device.take_log().into_iter().map(|frame| (name, frame)));
             }
         }
-        frames.sort_by_key(|(_, frame)| frame.start);
-        frames
+        frames.into_iter().for_each(|frame| self.spi_log.push(|| frame));
     }
 
     /// The lead from the PC to UART `uart`.

@@ -172,6 +172,24 @@ fn a_closed_tcp_port_is_reset_at_once() {
 }
 
 #[test]
+fn a_port_that_nobody_listens_on_any_more_is_reset_and_can_be_taken_again() {
+    let mut lan = lan();
+    introduce(&mut lan);
+    let mut flags = Vec::new();
+    for (step, port) in (1..).zip([4000, 4001, 4002]) {
+        match step {
+            2 => assert!(lan.unlisten(5000) && !lan.unlisten(5000)),
+            _ => lan.listen(5000, recorder(|_| AppReply::default()).1).unwrap(),
+        }
+        let syn = Segment { port, peer_port: 5000, seq: 7, ack: 0, flags: SYN, window: 2048 };
+        lan.from_board(step * PS_PER_MS, &syn.frame(b""));
+        let frames = frames_until(&mut lan, step * PS_PER_MS + PS_PER_MS / 2);
+        flags.push(parse_tcp(&frames[0].1).unwrap().flags);
+    }
+    assert_eq!(flags, [SYN | ACK, RST | ACK, SYN | ACK]);
+}
+
+#[test]
 fn the_first_ack_goes_at_once_and_later_ones_ride_on_the_answer_or_wait_40_ms() {
     let mut lan = lan();
     let (record, app) =
@@ -264,7 +282,6 @@ fn the_steps_of_the_caller_do_not_matter() {
             now = end;
             lan.advance(now);
         }
-        lan.log_frames(0);
         while let Some(frame) = lan.to_board(now) {
             frames.push(frame);
         }

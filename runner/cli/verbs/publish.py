@@ -10,8 +10,10 @@ from pathlib import Path
 
 import click
 
+from portbench.results.histories.store import FOLDER, keep_finished, load
 from portbench.results.page.libraries import LibraryMissing
 from portbench.results.publish import HTML_PAGE, PAGE, publish
+from portbench.results.publish import into as put_into
 from portbench.results.storage import RESULTS_FOLDER, StorageError, read
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
@@ -29,18 +31,45 @@ from portbench.runner.cli.options import bench_option, run_file
     help=f"a page to write, HTML where its name ends in .html, else Markdown; repeatable (default {PAGE}, and"
     f" {HTML_PAGE} in the results' folder)",
 )
+@click.option(
+    "--history",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help=f"what a page of HTML shows of earlier runs, as `portbench history` keeps them (default: {FOLDER} in the"
+    " results' folder)",
+)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="also put the first table into this page, between <!-- results --> and <!-- /results -->",
+)
 @click.option("--force", is_flag=True, help="also in place of a page that has rows which the run has not")
-def COMMAND(file: str | None, results_dir: str | None, outputs: tuple[Path, ...], force: bool) -> None:
-    pages = list(outputs) or [PAGE, Path(results_dir or RESULTS_FOLDER) / HTML_PAGE]
+def COMMAND(
+    file: str | None,
+    results_dir: str | None,
+    outputs: tuple[Path, ...],
+    folder: Path | None,
+    into: Path | None,
+    force: bool,
+) -> None:
+    results = Path(results_dir or RESULTS_FOLDER)
+    pages = list(outputs) or [PAGE, results / HTML_PAGE]
     with one_line(StorageError, LibraryMissing):
         run = read(run_file(file, results_dir))
+        if folder is None:
+            keep_finished(results, results / FOLDER)
+        history = load(folder or results / FOLDER)
         try:
-            publish(run, pages, force=force)
+            publish(run, pages, history=history, force=force)
         except LibraryMissing as error:
             if outputs:
                 raise
             pages = [PAGE]
-            publish(run, pages, force=force)
+            publish(run, pages, history=history, force=force)
             click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
+        if into is not None:
+            put_into(run, into)
     for page in pages:
         click.echo(page)

@@ -4,7 +4,7 @@ use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surr
 use lan::{LanConfig, TcpEcho, UdpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
-use sim::{EthernetChip, PS_PER_US};
+use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
 
 use crate::random::Random;
@@ -70,6 +70,7 @@ pub struct Guest {
     /// Which of them all.
     pub number: u64,
     temper: Temper,
+    frames: LogReader,
 }
 
 impl Guest {
@@ -83,9 +84,9 @@ impl Guest {
         machine.listen(ECHO, Box::new(TcpEcho)).expect("a free port");
         machine.lan().and_then(|lan| lan.udp_listen(PC_UDP, Box::new(UdpEcho))).expect("a free port");
         // Whoever looks later may never look.
-        machine.lan().expect("a board with a network").log_frames(MOST_FRAMES);
+        let frames = machine.lan().expect("a board with a network").log_frames(MOST_FRAMES);
         machine.chip_mut().start_trace(u32::MAX, MOST_TRACED);
-        let mut guest = Self { machine, r, reached: Reached::default(), number, temper };
+        let mut guest = Self { machine, r, reached: Reached::default(), number, temper, frames };
         for offset in (0..0x8000).step_by(4) {
             let word = guest.r.next();
             guest.machine.chip_mut().mem.set_ram_u32(offset, word);
@@ -214,7 +215,7 @@ impl Guest {
         let (records, _) = self.machine.chip_mut().bus.sys.trace.take();
         assert!(records.len() <= MOST_TRACED, "{} records kept", records.len());
         let lan = self.machine.lan().expect("a board with a network");
-        let frames = lan.take_log().len();
+        let frames = lan.take_log(&self.frames).len();
         assert!(frames <= 2 * MOST_FRAMES, "{frames} frames kept");
         assert!(lan.leases().len() <= 100, "{} leases", lan.leases().len());
         self.reached.instructions = self.machine.chip().cores.iter().map(|core| core.instructions).sum();

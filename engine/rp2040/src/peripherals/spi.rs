@@ -364,7 +364,7 @@ impl Spi {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
-        if let Some(recorder) = &mut sys.recorder {
+        if let Some(recorder) = sys.recorder() {
             recorder.shifted(frame.begin, frame.last_edge);
         }
         let from_wire = (mine & RX_PINS & sys.pins.connected() != 0).then(|| match frame.bitwise {
