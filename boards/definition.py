@@ -51,6 +51,14 @@ def _usb_id(value: Any) -> UsbId:
 _UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
 
 
+def _apart(pins: dict[str, int]) -> None:
+    used: dict[int, str] = {}
+    for name, pin in pins.items():
+        if pin in used:
+            raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
+        used[pin] = name
+
+
 @dataclass(frozen=True, config=_STRICT)
 class Ethernet:
     """An Ethernet chip on an SPI bus of the microcontroller; pins are GPIO numbers."""
@@ -68,11 +76,31 @@ class Ethernet:
     """SPI clock that the runtime chooses where nobody asks for one."""
 
     def __post_init__(self) -> None:
-        used: dict[int, str] = {}
-        for name, pin in self.pins.items():
-            if pin in used:
-                raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
-            used[pin] = name
+        _apart(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `sck_pin` and so on."""
+        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+
+    @property
+    def spi_id(self) -> int:
+        """The bus by its number, as `machine.SPI` takes it."""
+        return int(self.bus.removeprefix("spi"))
+
+
+@dataclass(frozen=True, config=_STRICT)
+class CardSocket:
+    """Where an SD card is wired in SPI mode, or would be: pins are GPIO numbers."""
+
+    bus: Literal["spi0", "spi1"]
+    sck_pin: _Pin
+    mosi_pin: _Pin
+    miso_pin: _Pin
+    csn_pin: _Pin
+
+    def __post_init__(self) -> None:
+        _apart(self.pins)
 
     @property
     def pins(self) -> dict[str, int]:
@@ -113,7 +141,8 @@ class BoardDefinition:
 
     `id` is MicroPython's name, and the name of the file. `aliases` are other names that mean the same board. `machine`
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
-    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it.
+    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
+    socket is, or where clients look for one that is wired by hand; None: nowhere.
     """
 
     id: _Id
@@ -128,6 +157,17 @@ class BoardDefinition:
     volumes: Volumes
     network: Network | None = None
     pins: HeldPins = field(default_factory=dict, hash=False)
+    sd_card: CardSocket | None = None
+
+    def __post_init__(self) -> None:
+        if self.network is None or self.sd_card is None:
+            return
+        for name, pin in self.sd_card.pins.items():
+            shared = self.network.bus == self.sd_card.bus and self.network.pins.get(name) == pin and name != "csn_pin"
+            if pin in self.network.pins.values() and not shared:
+                raise ValueError(
+                    f"sd_card.{name} is {pin}, which the network has; devices share SCK, MOSI and MISO only"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ _STOP_S = 5.0
 _POLL_S = 0.02
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
+_NOTHING_MORE = {"sd_card": None}
+"""What a workload may have wanted at the board is not there for the next one."""
 
 
 class EmulatedBoard(UsbBoard):
@@ -120,7 +122,11 @@ class EmulatedBoard(UsbBoard):
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
         networked, attribute = measured and self._served, measured and self._attribute
-        config = {} if self.room is None or not measured else {"config": self.room.config()}
+        config: dict[str, Any] = {}
+        if measured:
+            around = {} if self.room is None else self.room.config()
+            usual = {} if self.config.sd_card is not None else _NOTHING_MORE
+            config = {"config": {**around, **usual, **self.equipment}}
         self.control(
             "power_cycle",
             deadline,

@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.emulated.sd_card import SdCard, card_settings
 from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
 
@@ -62,7 +63,7 @@ class EmulatedConfig:
     board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`.
     `wall_clock`: simulated time is never ahead of the host's, however busy the board is. `uart_ports`: its UARTs are
     pseudo-terminals of this machine. `spi_speed`: what the SPI clocks are multiplied with, to see what a faster
-    bus would bring.
+    bus would bring. `sd_card`: what is in the socket that the board's file names; None: nothing.
     """
 
     turnaround_us: _Natural = 200
@@ -93,9 +94,10 @@ class EmulatedConfig:
     wall_clock: StrictBool = False
     uart_ports: StrictBool = False
     spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
+    sd_card: SdCard | None = None
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
-        """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
+        """The engine's settings for this configuration on that board, with a new card. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
             "turnarounds_us": list(self.turnarounds_us),
@@ -120,6 +122,7 @@ class EmulatedConfig:
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),
             "spi_speed": self.spi_speed,
+            **card_settings(self.sd_card, None, definition),
             **engine_settings(definition),
         }
 

@@ -10,6 +10,8 @@ use pyo3::types::{PyDict, PyList};
 use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
 
+use crate::py_card;
+
 pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value
         .parse()
@@ -122,7 +124,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let mut usb = HostConfig::default();
     // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
-    let (mut flash_size, mut ethernet, mut capture) = (2usize << 20, None, None);
+    let (mut flash_size, mut ethernet, mut card, mut capture) = (2usize << 20, None, None, None);
     let (mut xip_miss_cost, mut spi_speed) = (true, 1);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
@@ -134,6 +136,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             "mcu" => mcu(&value.extract::<String>()?)?,
             "flash_bytes" => flash_size = value.extract()?,
             "devices" => ethernet = devices(&value)?,
+            "sd_card" => card = py_card::socket(&value)?,
             "capture" => capture = value.extract()?,
             "pins" => hold_pins(&value, &mut surroundings)?,
             "wires" => {
@@ -158,7 +161,19 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));
     }
     let (phy, lan) = (network.phy, network.lan);
-    Ok(BoardConfig { bootrom, flash_size, ethernet, phy, lan, usb, surroundings, capture, xip_miss_cost, spi_speed })
+    Ok(BoardConfig {
+        bootrom,
+        flash_size,
+        ethernet,
+        card,
+        phy,
+        lan,
+        usb,
+        surroundings,
+        capture,
+        xip_miss_cost,
+        spi_speed,
+    })
 }
 
 fn mcu(name: &str) -> PyResult<()> {
@@ -209,14 +224,7 @@ fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
     }
     let name = name.ok_or_else(|| PyValueError::new_err("devices: a device without \"chip\""))?;
     let chip = chip(&name)?;
-    let spi = match bus.as_deref() {
-        Some("spi0") => 0,
-        Some("spi1") => 1,
-        other => {
-            let other = other.unwrap_or("none");
-            return Err(PyValueError::new_err(format!("devices: {name}: bus {other}: use spi0 or spi1")));
-        }
-    };
+    let spi = spi_bus(&format!("devices: {name}"), bus.as_deref())?;
     let [sck, mosi, miso, csn, rstn, intn] = pins;
     let wired =
         |key: &str, pin: Option<u32>| pin.ok_or_else(|| PyValueError::new_err(format!("devices: {name} has no {key}")));
@@ -255,8 +263,20 @@ pub fn millivolts(volts: f64) -> PyResult<u32> {
     Err(PyValueError::new_err(format!("{volts} V at a pin: use 0 to 3.8 V")))
 }
 
+/// The number of an SPI controller, for what is on it.
+pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
+    match bus {
+        Some("spi0") => Ok(0),
+        Some("spi1") => Ok(1),
+        other => {
+            let other = other.unwrap_or("none");
+            Err(PyValueError::new_err(format!("{what}: bus {other}: use spi0 or spi1")))
+        }
+    }
+}
+
 /// A GPIO number, or None for a pin that is not wired.
-fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+pub fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     match value.extract::<Option<u32>>()? {
         Some(pin) if pin >= 30 => Err(PyValueError::new_err(format!("{key} = {pin}: the RP2040 has GPIO 0 to 29"))),
         pin => Ok(pin),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use lan::LanConfig;
+use sd_card::CardConfig;
 use usb_host::HostConfig;
 
 use crate::chip::Chip;
@@ -16,12 +17,21 @@ pub struct EthernetConfig {
     pub wires: SpiWires,
 }
 
+/// An SD card in the board's socket.
+#[derive(Clone, Debug)]
+pub struct CardSocketConfig {
+    pub wires: SpiWires,
+    pub card: CardConfig,
+}
+
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
     /// `None`: a board without a network.
     pub ethernet: Option<EthernetConfig>,
+    /// `None`: a board without a socket, or nothing in it.
+    pub card: Option<CardSocketConfig>,
     pub phy: wiznet::Config,
     pub lan: LanConfig,
     pub usb: HostConfig,

@@ -4,6 +4,7 @@
 mod agenda;
 mod attributed;
 mod bit_spi;
+mod card_socket;
 mod chip;
 mod config;
 mod disk;
@@ -19,8 +20,9 @@ mod wires;
 mod wiring;
 
 pub use attributed::Recorded;
+pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS};
-pub use config::{BoardConfig, EthernetConfig};
+pub use config::{BoardConfig, CardSocketConfig, EthernetConfig};
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;

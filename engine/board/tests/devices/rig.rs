@@ -32,6 +32,7 @@ impl Rig {
             bootrom: Vec::new(),
             flash_size: 1 << 20,
             ethernet: None,
+            card: None,
             phy: wiznet::Config::default(),
             lan: LanConfig::default(),
             usb: HostConfig::default(),
