@@ -2,6 +2,7 @@
 #   make flash-and-bench    measure every runtime that can be had, print and store the table
 #   make test               all tests
 #   make quick              those that need neither Rust nor an image, in seconds
+#   make fuzz               attacks on the emulated board: docs/testing.md
 # Options of portbench's verbs go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
 
 VENV ?= .venv
@@ -12,13 +13,15 @@ ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
+STEPS ?= 1000000
+SEED ?= 1
 
 # The first Python that is new enough; PYTHON=/path/to/python chooses another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark trace soak test test-python test-engine quick build dependencies list boards publish \
-	lint lint-python lint-engine format lock clean
+.PHONY: flash-and-bench benchmark trace soak test test-python test-engine fuzz quick build dependencies list boards \
+	publish lint lint-python lint-engine format lock clean
 
 # Real boards need no emulated one, and so no Rust toolchain.
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
@@ -40,6 +43,14 @@ test-python: build
 test-engine:
 	@$(call need_cargo)
 	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
+
+# A hostile guest on a whole board, and a hostile one on the LAN: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
+fuzz:
+	@$(call need_cargo)
+	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package board --test hostile -- --nocapture
+	LAN_FUZZ_FRAMES=$(STEPS) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test fuzz anything -- --nocapture
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies

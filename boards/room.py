@@ -24,8 +24,10 @@ class Room:
     phy_link_delay_us: int
     dhcp_delay_us: int
     frame_jitter_us: int
+    turnaround_us: int
+    """Of all that the PC answers but TCP, and of that where `turnarounds_us` is empty."""
     turnarounds_us: tuple[int, ...]
-    """Each as likely as the others, for each answer of the PC."""
+    """Each as likely as the others, for each answer of the PC over TCP."""
     seed: int
 
     def config(self) -> dict[str, Any]:
@@ -33,6 +35,7 @@ class Room:
         return {
             "phy_link_delay_us": self.phy_link_delay_us,
             "dhcp_delay_us": self.dhcp_delay_us,
+            "turnaround_us": self.turnaround_us,
             "turnarounds_us": list(self.turnarounds_us),
             "seed": self.seed,
             "faults": {"jitter_us": self.frame_jitter_us, "seed": self.seed},
@@ -49,6 +52,11 @@ class Room:
         }
 
 
+def still(turnaround_us: int, phy_link_delay_s: float) -> Room:
+    """One in which nothing varies."""
+    return Room(round(1e6 * phy_link_delay_s), 0, 0, turnaround_us, (), 1)
+
+
 def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) -> Room:
     """The room of the run `number` of a bench with `seed`, about what was asked for."""
     data = _data()
@@ -63,6 +71,7 @@ def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) ->
         phy_link_delay_us=round(1e6 * phy_link_delay_s * between(phy["least"], phy["most"])),
         dhcp_delay_us=round(between(dhcp["least"], dhcp["most"])),
         frame_jitter_us=data["frame_jitter_us"]["most"],
+        turnaround_us=turnaround_us,
         turnarounds_us=tuple(max(0, turnaround_us + off) for off in data["turnaround"]["about_median_us"]),
         seed=int(source.random() * MOST_SEED),
     )

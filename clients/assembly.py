@@ -1,8 +1,9 @@
-"""One script of a client and a workload's body, as it is deployed.
+"""One script of a client, its parts and a workload's body, as it is deployed.
 
 A board gets one file: an import would cost it memory and time. The client's script in `clients/FAMILY/` brings the
-board to where the workload begins; it holds a function `workload` whose place the body takes, and one call
-`workload(..., **config)` that becomes a call of the body with those settings that are among its parameters.
+board to where the workload begins. It holds functions whose places its parts take, by name, and a function `workload`
+whose place the body takes, with one call `workload(..., **config)` that becomes a call of the body with those settings
+that are among its parameters.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import io
 import re
 import symtable
+from collections.abc import Mapping
 from pathlib import Path
 
 from portbench.clients.errors import DeploymentError
@@ -25,15 +27,18 @@ Import = tuple[str | None, str, str | None]
 """Module (None for `import name`), name, other name."""
 
 
-def assemble(client: Path, body: Path, name: str, title: str) -> str:
-    """The script of workload `name`. Raises DeploymentError for files that do not fit together."""
-    script, workload = _Script(client), _Script(body)
-    entry, place = workload.function(name), script.function(_PLACE)
-    _check_names(script, workload)
-    known = {bound for bound, _ in script.imports()}
-    missing = [text for bound, text in workload.imports() if bound not in known]
-    code = "".join(missing) + workload.code()
-    assembled = "".join(script.lines[: place.lineno - 1]) + code + "".join(script.lines[place.end_lineno :])
+def assemble(client: Path, parts: Mapping[str, Path], body: Path, name: str, title: str) -> str:
+    """The script of workload `name`; `parts` by the function that each brings. Raises DeploymentError for files that do
+    not fit together.
+    """
+    script = _Script(client)
+    for function, path in parts.items():
+        part = _Script(path)
+        part.function(function)
+        script = _Script(client, _filled(script, function, part))
+    workload = _Script(body)
+    entry = workload.function(name)
+    assembled = _filled(script, _PLACE, workload)
     calls = _CALL.findall(assembled)
     if len(calls) != 1:
         raise DeploymentError(f"{client}: calls workload(..., **config) {len(calls)} times, not once")
@@ -43,13 +48,23 @@ def assemble(client: Path, body: Path, name: str, title: str) -> str:
     return _CALL.sub(lambda call: f"{name}({arguments})", assembled).replace(_TITLE, title)
 
 
+def _filled(script: _Script, function: str, part: _Script) -> str:
+    """`script` with the code of `part` in the place of `function`, and with the imports that it lacks before that."""
+    place = script.function(function)
+    _check_names(script, part, place.name)
+    known = {bound for bound, _ in script.imports()}
+    missing = [text for bound, text in part.imports() if bound not in known]
+    code = "".join(missing) + part.code()
+    return "".join(script.lines[: place.lineno - 1]) + code + "".join(script.lines[place.end_lineno :])
+
+
 class _Script:
     """A file of Python and what it has at its top level. Raises DeploymentError."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, source: str | None = None) -> None:
         self.path = path
         try:
-            self._source = path.read_text(encoding="utf-8")
+            self._source = path.read_text(encoding="utf-8") if source is None else source
             self._module = ast.parse(self._source)
             symbols = symtable.symtable(self._source, str(path), "exec").get_symbols()
         except (OSError, SyntaxError, ValueError) as error:
@@ -108,20 +123,20 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def _check_names(script: _Script, workload: _Script) -> None:
-    """In one file, no name can mean two things."""
-    for alias in workload.of_client():
+def _check_names(script: _Script, part: _Script, place: str) -> None:
+    """In one file, no name can mean two things; but what takes the place of a function may have its name."""
+    for alias in part.of_client():
         if alias.asname is not None or alias.name not in script.names:
             raise DeploymentError(
-                f"{workload.path}: imports {ast.unparse(alias)} of the client; take names that {script.path} has, as"
+                f"{part.path}: imports {ast.unparse(alias)} of the client; take names that {script.path} has, as"
                 f" they are: from {_CLIENT_MODULE} import RESULT"
             )
-    ours, theirs = script.imported(), workload.imported()
+    ours, theirs = script.imported(), part.imported()
     both = {bound for bound, what in theirs.items() if ours.get(bound) == what}
-    taken = (workload.names & script.names) - both - {alias.name for alias in workload.of_client()}
+    taken = (part.names & script.names) - both - {alias.name for alias in part.of_client()} - {place}
     if taken:
         raise DeploymentError(
-            f"{workload.path}: {min(taken)!r} is a name of {script.path} too, which is deployed with it; rename it"
+            f"{part.path}: {min(taken)!r} is a name of {script.path} too, which is deployed with it; rename it"
         )
 
 

@@ -37,7 +37,8 @@ def build_deployment(
     body = workload.body(kind.language)
     if body is None or not kind.runs(workload):
         raise DeploymentError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
-    script = fold(assemble(kind.client(workload.readiness), body, workload.name, workload.title), board)
+    ready = workload.readiness
+    script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.name, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
     try:
         asked = workload.libraries(family, settings)

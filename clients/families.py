@@ -1,4 +1,8 @@
-"""The families of clients: which language each speaks, and which script of which folder brings its boards up."""
+"""The families of clients: which language each speaks, and which scripts of which folder bring its boards up.
+
+A folder has `booted.py`, which touches no network, and `networked.py` with places for parts: one of `readiness/` and,
+where the client itself brings a network up, one of `network/` for the board's kind.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from portbench.boards import BoardDefinition
+from portbench.clients.errors import DeploymentError
 from portbench.workloads import Readiness, Workload
 
 _HERE = Path(__file__).parent
@@ -21,14 +27,37 @@ class ClientFamily:
     readiness: frozenset[Readiness] = frozenset(Readiness)
     """What a client of this family can bring its board to."""
 
+    @property
+    def _folder(self) -> Path:
+        return _HERE / self.folder
+
     def client(self, readiness: Readiness) -> Path:
-        """The script that brings a board there; it may not be there."""
-        return _HERE / self.folder / f"{readiness}.py"
+        """The script that brings a board there, with places for `parts`."""
+        return self._folder / ("booted.py" if readiness is Readiness.BOOTED else "networked.py")
+
+    def parts(self, readiness: Readiness, board: BoardDefinition) -> dict[str, Path]:
+        """The parts of that script by the function that each brings, for the kind of network that `board` has. Raises
+        DeploymentError where it has none, or one that no part is for.
+        """
+        if readiness is Readiness.BOOTED:
+            return {}
+        parts = {"get_socket": self._readiness_part(readiness)}
+        if (kinds := self._folder / "network").is_dir():
+            if board.network is None:
+                raise DeploymentError(f"{board.id}: has no network, which a client needs to be {readiness}")
+            parts["get_address"] = part = kinds / f"{board.network.kind}.py"
+            if not part.is_file():
+                raise DeploymentError(f"{board.id}: its network is {board.network.kind}, for which there is no {part}")
+        return parts
+
+    def _readiness_part(self, readiness: Readiness) -> Path:
+        return self._folder / "readiness" / f"{readiness}.py"
 
     def runs(self, workload: Workload) -> bool:
         """Whether there is all that a board of this family needs for `workload`."""
-        here = workload.readiness in self.readiness and self.client(workload.readiness).is_file()
-        return here and workload.body(self.language) is not None
+        ready = workload.readiness
+        there = ready is Readiness.BOOTED or self._readiness_part(ready).is_file()
+        return ready in self.readiness and there and workload.body(self.language) is not None
 
 
 FAMILIES: Final = {

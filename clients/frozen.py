@@ -11,9 +11,11 @@ from typing import Final
 from portbench.clients.errors import DeploymentError
 
 _FIRST: Final = 'import sys\n\nsys.path.insert(0, "/lib")\n'
-_PLACE: Final = "RESULT = {}\n"
+_PLACE: Final = "def make_nic(config):\n"
 _NAMED: Final = """LIBRARY = sys.modules["adafruit_wiznet5k.adafruit_wiznet5k"]
-RESULT = {"library": "%s from %s" % (getattr(LIBRARY, "__version__", "?"), getattr(LIBRARY, "__file__", "the image"))}
+RESULT["library"] = "%s from %s" % (getattr(LIBRARY, "__version__", "?"), getattr(LIBRARY, "__file__", "the image"))
+
+
 """
 
 
@@ -27,4 +29,4 @@ def ours_first(script: str) -> str:
     """The client that takes what is in lib/ before what is in the image, and says which it got."""
     if script.count(_PLACE) != 1:
         raise DeploymentError(f"the client has {_PLACE.strip()!r} {script.count(_PLACE)} times, not once")
-    return _FIRST + script.replace(_PLACE, _NAMED)
+    return _FIRST + script.replace(_PLACE, _NAMED + _PLACE)

@@ -1,6 +1,6 @@
 """The very line with which a client brings its network up, as a profile sets it: for people who want the same.
 
-It is what the client's own `make_nic` does when it is run with stand-ins that write down how they are called.
+It is what `make_nic` of the client's own part does when it is run with stand-ins that write down how they are called.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def nic_line(family: str, board: BoardDefinition, *, spi_hz: int | None, intn: b
 
     Raises DeploymentError for a client that cannot be read, and for a board without a network.
     """
-    path = FAMILIES[family].client(Readiness.CONNECTED)
+    parts = FAMILIES[family].parts(Readiness.CONNECTED, board)
+    if "get_address" not in parts:
+        return None
+    path = parts["get_address"]
     try:
         module = ast.parse(fold(path.read_text(encoding="utf-8"), board))
     except (OSError, SyntaxError, ValueError) as error:
@@ -55,8 +58,6 @@ def nic_line(family: str, board: BoardDefinition, *, spi_hz: int | None, intn: b
         if (isinstance(node, ast.FunctionDef) and node.name == _FUNCTION)
         or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
     ]
-    if not any(isinstance(node, ast.FunctionDef) for node in wanted):
-        return None
     names: dict[str, Any] = {name: _Written(name) for name in _imported(module)}
     names |= {"RESULT": {}, "time": SimpleNamespace(sleep=lambda seconds: None), "LWIP": family != "wiznet"}
     exec(compile(ast.Module(wanted, []), str(path), "exec"), names)

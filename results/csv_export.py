@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from portbench.results.model import Row
 
-_LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution"})
+_LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if"})
 _GROUPS: Final = frozenset({"headline", "sim"})
 """Where a row has none, it has none of their columns either."""
 _SAMPLE_OF: Final = ("workload", "runtime", "build", "version", "where", "timed_by", "board", "profile", "run_index")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from portbench.results.attribution import Attribution
+from portbench.results.closer import Waveform, WhatIf
 from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
@@ -28,7 +29,8 @@ _Text = Annotated[str, Field(min_length=1)]
 
 TimedBy = Literal["board", "pc"]
 _NOT_SIMULATED: Final = frozenset(
-    {"log", "console_tail", "published", "note", "build", "offers", "image_url", "attribution"}
+    {"log", "console_tail", "published", "note", "build", "offers", "image_url"}
+    | {"attribution", "waveform", "what_if"}
 )
 
 
@@ -54,6 +56,8 @@ class Conditions(_Model):
     address_mode: Literal["dhcp", "static"] | None = None
     turnaround_us: _Microseconds | None = None
     """Time that the PC takes from an exchange's arrival to its answer: as simulated, or as measured."""
+    phy_link_delay_us: _Microseconds | None = None
+    """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
 
 
 class Headline(_Model):
@@ -157,6 +161,10 @@ class Row(_Model):
     sim: Sim | None = None
     attribution: Attribution | None = None
     """Of an emulated row that was measured with `--attribute`, in the first of its runs."""
+    waveform: Waveform | None = None
+    """With `--attribute` as well: one exchange on the network chip's wires."""
+    what_if: list[WhatIf] = []
+    """With `--what-if`, in the first of its runs."""
 
     @property
     def value(self) -> float | None:

@@ -1,14 +1,17 @@
-"""The page docs/results.md, made from a run file."""
+"""The pages that are made from a run file: docs/results.md, and one of HTML."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from portbench.results.atomic import replace_file
+from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
+from portbench.results.page.build import html_page
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown
@@ -17,18 +20,20 @@ from portbench.workloads import UnknownWorkload, workload
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
+HTML_PAGE: Final = "page.html"
+"""Of the results' folder."""
+_WIDTH: Final = 100
+"""Characters of a table's line that GitHub shows beside its own columns."""
 
 _ROWS: Final = re.compile(r"^<!-- rows: (.*) -->$", re.MULTILINE)
-_READING = f"""## How to read this
-
-*spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows.
-It is left out where no two runs differ. *ready ms* is the time from the client's start to where the workload begins.
-*silicon* is what was published for a real board with this firmware and this profile, or with the version in brackets of
-the same family; *ratio* is the measured figure divided by it. Tables are ranked each by itself:
-their clocks and their limits differ.
-
-{UNSTABLE_RULE}
-"""
+_READING: Final = (
+    "*spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows."
+    " It is left out where no two runs differ. *ready ms* is the time from the client's start to where the workload"
+    " begins.",
+    "*silicon* is what was published for a real board with this firmware and this profile, or with the version in"
+    " brackets of the same family; *ratio* is the measured figure divided by it. Tables are ranked each by itself:"
+    " their clocks and their limits differ.",
+)
 
 
 def page(run: RunFile) -> str:
@@ -44,26 +49,36 @@ def page(run: RunFile) -> str:
         facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
     listed = "\n".join(map(shown, facts))
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench publish`."
-    rows = f"<!-- rows: {', '.join(_measured(run))} -->"
-    return f"{head}\n\n{listed}\n\n{rows}\n\n{markdown(run)}\n{_READING}{_readings(run)}"
+    rows = f"<!-- rows: {measured_rows(run)} -->"
+    reading = "\n".join(f"{paragraph}\n" for paragraph in _readings(run))
+    return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{listed}\n"
+
+
+def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
+    """The page of `run` in HTML, with what earlier ones measured. Raises LibraryMissing."""
+    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history)
+
+
+def measured_rows(run: RunFile) -> str:
+    """The rows that have figures, in words that no comment ends at."""
+    return ", ".join(_measured(run))
 
 
 def _measured(run: RunFile) -> list[str]:
-    """The rows that have figures, in words that no comment ends at."""
     rows = (row for row in run.rows if row.status is Status.MEASURED)
     names = (" ".join(filter(None, (row.workload, row.where, row.runtime, row.profile, row.board))) for row in rows)
     return sorted({re.sub(r"[^\w. -]+|--+", "-", name) for name in names})
 
 
-def _readings(run: RunFile) -> str:
-    """How the columns of each workload are to be read."""
-    paragraphs = []
+def _readings(run: RunFile) -> list[str]:
+    """How the columns are to be read, those that all tables have and those of each workload."""
+    paragraphs = [*_READING, UNSTABLE_RULE]
     for name in dict.fromkeys(row.workload for row in run.rows):
         with contextlib.suppress(UnknownWorkload):  # of somebody whose workloads are not here
             known = workload(name)
             if known.reading:
-                paragraphs.append(f"\n{known.title}: {known.reading}\n")
-    return "".join(paragraphs)
+                paragraphs.append(f"{known.title}: {known.reading}")
+    return paragraphs
 
 
 def lacking(run: RunFile, path: Path) -> list[str]:
@@ -76,16 +91,24 @@ def lacking(run: RunFile, path: Path) -> list[str]:
     return [name for name in (found[1].split(", ") if found and found[1] else []) if name not in has]
 
 
-def publish(run: RunFile, path: Path = PAGE, *, force: bool = False) -> None:
-    """Writes the page of `run` to `path`; raises `StorageError`, also where that has rows which `run` has not."""
-    if not force and (lost := lacking(run, path)):
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-        raise StorageError(
-            f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
-            " measure those too, write another page with --output, or give --force"
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, page(run))
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error
+def publish(
+    run: RunFile, paths: Sequence[Path] = (PAGE,), *, history: Sequence[Entry] = (), force: bool = False
+) -> None:
+    """Writes the pages of `run`, in HTML where a name ends so: all of them, or none.
+
+    Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
+    """
+    for path in paths:
+        if not force and (lost := lacking(run, path)):
+            more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+            raise StorageError(
+                f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
+                " measure those too, write another page with --output, or give --force"
+            )
+    texts = [html(run, history) if path.suffix.lower() in (".html", ".htm") else page(run) for path in paths]
+    for path, text in zip(paths, texts, strict=True):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, text)
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error

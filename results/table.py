@@ -20,11 +20,12 @@ from rich.text import Text
 
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
 from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
-from portbench.results.model import Row, RunFile, Sim, Status, TimedBy
+from portbench.results.model import RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.results.why import why
 from portbench.shown import shown
 from portbench.where import Where
+from portbench.workloads import Workload
 
 _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
@@ -63,21 +64,23 @@ class Table:
     below: tuple[str, ...] = ()
     """Paragraphs; code to paste begins with four spaces."""
 
-    def markdown(self) -> str:
-        """As GitHub-flavoured Markdown, with its title as a heading."""
-        align = ["left" if column in _LEFT else "right" for column in self.columns]
-        lines = [[_escape(cell) for cell in row] for row in self.rows]
-        body = tabulate.tabulate(lines, self.columns, tablefmt="pipe", colalign=align, disable_numparse=True)
-        return "\n".join([f"## {self.title}\n", f"{self.about}\n", f"{body}\n", paragraphs(self.below)]).rstrip() + "\n"
+    def markdown(self, width: int | None = None) -> str:
+        """As GitHub-flavoured Markdown, with its title as a heading. Columns that `width` has no room for are left out
+        and named below."""
+        left_out = [] if width is None else self._left_out(width)
+        columns = [column for column in self.columns if column not in left_out]
+        align = ["left" if column in _LEFT else "right" for column in columns]
+        lines = [
+            [_escape(cell) for column, cell in zip(self.columns, row, strict=True) if column not in left_out]
+            for row in self.rows
+        ]
+        body = tabulate.tabulate(lines, columns, tablefmt="pipe", colalign=align, disable_numparse=True)
+        about = f"{self.about} `portbench show` also has: {', '.join(left_out)}." if left_out else self.about
+        return "\n".join([f"## {self.title}\n", f"{about}\n", f"{body}\n", paragraphs(self.below)]).rstrip() + "\n"
 
     def rich(self, width: int) -> RenderableType:
         """For a terminal of `width` characters: columns that have no room are left out and named below."""
-        left_out: list[str] = []
-        for column in (*_LEAST_WANTED, *reversed(self.own), *_MORE_WANTED):
-            if self._width(left_out) <= width:
-                break
-            if column in self.columns:
-                left_out.append(column)
+        left_out = self._left_out(width)
         about = self.about
         if left_out:
             about += f" A wider terminal also shows: {', '.join(left_out)}."
@@ -91,6 +94,16 @@ class Table:
             table.add_row(*(Text(cell) for column, cell in shown if column not in left_out))
         return Renderables(table, *map(_line, self.below))
 
+    def _left_out(self, width: int) -> list[str]:
+        """The columns that have no room in `width` characters."""
+        left_out: list[str] = []
+        for column in (*_LEAST_WANTED, *reversed(self.own), *_MORE_WANTED):
+            if self._width(left_out) <= width:
+                break
+            if column in self.columns:
+                left_out.append(column)
+        return left_out
+
     def _width(self, left_out: list[str]) -> int:
         """Characters that the table needs without the columns `left_out`; folding columns need few."""
         width = 1
@@ -101,23 +114,53 @@ class Table:
         return width
 
 
-def tables(run: RunFile) -> list[Table]:
-    """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
-    made = [
-        _measured(name, where, timed_by, group_rows(run.rows, name, where, timed_by))
+@dataclass(frozen=True)
+class Panel:
+    """The rows that stand in one table; `groups` best first, and never empty."""
+
+    workload: str
+    where: Where
+    timed_by: TimedBy
+    groups: tuple[Group, ...]
+
+    @property
+    def known(self) -> Workload | None:
+        """None for a workload of somebody whose workloads are not here."""
+        return known_workload(self.workload)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whatever is in them, such images are ranked among themselves, and answer nothing."""
+        return self.timed_by == "pc"
+
+    @property
+    def title(self) -> str:
+        title = f"{self.known.title if self.known else self.workload}: {self.where}"
+        return shown(f"{title}, timed by the PC" if self.is_foreign else title)
+
+
+def panels(run: RunFile) -> list[Panel]:
+    """Of each workload silicon, emulated and hosted, as far as they were measured."""
+    return [
+        Panel(name, where, timed_by, tuple(groups))
         for name in dict.fromkeys(row.workload for row in run.rows)
         for where in Where
         for timed_by in get_args(TimedBy)
+        if (groups := group_rows(run.rows, name, where, timed_by))
     ]
-    made.append(_not_measured(row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None))
-    return [table for table in made if table.rows]
 
 
-def markdown(run: RunFile) -> str:
-    """All tables of the run as Markdown."""
+def tables(run: RunFile) -> list[Table]:
+    """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
+    missing = not_measured(run)
+    return [*map(panel_table, panels(run)), *([missing] if missing.rows else [])]
+
+
+def markdown(run: RunFile, width: int | None = None) -> str:
+    """All tables of the run as Markdown; `width`: characters that a line of a table may have, as far as it can."""
     if not run.rows:
         return "Nothing was run.\n"
-    parts = [*(table.markdown() for table in tables(run)), paragraphs(map(shown, not_at_hand(run.rows)))]
+    parts = [*(table.markdown(width) for table in tables(run)), paragraphs(map(shown, not_at_hand(run.rows)))]
     return "\n".join(filter(None, parts))
 
 
@@ -141,11 +184,10 @@ def _line(paragraph: str) -> Text:
     return Text(paragraph)
 
 
-def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -> Table:
-    known = known_workload(name)
-    title = f"{known.title if known else name}: {where}"
+def panel_table(panel: Panel) -> Table:
+    """The panel as a table."""
+    known, where, groups, foreign = panel.known, panel.where, list(panel.groups), panel.is_foreign
     ranks = map(str, count(1))
-    foreign = timed_by == "pc"  # whatever is in them, they are ranked among themselves, and answer nothing
     ranked = sorted(groups, key=lambda group: not (foreign or is_python(group.first)))
     lines = [
         cells(group, known, next(ranks) if foreign or is_python(group.first) else CEILING_RANK) for group in ranked
@@ -154,7 +196,6 @@ def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -
     said = _said_once(lines, (*settings, *_SAID_ONCE))
     about = _ABOUT[where]
     if foreign:
-        title += ", timed by the PC"
         about = f"{_TIMED_BY_PC[where]}: from one {known.exchange if known else 'exchange'}'s arrival to the next's."
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := sorted({value for value in asked if value is not None}):
@@ -164,9 +205,9 @@ def _measured(name: str, where: Where, timed_by: TimedBy, groups: list[Group]) -
         about += f" {_rooms(rooms)}"
     if said:
         about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
-    own = dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)) if groups else {}
+    own = tuple(dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)))
     below = () if foreign else (*answer(groups, where), *why(groups), *published_lines(known, groups))
-    return _table(title, about, lines, tuple(own), below)
+    return _table(panel.title, about, lines, own, below)
 
 
 def _rooms(drawn: list[Sim]) -> str:
@@ -192,7 +233,9 @@ def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str,
     return said
 
 
-def _not_measured(rows: Iterable[Row]) -> Table:
+def not_measured(run: RunFile) -> Table:
+    """What was skipped or failed, but for want of an image; empty where nothing was."""
+    rows = [row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None]
     seen: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
         key = (row.workload, row.runtime, row.profile or "", row.board or "", row.where, row.status, row.reason or "")

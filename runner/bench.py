@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress, RunOutput
-from portbench.boards.room import Room, draw
+from portbench.boards.room import Room, draw, still
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.hash_lock import HashLockError
@@ -26,7 +26,7 @@ from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
-from portbench.runner.collect import RowDraft
+from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.turns import turn
@@ -228,7 +228,25 @@ class Bench:
             spans = planned.workload.timed(report)
             deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
             draft.attribution = prepared.board.attribution(spans, report, deadline)
+        self._look_closer(planned, draft)
         return draft.measured(result, output)
+
+    def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
+        """What the first run of an emulated row is asked for beside its figures, in runs of its own: where those fail,
+        the row has been measured all the same, and says so."""
+        if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
+            return
+        if planned.entry.family is Family.FOREIGN or not (self.options.attribute or self.options.what_if):
+            return
+        from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
+
+        try:
+            if self.options.attribute:
+                draft.waveform = waveform(planned, self.options)
+            if self.options.what_if:
+                draft.what_if = what_ifs(planned, self.options)
+        except _FAULTS as error:
+            draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 
     @staticmethod
     def _note_turnaround(draft: RowDraft, board: Board, sessions: list[Session]) -> None:
@@ -244,9 +262,12 @@ class Bench:
     def _room(self, planned: PlannedRow, board: Board) -> Room | None:
         """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
-        if self.options.seed is None or not emulated or planned.workload.readiness is Readiness.BOOTED:
+        if not emulated or planned.workload.readiness is Readiness.BOOTED:
             return None
-        return draw(self.options.seed, planned.number, self.options.turnaround_us, self.options.phy_link_delay_s)
+        asked = surroundings(planned, self.options)
+        if asked.seed is not None:
+            return draw(asked.seed, planned.number, asked.turnaround_us, asked.phy_link_delay_s)
+        return None if planned.surroundings is None else still(asked.turnaround_us, asked.phy_link_delay_s)
 
     def _where(self, planned: PlannedRow) -> Where:
         """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.

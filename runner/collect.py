@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,11 +13,12 @@ from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
+from portbench.results.closer import Waveform, WhatIf
 from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
 from portbench.results.published import published_of
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow
+from portbench.runner.plan import PlannedRow, Surroundings
 from portbench.runner.profile_line import profile_line
 from portbench.shown import shown
 from portbench.where import Where
@@ -42,6 +43,10 @@ class RowDraft:
     log: str | None = None
     attribution: dict[str, Any] | None = None
     """Where the time went, as the board tells it."""
+    waveform: Waveform | None = None
+    what_if: list[WhatIf] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """What the row's reader is to know beside what `_note` knows."""
     room: Room | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
@@ -57,6 +62,8 @@ class RowDraft:
             sim=self._sim(output),
             note=self._note(result.library),
             attribution=self.attribution,
+            waveform=self.waveform,
+            what_if=self.what_if,
         )
 
     def skipped(self, reason: str) -> Row:
@@ -105,7 +112,8 @@ class RowDraft:
     def _sim(self, output: RunOutput) -> Sim | None:
         if output.sim is None:
             return None
-        drawn = {} if self.room is None else {"seed": self.options.seed, "room": self.room.figures()}
+        seed = surroundings(self.planned, self.options).seed
+        drawn = {} if self.room is None or seed is None else {"seed": seed, "room": self.room.figures()}
         return Sim.model_validate(output.sim | drawn)
 
     def _line(self) -> str | None:
@@ -123,16 +131,22 @@ class RowDraft:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
         if self.options.parallel > 1 and self.where is not Where.EMULATED:
             notes.append("in parallel: shares this PC")
+        notes += self.remarks
         return "; ".join(notes) or None
 
     def _conditions(self, result: ClientResult | None) -> Conditions:
         networked = self.planned.workload.readiness is not Readiness.BOOTED
         if not networked:
             return Conditions()
-        turnaround_us = self.turnaround_us
+        turnaround_us, phy_link_delay_us = self.turnaround_us, None
         if self.own_network is not None:
-            turnaround_us = self.own_network.turnaround_us
-            turnaround_us = self.options.turnaround_us if turnaround_us is None else turnaround_us
+            around = surroundings(self.planned, self.options)
+            if self.planned.surroundings is None and self.own_network.turnaround_us is not None:
+                turnaround_us = self.own_network.turnaround_us
+            else:
+                turnaround_us = around.turnaround_us
+            if self.where is Where.EMULATED and around.phy_link_delay_s != BenchOptions.phy_link_delay_s:
+                phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
         family = self.planned.entry.family
         # Which address a foreign image has, and how it got it, is its own business.
         has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)
@@ -142,7 +156,13 @@ class RowDraft:
             intn=result.intn if result else None,
             address_mode=self.options.address_mode if has_address else None,
             turnaround_us=turnaround_us,
+            phy_link_delay_us=phy_link_delay_us,
         )
+
+
+def surroundings(row: PlannedRow, options: BenchOptions) -> Surroundings:
+    """The row's own, else those that the options ask for."""
+    return row.surroundings or Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
 
 
 def spi_hz_asked(row: PlannedRow) -> int | None:

@@ -56,10 +56,13 @@ class Option:
         return self.flag[2:].replace("-", "_")
 
 
+EVERY_WORKLOAD: Final = "all"
+"""In the place of a workload's name."""
+
 OPTIONS: Final = (
     Option(
         "--workload",
-        "what to measure (repeatable; default: the default one of `portbench list`)",
+        "what to measure, or all (repeatable; default: the default one of `portbench list`)",
         repeatable=True,
         completes="workload",
     ),
@@ -149,6 +152,7 @@ OPTIONS: Final = (
         completes="runtime",
     ),
     Option("--attribute", "keep where the time of emulated rows went: for `portbench explain`", is_flag=True),
+    Option("--what-if", "keep what one change at a time would bring to emulated rows", is_flag=True),
     Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
 )
 
@@ -165,6 +169,8 @@ class BenchOptions:
 
     board: BoardDefinition | None = None
     workloads: tuple[Workload, ...] = ()
+    workloads_by_name: bool = True
+    """Each of them was asked for: what a runtime cannot run is a mistake and not left out."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
     runtimes: tuple[str, ...] = ()
@@ -185,6 +191,7 @@ class BenchOptions:
     seed: int | None = None
     address_mode: AddressMode = "dhcp"
     attribute: bool = False
+    what_if: bool = False
     static: StaticAddress | None = None
     name: str | None = None
     required: tuple[str, ...] = ()
@@ -243,6 +250,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
     options = BenchOptions(
         board=None if board is None else _board(board),
         workloads=chosen,
+        workloads_by_name=EVERY_WORKLOAD not in (given.get("workload") or ()),
         settings=settings,
         runtimes=tuple(given.get("runtime") or ()),
         family=None if (family := _choice(given, "family")) == "auto" else Family(family),
@@ -264,6 +272,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         name=_run_name(given.get("name")),
         required=tuple(given.get("require") or ()),
         attribute=bool(given.get("attribute")),
+        what_if=bool(given.get("what_if")),
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
     known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}
@@ -293,6 +302,8 @@ def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
         known = workloads()
     except UnknownWorkload as error:
         raise OptionError(str(error)) from None
+    if EVERY_WORKLOAD in names:
+        return tuple(known.values())
     for name in names:
         if name not in known:
             raise OptionError(f"--workload: {name!r} is none of {', '.join(known)}")

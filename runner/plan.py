@@ -31,10 +31,20 @@ _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What is around an emulated board. `seed` None: nothing varies."""
+
+    turnaround_us: int
+    phy_link_delay_s: float
+    seed: int | None
+
+
+@dataclass(frozen=True)
 class PlannedRow:
     """One row to come: `number` counts the runs of a runtime, profile and workload from 1 to `of`.
 
-    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows.
+    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `surroundings`: in
+    the place of those that the bench's options ask for.
     """
 
     entry: FirmwareEntry
@@ -46,6 +56,7 @@ class PlannedRow:
     of: int = 1
     device: str = "auto"
     is_one_of_several: bool = False
+    surroundings: Surroundings | None = None
 
     @property
     def id(self) -> str:
@@ -165,7 +176,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
     board = _board_of(entry) or options.board or board_definition(DEFAULT_BOARD)
     for workload in options.chosen_workloads:
         if reason := why_not(entry, board, workload):
-            if options.runtimes and options.workloads:  # asked for by name, both of them
+            if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
                 raise OptionError(f"--runtime {entry.id}: {reason}")
             continue
         image = entry

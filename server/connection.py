@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
+from portbench.server.icmp import IcmpError, ping
 from portbench.server.recording import Recording
-from portbench.workloads import Session
+from portbench.workloads import Disturbance, PingPlan, Session
 
 _LAST_S = 1.0
 """After the last exchange of a run with a limit, for the client to close or to send what is too much."""
@@ -50,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._progress_s = time.monotonic()
         self._closing = False
         self._last_timer: asyncio.TimerHandle | None = None
+        self._pinging: asyncio.Task[None] | None = None
 
     @property
     def closing(self) -> bool:
@@ -90,6 +92,11 @@ class Connection(asyncio.Protocol):
         if recording.error is not None or recording.finished:
             self._end(recording.error)
             return
+        if recording.disturbance is not None:
+            self._disturb(recording.disturbance)
+            return
+        if self._pinging is None and recording.ping_plan is not None:
+            self._pinging = asyncio.get_running_loop().create_task(self._ping(recording.ping_plan))
         if recording.exchanges > before or recording.reported:
             self._progress_s = time.monotonic()
         if recording.whole and self._last_timer is None:
@@ -118,6 +125,8 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
         if self._last_timer is not None:
             self._last_timer.cancel()
+        if self._pinging is not None:
+            self._pinging.cancel()
         if not self._closing:
             self._recording.lost(_reason(exc))
         self._closing = True
@@ -136,6 +145,23 @@ class Connection(asyncio.Protocol):
         """The record as of now; final once `ended` has been called."""
         return self._recording.session()
 
+    def _disturb(self, disturbance: Disturbance) -> None:
+        if disturbance.kind == "reset":
+            self.abort(None)
+        else:
+            self.abort(f"only a simulated PC can do this to a board: {disturbance}")
+
+    async def _ping(self, plan: PingPlan) -> None:
+        """Pings the board meanwhile, and says when that is over."""
+        try:
+            found = await ping(self._recording.peer.rpartition(":")[0], plan)
+        except IcmpError as error:
+            self._end(str(error))
+            return
+        self._progress_s = time.monotonic()
+        if self._transport is not None and not self._closing:
+            self._transport.write(self._recording.pinged(found))
+
     def _end(self, error: str | None) -> None:
         """Ends the connection once what is due has been sent; the timer still bounds that."""
         self._recording.error = error
@@ -145,6 +171,8 @@ class Connection(asyncio.Protocol):
 
     def _watch(self) -> None:
         """Looks whether the board has been silent for too long; arms itself again otherwise."""
+        if self._pinging is not None and not self._pinging.done():  # the PC's turn, which has its own end
+            self._progress_s = time.monotonic()
         left_s = self._progress_s + self._limits.idle_timeout_s - time.monotonic()
         if left_s > 0:
             self._timer = asyncio.get_running_loop().call_later(left_s, self._watch)

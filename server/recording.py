@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.workloads import Conversation, ConversationError, Session
+from portbench.workloads import Conversation, ConversationError, Disturbance, Ping, PingPlan, Session
 
 
 class Recording:
@@ -28,6 +28,9 @@ class Recording:
         self._received_us: list[float] = []
         self._sent_us: list[float] = []
         self._arrivals = 0
+        self._pings: list[Ping] = []
+        self.pings_asked_us: float | None = None
+        """When the conversation came to where the PC is to ping the board."""
 
     @property
     def exchanges(self) -> int:
@@ -44,6 +47,16 @@ class Recording:
         # One more than the run has: a client that counts for itself ends by itself.
         beyond = self._limit is not None and self.exchanges > self._limit
         return beyond or self._conversation.finished
+
+    @property
+    def ping_plan(self) -> PingPlan | None:
+        """What the PC is to ping the board with; None where that is not so, or not yet."""
+        return self._conversation.pings
+
+    @property
+    def disturbance(self) -> Disturbance | None:
+        """What the PC is to do to the board's network; None where that is not so, or not yet."""
+        return self._conversation.disturbance
 
     @property
     def whole(self) -> bool:
@@ -70,10 +83,17 @@ class Recording:
         except ConversationError as fault:
             self.error = str(fault)
             answer = fault.answer
+        if self.pings_asked_us is None and self._conversation.pings is not None:
+            self.pings_asked_us = now_us
         if fresh := self.exchanges - before:
             self._received_us += [now_us] * fresh
             self._arrivals += 1
         return answer
+
+    def pinged(self, pings: list[Ping]) -> bytes:
+        """All that was to be pinged has been; what to send then."""
+        self._pings = pings
+        return self._conversation.pinged()
 
     def sent(self, now_us: float) -> None:
         """The answer has been handed over."""
@@ -114,4 +134,6 @@ class Recording:
             asked_us=self._asked_us,
             first_byte_us=self._first_byte_us,
             last_byte_us=self.last_byte_us,
+            ping_bytes=[ping.data_bytes for ping in self._pings],
+            ping_round_trip_us=[ping.round_trip_us for ping in self._pings],
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench.server.recording import Recording
-from portbench.workloads import Conversation, Session
+from portbench.workloads import Conversation, Disturbance, Session
 
 Reply = tuple[bytes, bool, bool, float | None]
 """What to send, whether to close then, whether to reset instead, and in how many us to connect again."""
@@ -31,8 +31,16 @@ class SimulatedServer:
         """Exchanges of all connections together."""
         self._open: dict[int, Recording] = {}
         self._records: dict[int, Recording] = {}
+        self._pinging: dict[int, Recording] = {}
+        self.disturbs = False
+        """Somebody does what a conversation asks for by a `Disturbance`."""
+        self.disturbance: tuple[Disturbance, float] | None = None
+        """What the last one asked for, and when."""
+        self.last_us: float | None = None
+        """When a board was last heard of."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
+        self.last_us = now_us
         if self.conversation is None:
             return NOTHING
         recording = Recording(len(self._records), peer, now_us, self.conversation(), self.limit)
@@ -40,6 +48,7 @@ class SimulatedServer:
         return recording.established(now_us, handover_us=self._turnaround_us), False, False, None
 
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
+        self.last_us = now_us
         if self._killed:
             self.closed(conn, False, now_us)
             return RESET
@@ -50,11 +59,26 @@ class SimulatedServer:
             return NOTHING
         before = recording.exchanges
         answer = recording.receive(data, now_us)
+        if recording.pings_asked_us == now_us:
+            self._pinging[conn] = recording
         self.answered += recording.exchanges - before
+        if recording.disturbance is not None and recording.error is None:
+            return self._disturb(conn, recording, recording.disturbance, now_us)
         if recording.error is None and not recording.finished:
             return answer, False, False, None
         del self._open[conn]
         return answer, True, False, None
+
+    def _disturb(self, conn: int, recording: Recording, disturbance: Disturbance, now_us: float) -> Reply:
+        if disturbance.kind != "reset" and not self.disturbs:
+            recording.error = f"nobody here can do this to a board: {disturbance}"
+        elif self.disturbance is None:
+            self.disturbance = (disturbance, now_us)
+        if disturbance.kind == "cable" and recording.error is None:
+            return NOTHING
+        del self._open[conn]
+        recording.ended(now_us)
+        return RESET
 
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
         if conn in self._records:
@@ -65,6 +89,14 @@ class SimulatedServer:
             else:
                 recording.eof()
         return NOTHING
+
+    def pinging(self) -> list[tuple[int, Recording]]:
+        """Connections whose client is to be pinged, by their numbers."""
+        return list(self._pinging.items())
+
+    def pinged(self, conn: int) -> None:
+        """That of `conn` has been."""
+        self._pinging.pop(conn, None)
 
     def kill(self) -> None:
         """The server's process is gone: whoever sends to it is reset from now on."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
+from portbench.server.disturbing import Disturbing
 from portbench.server.listening import parse_listening
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_caller import Line, SimulatedCaller
-from portbench.workloads import Caller, Conversation, Readiness, Session, workload
+from portbench.server.simulated_pings import Pinger, SimulatedPings
+from portbench.workloads import Caller, Conversation, Datagrams, Readiness, Session, workload
 
 MAX_BYTES: Final = 1 << 20
 """Kept of one connection."""
@@ -24,8 +26,24 @@ _GRACE_US: Final = 2_000_000.0
 class Lan(Protocol):
     """A simulated LAN, as a PC on it needs it."""
 
+    @property
+    def leased_us(self) -> float | None: ...
     def listen(self, port: int, app: SimulatedServer) -> None: ...
+    def unlisten(self, port: int) -> bool: ...
+    def set_cable(self, plugged: bool) -> None: ...
     def connect(self, peer: str, app: Line, at_us: float) -> int: ...
+    def udp_listen(self, port: int, app: UdpPort) -> None: ...
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool: ...
+
+
+class UdpPort:
+    """Of the simulated PC; without `datagrams` it takes what comes and says nothing."""
+
+    def __init__(self, datagrams: Datagrams | None) -> None:
+        self.datagrams = datagrams
+
+    def receive(self, peer: str, data: bytes, now_us: float) -> list[tuple[float, bytes]]:
+        return [] if self.datagrams is None else self.datagrams.receive(peer, data)
 
 
 @dataclass(frozen=True)
@@ -34,6 +52,9 @@ class Part:
 
     serve: Callable[[], Conversation] | None = None
     call: Callable[[], Caller] | None = None
+    datagrams: Callable[[], Datagrams | None] | None = None
+    patience_us: float | None = None
+    """Longest time without a byte of a board that has connected."""
     limit: int | None = None
     """Exchanges of a run that nobody but the PC can tell the end of."""
 
@@ -42,7 +63,12 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
     """The PC's part in the workload `name`; `settings` as JSON has them. Raises UnknownWorkload or ValidationError."""
     found = workload(name)
     if found.readiness is not Readiness.LISTENING:
-        return Part(serve=lambda: found.conversation(MAX_BYTES), limit=limit)
+        return Part(
+            serve=lambda: found.conversation(MAX_BYTES),
+            datagrams=found.datagrams,
+            patience_us=found.patience_us,
+            limit=limit,
+        )
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
     return Part(call=lambda: found.caller(chosen, MAX_BYTES))
 
@@ -50,14 +76,24 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
 class SimulatedPc:
     """From a power cycle to the next. Times are simulated microseconds.
 
-    `server_port` None: it serves nobody.
+    `server_port` None: it serves nobody. `pinger`: for workloads in which it pings the board. Who runs the machine has
+    it `look` between two slices, each shorter than CALL_DELAY_US.
     """
 
-    def __init__(self, lan: Lan, server_port: int | None, turnaround_us: float, part: Part) -> None:
+    def __init__(
+        self, lan: Lan, server_port: int | None, turnaround_us: float, part: Part, pinger: Pinger | None = None
+    ) -> None:
         self._lan = lan
+        self._pinger = pinger
+        self._pings: dict[int, SimulatedPings] = {}
+        self._disturbing: Disturbing | None = None
+        self._patience_us: float | None = None
         self._turnaround_us = turnaround_us
         self._server = SimulatedServer(turnaround_us=turnaround_us)
+        self._server.disturbs = pinger is not None
         self._caller: SimulatedCaller | None = None
+        self._server_port = server_port
+        self._udp: UdpPort | None = None
         self.take(part)
         if server_port is not None:
             lan.listen(server_port, self._server)
@@ -66,31 +102,68 @@ class SimulatedPc:
         """Its part from the next connection on."""
         self._server.conversation = part.serve
         self._server.limit = part.limit
+        self._patience_us = part.patience_us
         self._caller = None if part.call is None else SimulatedCaller(part.call(), self._turnaround_us)
+        datagrams = None if part.datagrams is None else part.datagrams()
+        if self._udp is not None:
+            self._udp.datagrams = datagrams
+        elif datagrams is not None and self._server_port is not None:
+            self._udp = UdpPort(datagrams)
+            self._lan.udp_listen(self._server_port, self._udp)
 
     def heard(self, line: str, at_us: float) -> None:
         """The board printed `line`, whose end came at `at_us`."""
         if self._caller is not None and (board := parse_listening(line)) is not None:
             self._caller.call(self._lan, board, at_us + CALL_DELAY_US)
 
+    def look(self, now_us: float) -> None:
+        """Does to the board and its network what conversations want done, and says when pings are over."""
+        if self._pinger is None:
+            return
+        if self._disturbing is None and self._server.disturbance is not None and self._server_port is not None:
+            disturbance, asked_us = self._server.disturbance
+            self._disturbing = Disturbing(self._lan, self._server_port, self._server, disturbance, asked_us)
+        if self._disturbing is not None:
+            self._disturbing.look(now_us)
+        for conn, recording in self._server.pinging():
+            if conn not in self._pings and recording.ping_plan is not None and recording.pings_asked_us is not None:
+                start_us = recording.pings_asked_us + CALL_DELAY_US
+                self._pings[conn] = SimulatedPings(recording, recording.ping_plan, self._pinger, start_us)
+        for conn, pings in list(self._pings.items()):
+            if (over_us := pings.over_us(now_us)) is not None:
+                del self._pings[conn]
+                self._server.pinged(conn)
+                self._lan.lan_send(conn, pings.recording.pinged(pings.pings()), over_us + CALL_DELAY_US)
+
     def given_up(self, now_us: float) -> str | None:
         """Why the run can have no figures, in one line, once the client has had the time to say so itself."""
+        last_us = self._server.last_us
+        if self._patience_us is not None and last_us is not None and now_us >= last_us + self._patience_us:
+            return f"the board hangs: nothing came of it for {self._patience_us / 1e6:g} s of simulated time"
         if self._caller is None:
             return None
         calls = self._caller.calls
         calls.look(now_us)
         return calls.fault if calls.fault_us is not None and now_us >= calls.fault_us + _GRACE_US else None
 
+    @property
+    def pause_us(self) -> float:
+        """How long it leaves a board that listens alone between two calls."""
+        return 0.0 if self._caller is None else float(self._caller.calls.caller.pause_us)
+
     def kill(self) -> None:
         """Its process is gone: whoever sends to it is reset from now on."""
         self._server.kill()
+        if self._udp is not None:
+            self._udp.datagrams = None
         if self._caller is not None:
             self._caller.kill()
 
     def sessions(self) -> list[Session]:
         """One per connection so far: those that the board opened, and those that the PC did."""
         called = [] if self._caller is None else self._caller.sessions()
-        return self._server.sessions() + called
+        leased_us = self._lan.leased_us
+        return [replace(session, leased_us=leased_us) for session in self._server.sessions() + called]
 
     @property
     def answered(self) -> int:

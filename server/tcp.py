@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from portbench.server.connection import Connection, Limits
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.recording import Recording
+from portbench.server.udp import serve_datagrams
 from portbench.workloads import Session, Turnaround, Workload
 
 DEFAULT_PORT: Final = 5000
@@ -169,9 +170,12 @@ class WorkloadServer:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         server = await self._loop.create_server(self._connection, sock=listener, backlog=128)
+        udp = await serve_datagrams(self.workload, listener)
         started.set()
         await self._stop.wait()
         server.close()
+        if udp is not None:
+            udp.close()
         self._stopping = True
         for connection in list(self._active.values()):
             connection.abort("the server was stopped")

@@ -5,6 +5,9 @@ The files beside the folders are the contract that every workload keeps; `worklo
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation, ConversationError
+from portbench.workloads.datagrams import Datagrams
+from portbench.workloads.disturbance import Disturbance
+from portbench.workloads.pings import Ping, PingPlan
 from portbench.workloads.published import PublishedFirmware, PublishedSource
 from portbench.workloads.registry import WORKLOADS_VARIABLE, UnknownWorkload, workload, workloads
 from portbench.workloads.session import Session, Turnaround
@@ -27,8 +30,12 @@ __all__ = [
     "Column",
     "Conversation",
     "ConversationError",
+    "Datagrams",
+    "Disturbance",
     "Measurement",
     "Metric",
+    "Ping",
+    "PingPlan",
     "PublishedFirmware",
     "PublishedSource",
     "Readiness",

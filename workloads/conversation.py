@@ -9,6 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from portbench.workloads.disturbance import Disturbance
+from portbench.workloads.pings import PingPlan
+
 
 class ConversationError(Exception):
     """The board sent something that the workload does not have: one line with what was expected and what came.
@@ -31,6 +34,12 @@ class Conversation(ABC):
     finished: bool = False
     """The PC closes the connection once it has sent what `receive` has just returned."""
 
+    pings: PingPlan | None = None
+    """What the PC pings the board with once this is set, as a call of `receive` may do; once in a conversation."""
+
+    disturbance: Disturbance | None = None
+    """What the PC does to the board's network once this is set, as a call of `receive` may do; once."""
+
     def opened(self) -> bytes:
         """The connection is open; what the PC says first (nothing unless a workload says so)."""
         return b""
@@ -38,6 +47,10 @@ class Conversation(ABC):
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
         """Takes what came, however TCP cut it; returns what to send (maybe nothing). Raises ConversationError."""
+
+    def pinged(self) -> bytes:
+        """All of `pings` have been answered or given up; what to say then."""
+        return b""
 
     @abstractmethod
     def eof(self) -> None:

@@ -6,6 +6,8 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Any
 
+from portbench.workloads.pings import Ping
+
 
 @dataclass(frozen=True)
 class Turnaround:
@@ -61,6 +63,17 @@ class Session:
     """When what the PC says first was handed over; None where it does not speak first."""
     first_byte_us: float | None = None
     last_byte_us: float | None = None
+    leased_us: float | None = None
+    """When the PC's DHCP server told the board its address; None where it did not, or nobody knows."""
+    ping_bytes: list[int] = field(default_factory=list, repr=False)
+    """Data of each ping that the PC sent meanwhile, in their order."""
+    ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)
+    """None for one that was not answered."""
+
+    @property
+    def pings(self) -> list[Ping]:
+        """What the PC pinged the board with meanwhile, in the order in which they were sent."""
+        return [Ping(*each) for each in zip(self.ping_bytes, self.ping_round_trip_us, strict=True)]
 
     @property
     def ok(self) -> bool:

@@ -1,9 +1,10 @@
 """The PC's part of workloads that move many bytes on one connection, which the board opens.
 
-The board announces each transfer by a line, `up WRITE TOTAL`, `down WRITE TOTAL` or `echo WRITE TOTAL`, and closes at
-the end. Up: the board sends TOTAL bytes, and the PC says `done` once all have come. Down: the PC sends them. Echo: the
-PC sends back what comes. Byte k of a transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again and
-again; with WRITE 0 the board sends what it likes.
+The board announces each transfer by a line, `up WRITE TOTAL`, `down WRITE TOTAL`, `echo WRITE TOTAL` or
+`both WRITE TOTAL`, and closes at the end. Up: the board sends TOTAL bytes, and the PC says `done` once all have come.
+Down: the PC sends them. Echo: the PC sends back what comes. Both: down and up at once, with `done` behind. Byte k of a
+transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again and again; with WRITE 0 the board sends
+what it likes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ DONE: Final = b"done"
 MOST_BYTES: Final = 4 << 20
 """Of one transfer."""
 _LONGEST_LINE: Final = 32
-_LINE: Final = re.compile(rb"(up|down|echo) ([0-9]{1,7}) ([0-9]{1,7})")
+_LINE: Final = re.compile(rb"(up|down|echo|both) ([0-9]{1,7}) ([0-9]{1,7})")
 
 
 def block(write_bytes: int) -> bytes:
@@ -61,16 +62,17 @@ class Transfers(Conversation):
         if found is None or not 0 < int(found[3]) <= MOST_BYTES or int(found[2]) > MOST_BYTES:
             raise self._fault(f"is announced by {shown(announced)}", answers)
         self._begin(found[1], int(found[2]), int(found[3]))
-        if self._kind == b"down":
+        if self._kind in (b"down", b"both"):
             assert self._expected is not None
             answers.append(self._expected[: self._total])
+        if self._kind == b"down":
             self._end()
         return rest
 
     def _begin(self, kind: bytes, write_bytes: int, total: int) -> None:
         self._kind, self._total, self._came = kind, total, 0
         whole = block(write_bytes or 1)
-        self._expected = whole * -(-total // len(whole)) if write_bytes or kind == b"down" else None
+        self._expected = whole * -(-total // len(whole)) if write_bytes or kind in (b"down", b"both") else None
 
     def _transferred(self, data: bytes, answers: list[bytes]) -> bytes:
         taken = data[: self._total - self._came]
@@ -80,7 +82,7 @@ class Transfers(Conversation):
         if self._kind == b"echo":
             answers.append(taken)
         if self._came == self._total:
-            if self._kind == b"up":
+            if self._kind in (b"up", b"both"):
                 answers.append(DONE)
             self._end()
         return data[len(taken) :]

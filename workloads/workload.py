@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
+from portbench.workloads.datagrams import Datagrams
 from portbench.workloads.published import PublishedSource, read_published
 from portbench.workloads.session import Session
 
@@ -122,6 +123,8 @@ class Workload(ABC):
     """The samples whose halves are compared to see whether a run drifts."""
     timed_by_pc: ClassVar[bool] = False
     """`measure_session` is there: the PC alone can time a client that tells nothing."""
+    patience_us: ClassVar[float | None] = None
+    """Simulated time without a byte of a board that has connected, after which it hangs; None: it may take its time."""
     exchange: ClassVar[str] = "exchange"
     """What people call one exchange with the PC."""
 
@@ -177,6 +180,10 @@ class Workload(ABC):
     def conversation(self, max_bytes: int) -> Conversation:
         """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it."""
         raise NotImplementedError(f"{self.name}: the PC serves nobody in it")
+
+    def datagrams(self) -> Datagrams | None:
+        """What the PC does on UDP beside a conversation; None: nothing listens there."""
+        return None
 
     def caller(self, settings: Any, max_bytes: int) -> Caller:
         """How the PC connects to a board that listens; at most `max_bytes` are kept of a connection."""

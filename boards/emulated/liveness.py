@@ -11,6 +11,8 @@ _LOCKED_UP_US: Final = 9e6
 """The watchdog's longest time is 8.4 s (RP2040 datasheet 4.7): until then it may get a core out."""
 FIRST_FRAME_US: Final = 5e6
 """The slowest runtime, CircuitPython on a file system that it has just made, is there after 4.2 s."""
+_NO_FRAME_US: Final = 10e6
+"""Drivers ask their chip many times a second, or when it interrupts them; no client sleeps for so long."""
 
 
 class Liveness:
@@ -74,3 +76,20 @@ def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRS
         f"no SPI frame for the {chip} in {limit_us / 1e6:g} s of simulated time: the image drives other pins or"
         " another chip, or its client does not run"
     )
+
+
+class ChipUse:
+    """Whether a client that has begun to speak to its Ethernet chip still does. `chip_selects` so far, at each look."""
+
+    def __init__(self, now_us: float, chip_selects: int) -> None:
+        self._since_us = now_us
+        self._chip_selects = chip_selects
+
+    def ended(self, now_us: float, chip: str, chip_selects: int, pause_us: float) -> str | None:
+        """That it does not any more, as one line. `pause_us`: what the PC may leave it alone for."""
+        if chip_selects != self._chip_selects:
+            self._since_us, self._chip_selects = now_us, chip_selects
+        limit_us = _NO_FRAME_US + pause_us
+        if now_us - self._since_us < limit_us:
+            return None
+        return f"no SPI frame for the {chip} for {limit_us / 1e6:g} s of simulated time: what runs on the board hangs"

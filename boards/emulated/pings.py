@@ -21,6 +21,8 @@ class Pings:
         self._answers: dict[int, dict[str, Any]] = {}
 
     def powered_up(self) -> None:
+        """The numbers begin anew, for they are in the requests, and runs are to be alike."""
+        self._next = 0
         self._answers.clear()
 
     def send(self, machine: Machine, address: str | None, size: int, at_us: float) -> dict[str, Any]:
@@ -52,3 +54,19 @@ class Pings:
                 self._answers.pop(next(iter(self._answers)))
         found = [self._answers.pop(number) for number in numbers if number in self._answers]
         return {"answers": found, "time_us": machine.time_us}
+
+
+class RunPings:
+    """Those of the simulated PC's part in a run, with numbers of their own among all; see `server.simulated_pings`."""
+
+    def __init__(self, pings: Pings, machine: Machine) -> None:
+        self._pings = pings
+        self._machine = machine
+
+    def send(self, address: str, size: int, at_us: float) -> int:
+        number: int = self._pings.send(self._machine, address, size, at_us)["number"]
+        return number
+
+    def take(self, numbers: list[int]) -> dict[int, float]:
+        answers = self._pings.take(self._machine, numbers)["answers"]
+        return {each["number"]: each["round_trip_us"] for each in answers}

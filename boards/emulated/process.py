@@ -30,10 +30,10 @@ from portbench.boards.emulated.forward import Forwards
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
-from portbench.boards.emulated.liveness import Liveness, no_frame
+from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
-from portbench.boards.emulated.pings import Pings
+from portbench.boards.emulated.pings import Pings, RunPings
 from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
@@ -111,6 +111,7 @@ class BoardProcess:
         self._reports_before = 0
         self._last_start = (0.0, 0)
         self._client_since: tuple[float, int] | None = None
+        self._chip_use = ChipUse(0.0, 0)
         self._expects_client = False
         self._watches_cable = True
         self._way: WayToPc | None = None
@@ -118,10 +119,10 @@ class BoardProcess:
         self.alone: Unattended | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
+        self.pings = Pings()
         self._start_lan()
         for fault in config.board_faults:
             self.faults.arm(fault)
-        self.pings = Pings()
         self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self.publish()
@@ -170,7 +171,8 @@ class BoardProcess:
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
         port = self.config.server_port if served else None
-        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part)
+        pinger = RunPings(self.pings, self.machine) if served else None
+        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part, pinger)
 
     def power_up(self, bootsel: bool, flash: bytes | None = None) -> None:
         """Restart everything at simulated time 0. `flash`: other contents than it has now."""
@@ -221,6 +223,7 @@ class BoardProcess:
 
     def _client_starts(self) -> None:
         self._client_since = self._last_start
+        self._chip_use = ChipUse(self._last_start[0], 0)
         if self._watches_cable and self.definition.network is not None and self.alone is None:
             self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
@@ -323,6 +326,7 @@ class BoardProcess:
         self._look_at_usb()
         self._print()
         self._look_at_way()
+        self.pc.look(self.machine.time_us)
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
         self._note_result()
@@ -387,7 +391,8 @@ class BoardProcess:
         took_us, used = now_us - since_us, stats["chip_selects"] - selects
         if self.alone is None:
             lost = None if self._way is None else self._way.lost()
-            return self.liveness.because(no_frame(took_us, network.chip, used) or lost)
+            hangs = self._chip_use.ended(now_us, network.chip, used, self.pc.pause_us)
+            return self.liveness.because(no_frame(took_us, network.chip, used) or lost or hangs)
         return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
             now_us,
             self.alone,

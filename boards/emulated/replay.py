@@ -16,6 +16,7 @@ from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
+from portbench.boards.emulated.pings import Pings, RunPings
 from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window, pc_times
 from portbench.boards.errors import BoardError
@@ -227,7 +228,8 @@ class Run:
 
     def __init__(self, machine: Machine, server_port: int | None, turnaround_us: int, part: Part) -> None:
         self.machine = machine
-        pc = SimulatedPc(machine, server_port, turnaround_us, part)
+        pinger = None if server_port is None else RunPings(Pings(), machine)
+        pc = SimulatedPc(machine, server_port, turnaround_us, part, pinger)
         # Not by `self`: the machine is to go, and its capture to be whole, as soon as nobody has this run any more.
         self._console = Console(lambda line: pc.heard(line, machine.console_time_us))
         self._pc = pc
@@ -243,7 +245,7 @@ class Run:
     def until(self, time_us: float, deadline: Deadline) -> None:
         while self.machine.time_us < time_us:
             deadline.check(f"simulated time {time_us:.0f} us")
-            self.step(time_us + _HALF_PS_US)
+            self.step(min(time_us + _HALF_PS_US, self.machine.time_us + _SLICE_US))
 
     def figures(self) -> Figures:
         return Figures(self._result, self._pc.sessions(), self.machine.time_us, self.machine.stats())
@@ -261,4 +263,5 @@ class Run:
             raise BoardError(f"emulated board: {error}") from error
         self.machine.usb_events()
         self._console.feed(self.machine.console_read())
+        self._pc.look(self.machine.time_us)
         return stop

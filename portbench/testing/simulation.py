@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -21,7 +22,7 @@ T = TypeVar("T")
 MOST_FRAMES: Final = 100_000
 _MOST_EVENTS = 1000
 _SLICE_US = 1000.0
-_HALF_PS_US = 5e-7
+_PS_US = 1e-6
 """The engine counts picoseconds and cuts off what is less."""
 
 
@@ -83,8 +84,9 @@ class Simulation:
             self._step(until_us)
 
     def _is_past(self, until_us: float) -> bool:
-        """Sums of microseconds may lie less than a picosecond, the engine's step, before what they are to reach."""
-        return self.now_us + _HALF_PS_US >= until_us
+        """Sums of microseconds may lie a picosecond, the engine's step, before what they are to reach, and by as much
+        as they are rounded, which is more than that after hours."""
+        return self.now_us + max(_PS_US, 4 * math.ulp(until_us)) >= until_us
 
     def wait(self, look: Callable[[], T | None], within_s: float, what: str, came: Callable[[], str]) -> T:
         """Run until `look` gives something. Raises NothingCame, with what `came` instead, after `within_s` or as soon
@@ -116,7 +118,7 @@ class Simulation:
         if not self._powered:
             raise NothingCame("the board is off: power_up() first")
         try:
-            stop = self.machine.run(min(self.machine.time_us + _SLICE_US, until_us - self._before_us) + _HALF_PS_US)
+            stop = self.machine.run(min(self.machine.time_us + _SLICE_US, until_us - self._before_us) + _PS_US / 2)
         except EngineError as error:
             self._dead = str(error)
             self._note(self._dead)

@@ -22,12 +22,17 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Place:
-    """`folders`: of clones and images, as the user names them. `limit_s`: of one suite, in the PC's time."""
+    """`folders`: of clones and images, `built`: what programs were built in, both as the user names them.
+
+    `limit_s`: of a suite that runs as one program on the PC, `program_limit_s`: of one on the board; in the PC's time.
+    """
 
     folders: tuple[Path, ...]
+    built: tuple[Path, ...]
     cache: Path
     scratch: Path
     limit_s: float
+    program_limit_s: float
     log: Callable[[str], None]
 
     def source(self, source: Source) -> Path:

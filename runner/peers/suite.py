@@ -1,14 +1,15 @@
-"""The contract of a suite, and all of them: one file each in `suites/`, found by listing."""
+"""The contract of a suite, and all of them: a file each in `suites/` and in `programs/`, found by listing."""
 
 from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from portbench.runner.peers.outcome import SuiteResult
 from portbench.runner.peers.place import Place
+from portbench.runner.peers.program import files as programs
 
 _SUITES: Final = Path(__file__).with_name("suites")
 
@@ -16,8 +17,8 @@ _SUITES: Final = Path(__file__).with_name("suites")
 class Suite(ABC):
     """Each file in `suites/` ends with `SUITE`, an object of a subclass; its name is the file's."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    name: str
+    title: str
 
     @abstractmethod
     def run(self, place: Place) -> SuiteResult:
@@ -25,9 +26,15 @@ class Suite(ABC):
 
 
 def names() -> list[str]:
-    return sorted(path.stem for path in _SUITES.glob("[a-z]*.py"))
+    return sorted([*(path.stem for path in _SUITES.glob("[a-z]*.py")), *programs()])
 
 
 def suite(name: str) -> Suite:
+    """Raises PeersError where a file of programs is damaged."""
+    if (listed := programs().get(name)) is not None:
+        # Here, for it uses the contract that is in this file.
+        from portbench.runner.peers.built import Built
+
+        return Built(name, listed)
     found: Suite = importlib.import_module(f"{__package__}.suites.{name}").SUITE
     return found

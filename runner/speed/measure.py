@@ -18,6 +18,8 @@ from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
 from portbench.runner.speed.figures import Figure, Target, skipped
+from portbench.runner.speed.history import ROWS as HISTORY_ROWS
+from portbench.runner.speed.history import measure_history
 from portbench.runner.speed.loop import LoopSpeed, measure_loop
 from portbench.runner.speed.many import measure_many, measure_process
 from portbench.runner.speed.repl import ReplMachine
@@ -35,6 +37,7 @@ ROWS: dict[tuple[str, str], Target | None] = {
 _EIGHT = 8
 _MEBI = 1 << 20
 _PART_S = 300.0
+_QUICK_ROWS = 200
 
 Part = Callable[["Session"], Iterator[Figure]]
 
@@ -165,4 +168,18 @@ def rows(session: Session) -> Iterator[Figure]:
             bench.close()
 
 
-PARTS: dict[str, Part] = {"loop": loop, "circuitpython": circuitpython, "boards": boards, "rows": rows}
+def history(session: Session) -> Iterator[Figure]:
+    """A history of many rows: to be looked at without waiting."""
+    speed = measure_history(_QUICK_ROWS if session.quick else HISTORY_ROWS)
+    what = f"history of {speed.rows} rows"
+    yield Figure(f"{what}: load", speed.load_s, "s", None if session.quick else Target("below", 1.0))
+    yield Figure(f"{what}: beside its JSON alone", speed.load_s / speed.json_s, "x", Target("below", 3.0))
+
+
+PARTS: dict[str, Part] = {
+    "loop": loop,
+    "circuitpython": circuitpython,
+    "boards": boards,
+    "rows": rows,
+    "history": history,
+}

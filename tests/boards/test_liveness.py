@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.boards.emulated.liveness import MOST_RESETS, Liveness, no_frame
+from portbench.boards.emulated.liveness import MOST_RESETS, ChipUse, Liveness, no_frame
 
 
 def reset_often(liveness: Liveness, times: int, each_us: float, start_us: float = 0.0) -> float:
@@ -60,3 +60,13 @@ def test_time_off_the_bus_begins_where_it_left() -> None:
 @pytest.mark.parametrize(("now_us", "chip_selects", "told"), [(4.9e6, 0, False), (60e6, 1, False), (5e6, 0, True)])
 def test_a_silent_chip_is_told_once_its_client_had_the_time(now_us: float, chip_selects: int, told: bool) -> None:
     assert bool(no_frame(now_us, "W5500", chip_selects)) is told
+
+
+def test_a_chip_that_is_left_alone_is_told_unless_the_pc_pauses() -> None:
+    use = ChipUse(1e6, 3)
+    assert use.ended(10.9e6, "W5500", 3, 0) is None
+    told = "no SPI frame for the W5500 for 10 s of simulated time: what runs on the board hangs"
+    assert use.ended(11e6, "W5500", 3, 0) == told
+    assert use.ended(11e6, "W5500", 3, 5e6) is None
+    assert use.ended(30e6, "W5500", 4, 0) is None and use.ended(39.9e6, "W5500", 4, 0) is None
+    assert use.ended(40e6, "W5500", 4, 0) == told

@@ -30,11 +30,11 @@ def offered(*words: str) -> list[str]:
     ("words", "values"),
     [
         ([""], VERBS),
-        (["s"], ["serve", "show", "soak", "speed"]),
+        (["s"], ["serve", "show", "soak", "speed", "sweep"]),
         (["run", "--runtime", ""], RUNTIMES),
         (["run", "--runtime", "micropython-1.2"], [each for each in RUNTIMES if each.startswith("micropython-1.2")]),
         (["run", "--runtime=wiz"], [each for each in RUNTIMES if each.startswith("wiz")]),
-        (["run", "--workload", "ping"], ["ping_pong"]),
+        (["run", "--workload", "ping_"], ["ping_pong"]),
         (["run", "--board", "W55"], ["W5500_EVB_PICO"]),
         (["run", "--profile", ""], PROFILES),
         (["run", "--runtime", "portbench-native", "--profile", ""], ["tuned"]),

@@ -186,3 +186,6 @@ def test_power_of_a_board_that_does_not_run_is_one_line(start: Start) -> None:
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("portbench: nobody: its control channel does not answer")
     assert start("boards").stdout == "no board is attached\n"
+    done = start("boards", "--wait-s", "0.2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "portbench: boards: still waiting for a board to be attached after 0.2 s\n"

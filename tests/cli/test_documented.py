@@ -87,7 +87,7 @@ def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dic
         start_new_session=True,
     )
     try:
-        said, _ = process.communicate(timeout=100)
+        said, _ = process.communicate(timeout=250)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

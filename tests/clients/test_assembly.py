@@ -57,7 +57,7 @@ def assembled(body: str, client: str = CLIENT, name: str = "spin", title: str = 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "client.py").write_text(client, encoding="utf-8")
         Path(folder, "body.py").write_text(body, encoding="utf-8")
-        return assemble(Path(folder, "client.py"), Path(folder, "body.py"), name, title)
+        return assemble(Path(folder, "client.py"), {}, Path(folder, "body.py"), name, title)
 
 
 def test_the_whole_script() -> None:
@@ -158,7 +158,56 @@ def test_a_client_that_has_no_place_is_told_in_one_line(client: str, says: str) 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"^/.*/absent\.py: cannot be read as Python \(.*No such file"):
-        assemble(tmp_path / "absent.py", tmp_path / "body.py", "spin", "Spinning")
+        assemble(tmp_path / "absent.py", {}, tmp_path / "body.py", "spin", "Spinning")
+
+
+FRAME = CLIENT.replace(
+    "def get_ready(config):\n    return config\n",
+    'def get_ready(config):\n    """A part takes this place."""\n\n\ndef elapsed_us():\n    return 1\n',
+)
+PART = '''"""A part."""
+
+import time
+
+import network
+from portbench_client import RESULT, elapsed_us
+
+RETRY = (1, 2)
+
+
+def get_ready(config):
+    RESULT["ready_us"] = elapsed_us()
+    return network.WLAN()
+'''
+
+
+def assembled_of(folder: Path, part: str, frame: str = FRAME) -> str:
+    for name, text in (("client", frame), ("part", part), ("body", BODY)):
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return assemble(folder / "client.py", {"get_ready": folder / "part.py"}, folder / "body.py", "spin", "Spinning")
+
+
+def test_a_part_takes_the_place_of_its_function(tmp_path: Path) -> None:
+    script = assembled_of(tmp_path, PART)
+    place = 'def get_ready(config):\n    """A part takes this place."""\n'
+    before, found, after = assembled(BODY, FRAME).partition(place)
+    assert found and script == before + "import network\n" + PART[PART.index("RETRY") :] + after
+
+
+@pytest.mark.parametrize(
+    ("part", "frame", "says"),
+    [
+        (PART.replace("get_ready", "ready"), FRAME, "part.py: has no function 'get_ready', which a board is to run"),
+        (PART, FRAME.replace("def get_ready", "def ready"), "client.py: has no function 'get_ready'"),
+        (PART.replace("RETRY", "main"), FRAME, "part.py: 'main' is a name of "),
+        (PART.replace("elapsed_us", "passed_us"), FRAME, "part.py: imports passed_us of the client; take"),
+        (PART.replace("RETRY", "SIZE"), FRAME, "body.py: 'SIZE' is a name of "),
+    ],
+)
+def test_a_part_that_does_not_fit_is_told_in_one_line(part: str, frame: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError) as caught:
+        assembled_of(tmp_path, part, frame)
+    assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
 NAMES = ("spin", "helper", "Thing", "LIMIT", "table", "passes", "decorated")

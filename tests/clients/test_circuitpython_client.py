@@ -1,4 +1,4 @@
-"""clients/circuitpython/connected.py on faked modules, with both of adafruit_wiznet5k's socket APIs."""
+"""clients/circuitpython/, connected, on faked modules, with both of adafruit_wiznet5k's socket APIs."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_name_that_no_board_has_is_refused() -> None:
         fold("Pin(BOARD_SDA_PIN)", EVB)
 
 
-@pytest.mark.parametrize("script", ["micropython/connected.py", "circuitpython/connected.py"])
+@pytest.mark.parametrize("script", ["micropython/network/ethernet.py", "circuitpython/network/ethernet.py"])
 def test_no_wire_is_a_number_in_a_client(script: str, other_wiring: BoardDefinition) -> None:
     """Folded for two boards, the same source differs in every pin."""
     source = (SCRIPTS / script).read_text(encoding="utf-8")

@@ -11,11 +11,9 @@ import pytest
 
 from portbench.clients import ClientNetwork, DeploymentError, build_deployment
 from portbench.clients import deployment as module
-from portbench.clients.families import FAMILIES
 from portbench.clients.frozen import hidden, ours_first
 from portbench.firmware import uf2
 from portbench.firmware.identify import identify
-from portbench.workloads import Readiness
 from tests.ping_pong import EVB, PING_PONG, settings
 
 LIBRARIES = {"lib/adafruit_wiznet5k/__init__.py": b"", "lib/adafruit_ticks.py": b""}
@@ -51,16 +49,16 @@ def test_only_the_client_for_such_an_image_differs(network: ClientNetwork) -> No
     assert hidden([*LIBRARIES, "code.py"], ()) == []
 
 
-@pytest.mark.parametrize("readiness", [Readiness.CONNECTED, Readiness.LISTENING])
-def test_every_networked_client_has_the_place(readiness: Readiness) -> None:
-    script = ours_first(FAMILIES["circuitpython"].client(readiness).read_text())
-    compile(script, readiness, "exec")
+def test_the_driver_is_named_after_it_was_imported(network: ClientNetwork) -> None:
+    script = ours_first(code(network, ()))
+    compile(script, "code.py", "exec")
     assert script.index("sys.path.insert") < script.index("import WIZNET5K") < script.index("LIBRARY =")
+    assert script.index("RESULT = {}") < script.index('RESULT["library"] =')
 
 
 def test_a_client_that_has_no_such_place_is_refused() -> None:
     with pytest.raises(DeploymentError, match="2 times, not once"):
-        ours_first("RESULT = {}\nRESULT = {}\n")
+        ours_first("def make_nic(config):\n    pass\n" * 2)
 
 
 @pytest.mark.parametrize("first", ["lib", "frozen"])
@@ -72,9 +70,9 @@ def test_the_library_that_runs_is_named(first: str, network: ClientNetwork, tmp_
         (package / "__init__.py").touch()
         (package / "adafruit_wiznet5k.py").write_text(f"__version__ = {version!r}\nWIZNET5K = None\n")
     script = ours_first(code(network, ())).replace('"/lib"', repr(str(tmp_path / first)))
-    head, _, _ = script.partition("BOOTED_NS")
-    needed = [line for line in head.splitlines() if not line.startswith(("import board", "import busio", "import dig"))]
-    run = "\n".join(line for line in needed if not line.startswith("import supervisor"))
+    head, _, _ = script.partition("def make_nic")
+    of_boards = tuple(f"import {module}" for module in ("board", "busio", "digitalio", "supervisor"))
+    run = "\n".join(line for line in head.splitlines() if not line.startswith(of_boards))
     run += "\nimport json\nprint(json.dumps(RESULT))\n"
     path = f"import sys\nsys.path[:0] = [{str(tmp_path / '.frozen')!r}, {str(tmp_path / 'lib')!r}]\n"
     done = subprocess.run([sys.executable, "-c", path + run], capture_output=True, text=True, check=True)

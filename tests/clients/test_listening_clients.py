@@ -1,24 +1,17 @@
-"""The scripts that listen: on a faked network, and beside those that connect."""
+"""The scripts that listen, on a faked network."""
 
 from __future__ import annotations
 
-import ast
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from portbench import clients
 from portbench.clients import ClientNetwork
 from portbench.server.listening import parse_listening
 from tests.workloads.conftest import own_workloads as own_workloads
 
 from .conftest import STATIC, ClientRunner
-
-CLIENTS = Path(clients.__file__).parent
-OWN = {"get_ready", "workload", "main", "connect", "listen", "socket_maker", "make_socket"}
-"""What is another thing in either script."""
 
 
 @pytest.mark.usefixtures("own_workloads")
@@ -45,24 +38,3 @@ def test_a_link_that_never_comes_is_never_listened_on(client: ClientRunner, netw
     run = client.micropython_listening(replace(network, server=None), link_at_us=10**12)
     assert run.result["stage"] == "link" and run.recorded("listen") == []
     assert not any(parse_listening(line) for line in run.lines)
-
-
-@pytest.mark.parametrize("folder", ["micropython", "circuitpython", "unix"])
-def test_boards_get_ready_in_one_way(folder: str) -> None:
-    """Each script is whole, as a board gets one file; what both have is the same in both."""
-    one, two = (_functions(CLIENTS / folder / f"{name}.py") for name in ("connected", "listening"))
-    both = (one.keys() & two.keys()) - OWN
-    assert both and {name: one[name] for name in both} == {name: two[name] for name in both}
-    if "get_ready" in one:
-        assert _before_stage(one["get_ready"], "connect") == _before_stage(two["get_ready"], "listen")
-
-
-def _functions(path: Path) -> dict[str, str]:
-    module = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name: ast.unparse(node) for node in module.body if isinstance(node, ast.FunctionDef)}
-
-
-def _before_stage(source: str, stage: str) -> list[str]:
-    before, found, _ = source.partition(f"RESULT['stage'] = '{stage}'")
-    assert found
-    return [line for line in before.splitlines() if "make_socket" not in line]

@@ -1,4 +1,4 @@
-"""clients/micropython/connected.py under the unix port: readiness, errors and figures, on a faked network."""
+"""clients/micropython/, connected, under the unix port: readiness, errors and figures, on a faked network."""
 
 from __future__ import annotations
 

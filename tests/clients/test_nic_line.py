@@ -25,7 +25,7 @@ def test_the_line_is_python_of_names_that_the_client_has(family: str, spi_hz: in
     line = nic_line(family, BOARD, spi_hz=spi_hz, intn=intn)
     assert line is not None
     used = {node.id for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)}
-    client = ast.parse(FAMILIES[family].client(Readiness.CONNECTED).read_text())
+    client = ast.parse(FAMILIES[family].parts(Readiness.CONNECTED, BOARD)["get_address"].read_text())
     imports = (node for node in ast.walk(client) if isinstance(node, ast.Import | ast.ImportFrom))
     assert used <= {alias.name for node in imports for alias in node.names}
     if spi_hz is not None:
@@ -58,5 +58,5 @@ def test_another_board_has_other_pins_and_one_without_a_network_has_none() -> No
     other = replace(BOARD, network=replace(SPI, bus="spi1", sck_pin=10, default_hz=1_000_000), sd_card=None)
     assert "SPI(1, 1_000_000, " in str(nic_line("wiznet", other, spi_hz=None, intn=True))
     assert "sck=Pin(10)" in str(nic_line("wiznet", other, spi_hz=HZ, intn=True))
-    with pytest.raises(DeploymentError, match="has no BOARD_SPI_ID"):
+    with pytest.raises(DeploymentError, match=r"^RPI_PICO: has no network, which a client needs to be connected$"):
         nic_line("micropython", board_definition("RPI_PICO"), spi_hz=HZ, intn=True)

@@ -1,4 +1,4 @@
-"""clients/unix/connected.py on the hosted board, against the real server and servers that misbehave."""
+"""clients/unix/, connected, on the hosted board, against the real server and servers that misbehave."""
 
 from __future__ import annotations
 

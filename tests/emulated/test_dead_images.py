@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,33 @@ from portbench.boards import BoardError, Deadline, Deployment
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.catalogue import Family
-from portbench.runner.soak.foreign import Foreign, write
+from portbench.runner.soak.foreign import Foreign, banner, build, write
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
 
+SELECTS_ONCE = (
+    0xA003,  # ADR R0, the pokes
+    0xC806,  # LDMIA R0!, {R1, R2}
+    0x2900,  # CMP R1, #0
+    0xD001,  # BEQ over the next two
+    0x600A,  # STR R2, [R1]
+    0xE7FA,  # B to LDMIA
+    0xE7FE,  # B .
+    0xBF00,
+    *struct.unpack(
+        "<20H",
+        struct.pack(
+            "<10I",
+            *(0x4000_F000, 0x01FF_FFFF),  # all blocks out of reset
+            *(0x4001_408C, 5),  # GPIO17, CSn, to SIO
+            *(0xD000_0024, 1 << 17),  # driven, and low
+            *(0xD000_0014, 1 << 17),  # high
+            *(0, 0),
+        ),
+    ),
+)
+"""Speaks to the chip of a W5500-EVB-Pico once, and never again."""
 LIMIT_S = 600
 """Of host time: what is asked for has to come from simulated time long before."""
 
@@ -69,3 +92,18 @@ def test_a_client_that_never_speaks_to_its_chip_is_given_up(board: Callable[[], 
     one.serve("ping_pong", {"messages": 5}, deadline)
     with pytest.raises(BoardError, match="stopped: no SPI frame for the W5500 in 5 s of simulated time"):
         one.run(deadline)
+
+
+def test_a_client_that_stops_to_speak_to_its_chip_is_given_up(
+    board: Callable[[], EmulatedBoard], tmp_path: Path
+) -> None:
+    one, deadline = board(), Deadline(LIMIT_S, "test")
+    (tmp_path / "hangs.uf2").write_bytes(build(SELECTS_ONCE, banner(Family.NATIVE)))
+    one.flash(tmp_path / "hangs.uf2", deadline)
+    one.deploy(Deployment({}, "native"), deadline)
+    one.serve("ping_pong", {"messages": 5}, deadline)
+    with pytest.raises(BoardError) as caught:
+        one.run(deadline)
+    assert str(caught.value).partition(": stopped: ")[2] == (
+        "no SPI frame for the W5500 for 10 s of simulated time: what runs on the board hangs"
+    )

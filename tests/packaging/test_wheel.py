@@ -83,7 +83,7 @@ def test_the_sdist_has_the_engines_sources_and_nothing_that_was_built(sdist: Pat
     engine = PROJECT / "engine"
     crates = {str(path.relative_to(PROJECT)) for path in engine.glob("*/src/**/*.rs")}
     assert crates and {"engine/Cargo.toml", "engine/Cargo.lock", "pyproject.toml", "README.md"} | crates <= files
-    assert sources(".py", ".toml", ".uf2", ".c", ".h", ".S") <= files
+    assert sources(".py", ".toml", ".uf2", ".c", ".h", ".S", ".css", ".j2", ".js") <= files
     unwanted = ("/target/", "__pycache__", ".pyc", ".so", "results/runs")
     assert [file for file in files if any(part in file for part in unwanted)] == []
 
@@ -93,7 +93,7 @@ def test_the_wheel_is_one_package_with_its_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         files = set(archive.namelist())
     assert {file.split("/")[0] for file in files} == {"portbench", f"{wheel.name.partition('-cp')[0]}.dist-info"}
-    wanted = sources(".py", ".md", ".toml", ".uf2", ".yaml", ".mjs", ".pyi", "py.typed")
+    wanted = sources(".py", ".md", ".toml", ".uf2", ".yaml", ".mjs", ".css", ".j2", ".js", ".pyi", "py.typed")
     wanted -= {f"portbench/firmware/native/{name}.py" for name in ("pack", "board_header")}  # the native client's build
     (engine,) = {file for file in files if file.startswith("portbench/")} - wanted
     assert wanted <= files and engine == "portbench/_engine.abi3.so"

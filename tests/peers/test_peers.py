@@ -21,12 +21,20 @@ def result(suite: str = "one", **programs: Verdict) -> SuiteResult:
     return SuiteResult(suite=suite, title=suite.title(), outcomes=outcomes)
 
 
-MIXED = result(a=Verdict.RIGHT, b=Verdict.WRONG, c=Verdict.RIGHT, d=Verdict.WIRE, e=Verdict.REFUSED, f=Verdict.MISSING)
+MIXED = result(
+    a=Verdict.RIGHT,
+    b=Verdict.WRONG,
+    c=Verdict.RIGHT,
+    d=Verdict.WIRE,
+    e=Verdict.REFUSED,
+    f=Verdict.MISSING,
+    g=Verdict.PART,
+)
 
 
 def test_each_verdict_is_counted() -> None:
-    assert [MIXED.count(verdict) for verdict in Verdict] == [2, 1, 1, 1, 1] and MIXED.total == 6
-    assert [outcome.program for outcome in MIXED.not_right] == ["b", "d", "e", "f"]
+    assert [MIXED.count(verdict) for verdict in Verdict] == [2, 1, 1, 1, 1, 1] and MIXED.total == 7
+    assert [outcome.program for outcome in MIXED.not_right] == ["b", "d", "e", "f", "g"]
 
 
 def test_a_record_is_what_was_written_and_its_page_has_the_table(tmp_path: Path) -> None:
@@ -36,7 +44,9 @@ def test_a_record_is_what_was_written_and_its_page_has_the_table(tmp_path: Path)
     assert read(tmp_path).suites == (MIXED,)
     page = (tmp_path / PAGE).read_text()
     assert page.startswith("before\n") and page.endswith("<!-- end -->\nafter\n") and "old" not in page
-    assert "| One     |       2 |       1 |              1 |         1 |         1 |          6 |" in page
+    assert (
+        "| One     |       2 |       1 |              1 |              1 |         1 |         1 |          7 |" in page
+    )
     assert "- One: `e` refused: why\n" in page and "`a`" not in page
     write(tmp_path, read(tmp_path).with_results([result("two", z=Verdict.RIGHT), result(a=Verdict.RIGHT)]))
     assert [each.suite for each in read(tmp_path).suites] == ["one", "two"]
@@ -44,10 +54,10 @@ def test_a_record_is_what_was_written_and_its_page_has_the_table(tmp_path: Path)
 
 
 def test_what_is_not_at_hand_takes_nothing_from_the_record() -> None:
-    now = result(a=Verdict.MISSING, b=Verdict.MISSING, c=Verdict.WRONG, g=Verdict.MISSING)
+    now = result(a=Verdict.MISSING, b=Verdict.MISSING, c=Verdict.WRONG, h=Verdict.MISSING)
     (kept,) = Record(suites=(MIXED,)).with_results([now]).suites
     verdicts = {outcome.program: outcome.verdict for outcome in kept.outcomes}
-    assert verdicts == {"a": Verdict.RIGHT, "b": Verdict.WRONG, "c": Verdict.WRONG, "g": Verdict.MISSING}
+    assert verdicts == {"a": Verdict.RIGHT, "b": Verdict.WRONG, "c": Verdict.WRONG, "h": Verdict.MISSING}
 
 
 def test_the_page_is_made_from_the_record() -> None:

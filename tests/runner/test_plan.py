@@ -10,9 +10,9 @@ import pytest
 
 from portbench.boards import board_definition
 from portbench.firmware import catalogue, uf2
-from portbench.runner.options import BenchOptions, OptionError
+from portbench.runner.options import BenchOptions, OptionError, read_options
 from portbench.runner.plan import chosen_entries, plan
-from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload
+from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
 from tests.workloads.own import FOLDER
 
 OPTIONS = BenchOptions()
@@ -116,6 +116,16 @@ def test_every_workload_that_is_asked_for_on_every_runtime_that_can(own: tuple[W
     assert "circuitpython-blinka-spin" not in found  # no port, so nothing to run without a network
     assert not any(each.startswith("portbench-native") for each in found)
     assert len(found) == len(set(found))
+
+
+def test_all_workloads_leave_out_what_a_runtime_cannot_run() -> None:
+    options = read_options({"workload": ["all"], "runtime": ["portbench-native"], "runs": "1"})
+    measured = [run.workload.name for run in plan(options)]
+    known = workloads()
+    assert measured == [name for name, each in known.items() if each.body("native") is not None]
+    assert {"ping_pong", "ping", "ready"} <= set(measured) < set(known)
+    with pytest.raises(OptionError, match=r"^--runtime portbench-native: server has no native client$"):
+        plan(read_options({"workload": ["ping", "server"], "runtime": ["portbench-native"]}))
 
 
 def test_a_runtimes_workloads_follow_one_another(own: tuple[Workload, Workload]) -> None:

@@ -34,8 +34,22 @@ class Lan:
         self.lines.append((app, at_us))
         return len(self.lines)
 
+    leased_us: float | None = None
+
     def listen(self, port: int, app: object) -> None:
         self.ports.append(port)
+
+    def unlisten(self, port: int) -> bool:
+        raise AssertionError("nobody asked for a disturbance")
+
+    def set_cable(self, plugged: bool) -> None:
+        raise AssertionError("nobody asked for a disturbance")
+
+    def udp_listen(self, port: int, app: object) -> None:
+        raise AssertionError("nobody asked for datagrams")
+
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
+        raise AssertionError("nobody asked for pings")
 
 
 def calling(connections: int, *, at_once: int = 1, pause_us: int = 0) -> tuple[SimulatedCaller, list[Line]]:

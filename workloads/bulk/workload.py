@@ -14,6 +14,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadSettings,
     read_result,
@@ -102,6 +103,11 @@ class BulkWorkload(Workload):
                 best = max(rates, key=lambda size: rates[size])
                 derived |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
         return derived
+
+    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+        return [
+            Timed(f"{way}_{size}", us, exchange=number) for number, (way, size, _, us) in enumerate(result["transfers"])
+        ]
 
     def exchanges(self, settings: Settings) -> int:
         return len(DIRECTIONS) * len(settings.sizes)

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddrV4;
 
+use lan::UdpApp;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sim::{AppReply, Ps, TcpApp};
@@ -44,5 +45,37 @@ impl TcpApp for PyApp {
 
     fn closed(&mut self, conn: u64, reset: bool, now: Ps) -> AppReply {
         Python::attach(|py| self.reply(py, self.object.call_method1(py, "closed", (conn, reset, us(now)))))
+    }
+}
+
+/// A Python object with `receive(peer, data, now_us)`, whose answer is a list of `(after_us, data)`. After an exception
+/// there is none; Python reports it as unraisable.
+pub struct PyUdpApp {
+    object: Py<PyAny>,
+}
+
+impl PyUdpApp {
+    pub fn new(object: Py<PyAny>) -> Self {
+        Self { object }
+    }
+}
+
+impl UdpApp for PyUdpApp {
+    fn receive(&mut self, _from: SocketAddrV4, _data: &[u8], _now: Ps) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn answers(&mut self, from: SocketAddrV4, data: &[u8], now: Ps) -> Vec<(Ps, Vec<u8>)> {
+        Python::attach(|py| {
+            let arguments = (from.to_string(), PyBytes::new(py, data), us(now));
+            let answer = self.object.call_method1(py, "receive", arguments);
+            match answer.and_then(|answer| answer.extract::<Vec<(f64, Vec<u8>)>>(py)) {
+                Ok(answers) => answers.into_iter().map(|(after_us, data)| (ps(after_us), data)).collect(),
+                Err(error) => {
+                    error.write_unraisable(py, Some(self.object.bind(py)));
+                    Vec::new()
+                }
+            }
+        })
     }
 }

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use sim::{Device, EthernetChip, PS_PER_S, SpiDevice};
 
-use crate::py_app::PyApp;
+use crate::py_app::{PyApp, PyUdpApp};
 use crate::py_config::{self, NetworkConfig};
 use crate::py_time::{ps, us};
 
@@ -90,6 +90,12 @@ impl PyChipLan {
     #[getter]
     fn time_us(&self) -> f64 {
         us(self.lock().now)
+    }
+
+    /// When the simulated PC last gave an address by DHCP; None before the first time.
+    #[getter]
+    fn leased_us(&self) -> Option<f64> {
+        self.lock().lan.leased_at().map(us)
     }
 
     /// Let `us` microseconds pass.
@@ -182,11 +188,23 @@ impl PyChipLan {
             .map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
-    /// Send on a connection of the simulated PC; false if it is gone.
-    fn lan_send(&self, conn: u64, data: &[u8]) -> bool {
+    /// End what `listen` began; false if nothing listens on `port`.
+    fn unlisten(&self, port: u16) -> bool {
+        self.lock().lan.unlisten(port)
+    }
+
+    /// Listen on UDP `port` of the simulated PC with a Python application.
+    fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
+        let app = Box::new(PyUdpApp::new(app));
+        self.lock().lan.udp_listen(port, app).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// Send on a connection of the simulated PC, at `at_us` or now; false if it is gone.
+    #[pyo3(signature = (conn, data, at_us = 0.0))]
+    fn lan_send(&self, conn: u64, data: &[u8], at_us: f64) -> bool {
         let mut inner = self.lock();
         let now = inner.now;
-        inner.lan.send(now, conn, data)
+        inner.lan.send_at(now, ps(at_us), conn, data)
     }
 
     /// Close a connection of the simulated PC once all has been sent; false if it is gone.

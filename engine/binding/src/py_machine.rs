@@ -15,7 +15,7 @@ use usb_host::{Event, VolumeError};
 use sim::EthernetChip;
 
 use crate::EngineError;
-use crate::py_app::PyApp;
+use crate::py_app::{PyApp, PyUdpApp};
 use crate::py_attribution;
 use crate::py_card;
 use crate::py_config::{self, faults};
@@ -126,11 +126,23 @@ impl PyMachine {
         Ok(conn)
     }
 
-    /// Send on a connection of the simulated PC; false if it is gone.
-    fn lan_send(&self, conn: u64, data: &[u8]) -> PyResult<bool> {
+    /// End what `listen` began; false if nothing listens on `port`.
+    fn unlisten(&self, port: u16) -> PyResult<bool> {
+        Ok(self.lock().lan().map_err(value_error)?.unlisten(port))
+    }
+
+    /// Listen on UDP `port` of the simulated PC with a Python application.
+    fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
+        let mut machine = self.lock();
+        machine.lan().map_err(value_error)?.udp_listen(port, Box::new(PyUdpApp::new(app))).map_err(value_error)
+    }
+
+    /// Send on a connection of the simulated PC, at `at_us` or now; false if it is gone.
+    #[pyo3(signature = (conn, data, at_us = 0.0))]
+    fn lan_send(&self, conn: u64, data: &[u8], at_us: f64) -> PyResult<bool> {
         let mut machine = self.lock();
         let now = machine.now();
-        let sent = machine.lan().map_err(value_error)?.send(now, conn, data);
+        let sent = machine.lan().map_err(value_error)?.send_at(now, ps(at_us), conn, data);
         machine.reschedule();
         Ok(sent)
     }
@@ -201,6 +213,12 @@ impl PyMachine {
     #[getter]
     fn board_address(&self) -> Option<String> {
         self.lock().lan().ok()?.board_address().map(|address| address.to_string())
+    }
+
+    /// When the simulated PC last told the board by DHCP that an address is its own; None before the first time.
+    #[getter]
+    fn leased_us(&self) -> Option<f64> {
+        self.lock().lan().ok()?.leased_at().map(us)
     }
 
     /// Send an ICMP echo request from the simulated PC, at `at_us` or now; false if it is longer than 1472 bytes or too

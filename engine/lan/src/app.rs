@@ -8,6 +8,11 @@ use sim::{AppReply, Ps, TcpApp};
 pub trait UdpApp: Send {
     /// The answer, at most 1472 bytes, goes back to `from` after `turnaround_ps`.
     fn receive(&mut self, from: SocketAddrV4, data: &[u8], now: Ps) -> Option<Vec<u8>>;
+
+    /// Several answers, each so long after the turnaround.
+    fn answers(&mut self, from: SocketAddrV4, data: &[u8], now: Ps) -> Vec<(Ps, Vec<u8>)> {
+        self.receive(from, data, now).map(|answer| (0, answer)).into_iter().collect()
+    }
 }
 
 /// RFC 862 over TCP.

@@ -43,6 +43,8 @@ pub(crate) struct DhcpServer {
     mask: Ipv4Addr,
     /// By address: the pool's size bounds it.
     leases: BTreeMap<Ipv4Addr, Lease>,
+    /// When a client was last told that an address is its own.
+    granted: Option<Ps>,
 }
 
 struct Request {
@@ -96,11 +98,15 @@ impl Request {
 
 impl DhcpServer {
     pub(crate) fn new(config: DhcpConfig, server: Ipv4Addr, mask: Ipv4Addr) -> Self {
-        Self { config, server, mask, leases: BTreeMap::new() }
+        Self { config, server, mask, leases: BTreeMap::new(), granted: None }
     }
 
     pub(crate) fn leases(&self) -> impl Iterator<Item = Lease> + '_ {
         self.leases.values().copied()
+    }
+
+    pub(crate) fn granted(&self) -> Option<Ps> {
+        self.granted
     }
 
     pub(crate) fn receive(&mut self, payload: &[u8], now: Ps) -> Option<Reply> {
@@ -149,6 +155,7 @@ impl DhcpServer {
         }
         self.leases.retain(|_, lease| lease.mac != request.mac.0);
         self.hold(address, request.mac, now + self.lease_ps(), true);
+        self.granted = Some(now);
         Some(self.reply(request, DhcpMessageType::Ack, address))
     }
 
@@ -315,6 +322,7 @@ mod tests {
         let (kind, address, reply) = message(DhcpMessageType::Discover, 7).to(&mut server, 0).unwrap();
         assert_eq!((kind, address), (DhcpMessageType::Offer, ip(100)));
         assert_eq!((reply.mac.0, reply.address), ([2, 0, 0, 0, 0, 7], ip(100)));
+        assert_eq!(server.granted(), None);
         let (kind, address, reply) = select(&mut server, 7, ip(100), 5).unwrap();
         assert_eq!((kind, address, reply.payload.len()), (DhcpMessageType::Ack, ip(100), 300));
         let packet = DhcpPacket::new_checked(&reply.payload[..]).unwrap();
@@ -325,6 +333,7 @@ mod tests {
         assert_eq!(repr.dns_servers.unwrap().as_slice(), [SERVER, ip(2)]);
         let lease = Lease { mac: [2, 0, 0, 0, 0, 7], address: ip(100), expires: 5 + 100 * PS_PER_S, bound: true };
         assert_eq!(server.leases().collect::<Vec<_>>(), [lease]);
+        assert_eq!(server.granted(), Some(5));
     }
 
     #[test]

@@ -135,6 +135,11 @@ impl Lan {
         Ok(())
     }
 
+    /// Ends what [`Lan::listen`] began: further connections are refused. False if nothing listens on `port`.
+    pub fn unlisten(&mut self, port: u16) -> bool {
+        self.pc.unlisten(port)
+    }
+
     pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), LanError> {
         check(port != 0, || "UDP port 0 cannot be listened on: use 1 to 65535".to_string())?;
         check(!self.pc.is_udp_port_used(port), || {
@@ -156,22 +161,27 @@ impl Lan {
 
     /// Sends at once, without turnaround. False if the connection is gone or closing.
     pub fn send(&mut self, now: Ps, conn: u64, data: &[u8]) -> bool {
-        self.push(now, conn, AppReply::send(data))
+        self.send_at(now, now, conn, data)
+    }
+
+    /// As [`Lan::send`], at `at`, which may be `now`.
+    pub fn send_at(&mut self, now: Ps, at: Ps, conn: u64, data: &[u8]) -> bool {
+        self.push(now, at, conn, AppReply::send(data))
     }
 
     /// Sends FIN after everything handed over for sending. False if the connection is gone or closing.
     pub fn close(&mut self, now: Ps, conn: u64) -> bool {
-        self.push(now, conn, AppReply { close: true, ..AppReply::default() })
+        self.push(now, now, conn, AppReply { close: true, ..AppReply::default() })
     }
 
     /// Sends RST. False if the connection is gone.
     pub fn reset(&mut self, now: Ps, conn: u64) -> bool {
-        self.push(now, conn, AppReply { reset: true, ..AppReply::default() })
+        self.push(now, now, conn, AppReply { reset: true, ..AppReply::default() })
     }
 
-    fn push(&mut self, now: Ps, conn: u64, reply: AppReply) -> bool {
+    fn push(&mut self, now: Ps, at: Ps, conn: u64, reply: AppReply) -> bool {
         let now = self.prepare(now);
-        let known = self.pc.push(now, conn, reply);
+        let known = self.pc.push(now, at, conn, reply);
         self.send_from_pc(now);
         known
     }
@@ -230,6 +240,11 @@ impl Lan {
     /// The board's address as the PC knows it: that of its last frame, else that of its lease.
     pub fn board_address(&self) -> Option<Ipv4Addr> {
         self.pc.board_address()
+    }
+
+    /// When the DHCP server last told a client that an address is its own; None before the first time.
+    pub fn leased_at(&self) -> Option<Ps> {
+        self.pc.leased_at()
     }
 
     /// Open connections in the order of their numbers.

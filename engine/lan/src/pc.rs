@@ -171,6 +171,10 @@ impl Pc {
 
     fn receive_syn(&mut self, now: Ps, from: SocketAddrV4, to: SocketAddrV4, frame: Vec<u8>) {
         self.tcp.forget_time_wait(&mut self.sockets, to, from, now);
+        // One that crosses ours finds both sides calling; before ours has gone out, the stack does not know its own window.
+        if self.tcp.is_yet_to_call(&self.sockets, to, from) {
+            return;
+        }
         let ours = self.addresses.contains(to.ip());
         if !ours || self.tcp.is_known(to, from) {
             return self.give(now, frame);
@@ -251,8 +255,10 @@ impl Pc {
     /// Lets the connections know which of their segments have gone out since the last time.
     fn note_sent(&mut self, now: Ps) {
         for frame in self.nic.new_frames() {
-            if let Some((from, to, segment)) = peek::sent_segment(frame) {
-                self.tcp.leaves((from, to), segment, now);
+            match peek::peek_sent(frame) {
+                Peek::Syn { from, to } => self.tcp.calls((from, to)),
+                Peek::Tcp { from, to, segment } => self.tcp.leaves((from, to), segment, now),
+                _ => {}
             }
         }
     }
@@ -295,6 +301,11 @@ impl Pc {
         self.board.or_else(leased)
     }
 
+    /// When the last acknowledgement of an address leaves the DHCP server.
+    pub(crate) fn leased_at(&self) -> Option<Ps> {
+        self.dhcp.as_ref()?.granted().map(|at| at + self.turnaround + self.dhcp_delay)
+    }
+
     fn is_neighbour(&self, address: Ipv4Addr) -> bool {
         let host = !self.mask.to_bits();
         (address.to_bits() ^ self.ip.to_bits()) & !host == 0
@@ -304,6 +315,10 @@ impl Pc {
 
     pub(crate) fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) {
         self.tcp.listen(port, app);
+    }
+
+    pub(crate) fn unlisten(&mut self, port: u16) -> bool {
+        self.tcp.unlisten(port)
     }
 
     pub(crate) fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) {
@@ -316,8 +331,8 @@ impl Pc {
         conn
     }
 
-    pub(crate) fn push(&mut self, now: Ps, conn: u64, reply: AppReply) -> bool {
-        let known = self.tcp.push(conn, reply, now);
+    pub(crate) fn push(&mut self, now: Ps, at: Ps, conn: u64, reply: AppReply) -> bool {
+        let known = self.tcp.push(conn, reply, at.max(now));
         self.settle(now, false);
         known
     }

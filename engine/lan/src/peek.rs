@@ -99,16 +99,14 @@ fn segment(tcp: &TcpPacket<&[u8]>) -> Segment {
     Segment { bytes: tcp.payload().len(), push: tcp.psh(), end: tcp.fin(), ack: tcp.ack_number().0 as u32 }
 }
 
-/// A segment that the PC sends: from, to and what it tells.
-pub(crate) fn sent_segment(frame: &[u8]) -> Option<(SocketAddrV4, SocketAddrV4, Segment)> {
-    let ethernet = EthernetFrame::new_checked(frame).ok()?;
-    if ethernet.ethertype() != EthernetProtocol::Ipv4 {
-        return None;
-    }
-    match look_ipv4(&frame[EthernetFrame::<&[u8]>::header_len()..])? {
-        Peek::Tcp { from, to, segment } => Some((from, to, segment)),
-        _ => None,
-    }
+/// What the PC sends over IPv4.
+pub(crate) fn peek_sent(frame: &[u8]) -> Peek<'_> {
+    let look = || {
+        let ethernet = EthernetFrame::new_checked(frame).ok()?;
+        let is_ipv4 = ethernet.ethertype() == EthernetProtocol::Ipv4;
+        is_ipv4.then(|| look_ipv4(&frame[EthernetFrame::<&[u8]>::header_len()..])).flatten()
+    };
+    look().unwrap_or(Peek::Other)
 }
 
 /// The address that a frame says it comes from.

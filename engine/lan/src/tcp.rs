@@ -59,6 +59,8 @@ struct Connection {
     owner: Owner,
     flow: Flow,
     acks: AckPolicy,
+    /// Its SYN has gone out.
+    called: bool,
 }
 
 /// A connection that the PC is to open.
@@ -264,6 +266,11 @@ impl TcpConnections {
         self.apps.insert(port, app);
     }
 
+    /// Those that come to `port` are refused from now on; whoever is connected hears nothing more. False if none listens.
+    pub(crate) fn unlisten(&mut self, port: u16) -> bool {
+        self.apps.remove(&port).is_some()
+    }
+
     pub(crate) fn has_listener(&self, port: u16) -> bool {
         self.apps.contains_key(&port)
     }
@@ -299,6 +306,21 @@ impl TcpConnections {
         let ending = matches!(socket.state(), tcp::State::FinWait1 | tcp::State::FinWait2);
         let at_once = known.acks.received(now, segment, ending);
         socket.set_ack_delay((!at_once).then_some(delay));
+    }
+
+    /// A SYN has left the stack.
+    pub(crate) fn calls(&mut self, (local, peer): (SocketAddrV4, SocketAddrV4)) {
+        if let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) {
+            known.called = true;
+        }
+    }
+
+    /// A connection that the PC opens waits for its peer's hardware address, for one.
+    pub(crate) fn is_yet_to_call(&self, sockets: &SocketSet<'static>, local: SocketAddrV4, peer: SocketAddrV4) -> bool {
+        self.connections.values().any(|known| {
+            let here = known.local == local && known.peer == peer && !known.called;
+            here && sockets.get::<tcp::Socket>(known.handle).state() == tcp::State::SynSent
+        })
     }
 
     /// A segment has left the stack.
@@ -448,15 +470,15 @@ impl TcpConnections {
         let handle = sockets.add(socket);
         let flow = Flow { expires: Some(expires), ..Flow::default() };
         let acks = AckPolicy::new(self.config.quick_ack, self.config.delayed_ack_ps, self.config.buffer_bytes);
-        self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks });
+        self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks, called: false });
     }
 
-    /// An answer that no data asked for; it is due at `now`. False if the connection is gone or closing.
-    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, now: Ps) -> bool {
+    /// An answer that no data asked for; it is due at `at`. False if the connection is gone or closing.
+    pub(crate) fn push(&mut self, conn: u64, reply: AppReply, at: Ps) -> bool {
         let Some(known) = self.connections.get_mut(&conn).filter(|known| !known.flow.deaf || reply.reset) else {
             return false;
         };
-        known.flow.queue(now, reply);
+        known.flow.queue(at, reply);
         true
     }
 

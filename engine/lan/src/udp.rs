@@ -62,15 +62,14 @@ impl UdpServices {
                 changed = true;
                 let IpAddress::Ipv4(ip) = metadata.endpoint.addr;
                 let from = SocketAddrV4::new(ip, metadata.endpoint.port);
-                if let Some(answer) = service.app.receive(from, data, now)
-                    && answer.len() <= MAX_PAYLOAD_BYTES
-                    && service.pending.len() < MAX_PENDING
-                {
-                    let asked =
-                        |address: &IpAddress| self.addresses.iter().any(|&ours| *address == IpAddress::Ipv4(ours));
-                    let local_address = metadata.local_address.filter(asked);
-                    let to = udp::UdpMetadata { local_address, ..metadata };
-                    service.pending.push_back((now + turnaround, to, answer));
+                let asked = |address: &IpAddress| self.addresses.iter().any(|&ours| *address == IpAddress::Ipv4(ours));
+                let to = udp::UdpMetadata { local_address: metadata.local_address.filter(asked), ..metadata };
+                for (after, answer) in service.app.answers(from, data, now) {
+                    if answer.len() <= MAX_PAYLOAD_BYTES && service.pending.len() < MAX_PENDING {
+                        let due = now + turnaround + after;
+                        let at = service.pending.partition_point(|&(other, ..)| other <= due);
+                        service.pending.insert(at, (due, to, answer));
+                    }
                 }
             }
             while service.pending.front().is_some_and(|&(due, ..)| due <= now) {

@@ -368,3 +368,28 @@ fn a_board_that_floods_and_never_listens_is_bounded() {
     assert_eq!(waiting, 4096);
     assert!(stats.dropped > 190_000, "{stats:?}");
 }
+
+/// The PC is to call a board that it asks for its hardware address yet, and that board calls the very same port.
+#[test]
+fn a_call_that_crosses_one_that_has_not_gone_out_is_not_the_stacks_end() {
+    let mut lan = Lan::new(LanConfig::default());
+    let (peer, reached) = (SocketAddrV4::new(BOARD, 81), Arc::default());
+    lan.connect(0, 0, peer, app(|_| AppReply::default(), &reached)).unwrap();
+    let called_from = lan.connections()[0].local.port();
+    let call = Segment { port: 81, peer_port: called_from, seq: 7, ack: 0, flags: SYN, window: 2048 };
+    for at in [0, 10 * PS_PER_US, PS_PER_S] {
+        lan.from_board(at, &tcp_frame(call, &[2, 4, 5, 180], &[]));
+        lan.advance(at + PS_PER_US * 100);
+    }
+    lan.from_board(2 * PS_PER_S, &arp(2, BOARD, PC));
+    lan.advance(4 * PS_PER_S);
+    let sent: Vec<_> =
+        std::iter::from_fn(|| lan.to_board(4 * PS_PER_S)).filter_map(|frame| parse_tcp(&frame)).collect();
+    assert!(sent.iter().any(|segment| segment.flags == SYN), "it never called");
+    // Once it has, both sides call, and the connection is one (RFC 9293 section 3.5).
+    lan.from_board(4 * PS_PER_S, &tcp_frame(call, &[2, 4, 5, 180], &[]));
+    lan.advance(5 * PS_PER_S);
+    let sent: Vec<_> =
+        std::iter::from_fn(|| lan.to_board(5 * PS_PER_S)).filter_map(|frame| parse_tcp(&frame)).collect();
+    assert!(sent.iter().any(|segment| segment.flags == SYN | ACK), "it does not answer");
+}

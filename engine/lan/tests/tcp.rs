@@ -305,6 +305,9 @@ fn the_pc_connects_to_a_server_on_the_board() {
     assert!(board.lan.send(board.now, conn, b"GET"));
     let at = board.run_until(3 * PS_PER_S, "the request", |board| board.tcp(handle).can_recv());
     assert_eq!((at, board.received(handle)), (2 * PS_PER_S + SHORT, b"GET".to_vec()));
+    assert!(board.lan.send_at(board.now, at + PS_PER_MS, conn, b"more"));
+    let later = board.run_until(3 * PS_PER_S, "the rest", |board| board.tcp(handle).can_recv());
+    assert_eq!((later, board.received(handle)), (at + PS_PER_MS + SHORT, b"more".to_vec()));
     board.tcp(handle).send_slice(b"200").unwrap();
     board.run_to(3 * PS_PER_S);
     assert!(matches!(&record.lock().unwrap()[..], [.., Told::Receive(1, data, _)] if data == b"200"));

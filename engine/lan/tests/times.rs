@@ -135,6 +135,30 @@ fn an_answer_to_a_udp_broadcast_comes_from_the_pcs_own_address() {
 }
 
 #[test]
+fn several_answers_to_a_datagram_go_in_the_order_of_their_times() {
+    struct Stream;
+    impl UdpApp for Stream {
+        fn receive(&mut self, _: SocketAddrV4, _: &[u8], _: Ps) -> Option<Vec<u8>> {
+            None
+        }
+        fn answers(&mut self, _: SocketAddrV4, _: &[u8], _: Ps) -> Vec<(Ps, Vec<u8>)> {
+            vec![(2 * PS_PER_MS, b"b".to_vec()), (0, b"a".to_vec()), (2 * PS_PER_MS, b"c".to_vec()), (0, vec![0; 1473])]
+        }
+    }
+    let mut lan = lan();
+    introduce(&mut lan);
+    lan.udp_listen(4000, Box::new(Stream)).unwrap();
+    let udp = [&[0x30, 0x39, 0x0f, 0xa0, 0, 9, 0, 0][..], b"?"].concat();
+    lan.from_board(PS_PER_MS, &ethernet(PC_MAC, 0x0800, &ipv4(17, BOARD, PC, &udp)));
+    let frames: Vec<_> = frames_until(&mut lan, 9 * PS_PER_MS).into_iter().map(|(at, frame)| (at, frame[42])).collect();
+    let asked = PS_PER_MS + SHORT;
+    let first = asked + 200 * PS_PER_US + SHORT;
+    let second = first + 2 * PS_PER_MS;
+    // Between frames lie 12 byte times.
+    assert_eq!(frames, [(first, b'a'), (second, b'b'), (second + SHORT + 960_000, b'c')]);
+}
+
+#[test]
 fn a_closed_tcp_port_is_reset_at_once() {
     let mut lan = lan();
     introduce(&mut lan);
@@ -145,6 +169,24 @@ fn a_closed_tcp_port_is_reset_at_once() {
     let seen = parse_tcp(&frames[0].1).unwrap();
     assert_eq!((seen.seq, seen.ack, seen.flags), (0, 8, RST | ACK));
     assert_eq!(lan.connections(), []);
+}
+
+#[test]
+fn a_port_that_nobody_listens_on_any_more_is_reset_and_can_be_taken_again() {
+    let mut lan = lan();
+    introduce(&mut lan);
+    let mut flags = Vec::new();
+    for (step, port) in (1..).zip([4000, 4001, 4002]) {
+        match step {
+            2 => assert!(lan.unlisten(5000) && !lan.unlisten(5000)),
+            _ => lan.listen(5000, recorder(|_| AppReply::default()).1).unwrap(),
+        }
+        let syn = Segment { port, peer_port: 5000, seq: 7, ack: 0, flags: SYN, window: 2048 };
+        lan.from_board(step * PS_PER_MS, &syn.frame(b""));
+        let frames = frames_until(&mut lan, step * PS_PER_MS + PS_PER_MS / 2);
+        flags.push(parse_tcp(&frames[0].1).unwrap().flags);
+    }
+    assert_eq!(flags, [SYN | ACK, RST | ACK, SYN | ACK]);
 }
 
 #[test]

@@ -10,16 +10,22 @@ from typing import Any
 
 import click
 
-from portbench.boards import BoardError
-from portbench.boards.usb import AttachedBoard, listing
+from portbench.boards import BoardError, Deadline
+from portbench.boards.usb import AttachedBoard, attached_selectors, listing
 from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.seconds import Seconds
+
+_LOOK_S = 0.1
 
 
 @click.command()
 @click.option("--no-ask", is_flag=True, help="interrupt nothing: show what USB and drives alone tell")
 @click.option("--json", "as_json", is_flag=True, help="for programs")
-def COMMAND(no_ask: bool, as_json: bool) -> None:
+@click.option("--wait-s", type=Seconds(), metavar="SECONDS", help="wait so long for a board; fail if none comes")
+def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:
     with one_line(BoardError):
+        if wait_s is not None:
+            Deadline(wait_s, "boards").poll(attached_selectors, _LOOK_S, "a board to be attached")
         found = listing(ask=not no_ask)
     if as_json:
         click.echo(json.dumps([_described(board) for board in found], indent=1))

@@ -1,7 +1,8 @@
 """Run other people's test suites on the emulated board, and count what is right.
 
 Sources and images come from the folders of --sources (clones, bare mirrors, .uf2 files), PORTBENCH_FIRMWARE_DIR and the
-user's cache; clones are fetched where GitHub can be reached. docs/peers.md has the suites and the last record.
+user's cache; clones are fetched where GitHub can be reached. Programs that have to be built come from the folders of
+--built. docs/peers.md has the suites and the last record.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from portbench.runner.cli.seconds import Seconds
 from portbench.runner.options import OptionError
 
 _FILE_COLUMNS = 120
+_PROGRAM_S = 600.0
+"""Those with both cores busy or with fast PIO take minutes."""
 
 
 @click.command()
@@ -32,6 +35,13 @@ _FILE_COLUMNS = 120
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="folder with clones, bare mirrors or .uf2 files (repeatable)",
+)
+@click.option(
+    "--built",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="folder that a project's programs were built in (repeatable)",
 )
 @click.option(
     "--record-in",
@@ -48,6 +58,7 @@ _FILE_COLUMNS = 120
 def COMMAND(
     chosen: tuple[str, ...],
     sources: tuple[Path, ...],
+    built: tuple[Path, ...],
     record_in: Path,
     record: bool,
     check: bool,
@@ -80,9 +91,11 @@ def COMMAND(
     with tempfile.TemporaryDirectory(prefix="portbench-peers-") as scratch:
         place = Place(
             folders=sources,
+            built=built,
             cache=platformdirs.user_cache_path("portbench", appauthor=False) / "peers",
             scratch=Path(scratch),
             limit_s=limit_s,
+            program_limit_s=min(limit_s, _PROGRAM_S),
             log=lambda line: click.echo(line, err=True),
         )
         for each in suites:

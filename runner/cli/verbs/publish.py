@@ -1,6 +1,7 @@
-"""Write a run as a Markdown page.
+"""Write a run as pages: Markdown for a repository, and HTML with everything that the run keeps, for a browser.
 
-FILE is a run file; without it, or as `latest`, the newest of the results' folder.
+FILE is a run file; without it, or as `latest`, the newest of the results' folder. A page that has rows which the run
+has not measured is not replaced, unless --force is given.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import click
 
-from portbench.results.publish import PAGE, publish
-from portbench.results.storage import StorageError, read
+from portbench.results.histories.store import FOLDER, keep_finished, load
+from portbench.results.page.libraries import LibraryMissing
+from portbench.results.publish import HTML_PAGE, PAGE, publish
+from portbench.results.storage import RESULTS_FOLDER, StorageError, read
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
 
@@ -18,9 +21,41 @@ from portbench.runner.cli.options import bench_option, run_file
 @click.command()
 @click.argument("file", required=False, type=click.Path())
 @bench_option("results_dir")
-@click.option("--output", type=click.Path(path_type=Path), default=PAGE, metavar="PAGE", help=f"default {PAGE}")
+@click.option(
+    "--output",
+    "outputs",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="PAGE",
+    help=f"a page to write, HTML where its name ends in .html, else Markdown; repeatable (default {PAGE}, and"
+    f" {HTML_PAGE} in the results' folder)",
+)
+@click.option(
+    "--history",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help=f"what a page of HTML shows of earlier runs, as `portbench history` keeps them (default: {FOLDER} in the"
+    " results' folder)",
+)
 @click.option("--force", is_flag=True, help="also in place of a page that has rows which the run has not")
-def COMMAND(file: str | None, results_dir: str | None, output: Path, force: bool) -> None:
-    with one_line(StorageError):
-        publish(read(run_file(file, results_dir)), output, force=force)
-    click.echo(output)
+def COMMAND(
+    file: str | None, results_dir: str | None, outputs: tuple[Path, ...], folder: Path | None, force: bool
+) -> None:
+    results = Path(results_dir or RESULTS_FOLDER)
+    pages = list(outputs) or [PAGE, results / HTML_PAGE]
+    with one_line(StorageError, LibraryMissing):
+        run = read(run_file(file, results_dir))
+        if folder is None:
+            keep_finished(results, results / FOLDER)
+        history = load(folder or results / FOLDER)
+        try:
+            publish(run, pages, history=history, force=force)
+        except LibraryMissing as error:
+            if outputs:
+                raise
+            pages = [PAGE]
+            publish(run, pages, history=history, force=force)
+            click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
+    for page in pages:
+        click.echo(page)

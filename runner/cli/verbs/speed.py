@@ -31,7 +31,11 @@ _FILE_COLUMNS = 200
 @click.command()
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
 @click.option(
-    "--part", "chosen", multiple=True, metavar="PART", help="only loop, circuitpython, boards or rows (repeatable)"
+    "--part",
+    "chosen",
+    multiple=True,
+    metavar="PART",
+    help="only loop, circuitpython, boards, rows or history (repeatable)",
 )
 @click.option("--quick", is_flag=True, help="rows as short as they can be, without targets")
 @click.option("--check", is_flag=True, help="end with status 1 where a target is missed")

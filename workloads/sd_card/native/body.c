@@ -7,6 +7,7 @@
 #include "watchdog.h"
 
 #define SPI_HZ 31250000u
+#define LOOK_BLOCKS 256u /* between looks at whether somebody is there to report to */
 #define FIRST_BLOCK 65536u /* far behind what formats a card: a volume that is on it stays one */
 
 #define WORDS (CARD_BLOCK / sizeof(uint32_t))
@@ -54,6 +55,9 @@ static const char *measure(bool write, uint32_t blocks, struct way *way) {
             way->max_us = took_us > way->max_us ? took_us : way->max_us;
         }
         watchdog_feed();
+        if (number % LOOK_BLOCKS == 0 && !tcp_can_send()) {
+            return "the server closed the connection";
+        }
     }
     way->total_us = time_us() - started_us;
     return 0;

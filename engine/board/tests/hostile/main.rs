@@ -1,0 +1,76 @@
+//! A hostile guest on a whole board: random code on both cores, DMA from and to anywhere, flash that is erased and written,
+//! garbage for the W5500 and for USB, sockets in any order, while the PC types, calls and floods. Nothing panics, simulated
+//! time goes on, and what is kept for whoever looks later stays bounded.
+//!
+//! `PORTBENCH_FUZZ_STEPS` sets how many steps, `PORTBENCH_FUZZ_SEED` which: `make fuzz`.
+
+mod ethernet;
+mod frames;
+mod guest;
+mod random;
+mod storage;
+mod usb;
+
+use guest::{Guest, Reached};
+
+const STEPS: u64 = 40_000;
+const STEPS_OF_A_GUEST: u64 = 2_500;
+pub const FLASH_BYTES: usize = 1 << 20;
+/// Ports of the PC beside those that it has by itself.
+pub const ECHO: u16 = 5000;
+pub const PC_UDP: u16 = 5001;
+/// Guests until all that is allocated once has been.
+const FIRST_GUESTS: u64 = 8;
+/// From then on: what grows by the step is far above it.
+const MOST_GROWTH_BYTES: u64 = 32 << 20;
+
+fn asked(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
+}
+
+/// The process's memory; None where the system does not say.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[test]
+fn a_hostile_guest_in_a_hostile_place_is_survived_in_bounded_memory() {
+    let steps = asked("PORTBENCH_FUZZ_STEPS", STEPS);
+    let seed = asked("PORTBENCH_FUZZ_SEED", 1);
+    let guests = steps.div_ceil(STEPS_OF_A_GUEST);
+    let mut reached = Reached::default();
+    let (mut at_first, mut most) = (None, None);
+    for number in 0..guests {
+        let mut guest = Guest::new(seed + number);
+        for _ in 0..STEPS_OF_A_GUEST.min(steps - number * STEPS_OF_A_GUEST) {
+            guest.step();
+        }
+        most = most.max(resident_bytes());
+        reached.add(&guest.end());
+        if number + 1 == FIRST_GUESTS {
+            at_first = most;
+        }
+        if (number + 1) % 100 == 0 {
+            println!("{} steps, at most {most:?} bytes", (number + 1) * STEPS_OF_A_GUEST);
+        }
+    }
+    let Reached { instructions, simulated_us, unmodelled, chip_selects, to_board, from_board, .. } = reached;
+    println!("{steps} steps of {guests} guests: {simulated_us} us, {instructions} instructions, {unmodelled} refused");
+    println!(
+        "{chip_selects} chip selects, {to_board} frames to the board, {from_board} from it, {} pongs",
+        reached.pongs
+    );
+    println!("{} connections at the PC, flash changed {} times", reached.connections, reached.flash_changes);
+    println!("{} USB events, configured at {} looks", reached.usb_events, reached.configured);
+    println!("memory: {at_first:?} bytes at first, {most:?} at most");
+    // The generator does reach what it is there for.
+    assert!(simulated_us > steps, "time stood still");
+    assert!(to_board > steps / 20 && from_board > steps / 20 && reached.pongs > guests, "the LAN was left alone");
+    assert!(reached.connections > steps / 20 && chip_selects > steps / 20, "no socket opened");
+    assert!(reached.flash_changes > guests && reached.configured > guests, "flash or USB were left alone");
+    if let (Some(first), Some(most)) = (at_first, most) {
+        assert!(most <= first + MOST_GROWTH_BYTES, "memory grew from {first} to {most} bytes");
+    }
+}

@@ -1,0 +1,1 @@
+"""What runs measured over firmware versions and over time."""

@@ -1,0 +1,68 @@
+"""The newest figures of runtimes in pages that people write: what stands between two marks is made from the history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import tabulate
+
+from portbench.results.atomic import replace_file
+from portbench.results.cells import figure, known_workload
+from portbench.results.histories.series import version_order
+from portbench.results.histories.store import Entry
+from portbench.results.storage import StorageError
+from portbench.shown import shown
+
+_BLOCK: Final = re.compile(r"(<!-- figures: ([\w .+-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
+_COLUMNS: Final = ("workload", "runtime", "version", "profile", "figure", "unit")
+
+
+def fill(folder: Path, entries: Sequence[Entry]) -> list[Path]:
+    """Writes the figures into all pages of `folder`; returns those that have others now. Raises StorageError."""
+    changed = []
+    for path in sorted(folder.rglob("*.md")):
+        try:
+            before = path.read_text(encoding="utf-8")
+            after = filled(before, entries)
+            if after != before:
+                replace_file(path, after)
+                changed.append(path)
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error
+    return changed
+
+
+def filled(text: str, entries: Sequence[Entry]) -> str:
+    """`text` with the figures of the runtimes that each mark names: `<!-- figures: micropython-1.26.0 -->`."""
+    return _BLOCK.sub(lambda found: f"{found[1]}{_table(found[2].split(), entries)}{found[3]}", text)
+
+
+def _table(runtimes: Iterable[str], entries: Sequence[Entry]) -> str:
+    wanted = set(runtimes)
+    newest = {
+        (entry.workload, entry.runtime, entry.version, entry.profile, entry.where): entry
+        for entry in entries
+        if entry.runtime in wanted
+    }
+    if not newest:
+        return "\nNothing of it has been measured here.\n\n"
+    rows = [
+        (
+            known.title if (known := known_workload(entry.workload)) else entry.workload,
+            entry.runtime,
+            entry.version,
+            entry.profile or "all",
+            figure(entry.value),
+            entry.unit,
+        )
+        for entry in sorted(newest.values(), key=lambda each: (each.workload, version_order(each), each.profile))
+    ]
+    cells = [[shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
+    align = ("left", "left", "left", "left", "right", "left")
+    table = tabulate.tabulate(cells, _COLUMNS, tablefmt="pipe", colalign=align, disable_numparse=True)
+    where = sorted({f"{entry.where}, {entry.board}" for entry in newest.values()})
+    dates = sorted({entry.measured_utc[:10] for entry in newest.values()})
+    return f"\n{table}\n\nMeasured {' and '.join(dates)} ({'; '.join(where)}).\n\n"

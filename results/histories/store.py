@@ -1,0 +1,165 @@
+"""What runs measured, kept for long: small files that no later run changes, so that branches of git merge.
+
+`history/RUNTIME/VERSION/UTC TIME-REVISION.jsonl` holds a line for each group of a run's rows of that firmware: what was
+measured under which conditions, and its headline figure run by run. Samples and attribution stay in the run file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Final, Literal
+
+from annotated_types import Gt, MinLen
+from pydantic import TypeAdapter, ValidationError
+
+from portbench.complaint import first_complaint
+from portbench.results.atomic import new_file
+from portbench.results.model import RunFile
+from portbench.results.stats import Group
+from portbench.results.storage import StorageError, read
+from portbench.results.table import panels
+from portbench.where import Where
+
+FOLDER: Final = "history"
+"""Of the results' folder."""
+_SCHEMA: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One firmware in one run under one set of conditions."""
+
+    measured_utc: str
+    """When the run began, as ISO 8601 in UTC to the second."""
+    run: str
+    """The run file, by its name in `runs/`."""
+    revision: str
+    """Of the project's work tree; empty outside one."""
+    runtime: str
+    version: str
+    build: str
+    family: str
+    workload: str
+    where: str
+    timed_by: str
+    board: str
+    profile: str
+    settings: dict[str, bool | int | float | str]
+    seed: int | None
+    """None: nothing varied, or nobody knows what did."""
+    figure: str
+    unit: str
+    better: Literal["higher", "lower"]
+    values: Annotated[list[Annotated[float, Gt(0)]], MinLen(1)]
+    """Of each run of the row."""
+    image_sha256: str | None = None
+    schema: int = _SCHEMA
+
+    @property
+    def value(self) -> float:
+        return median(self.values)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether another run would have given the same to the last digit."""
+        return self.where == Where.EMULATED and self.seed is None
+
+
+_ENTRY: Final = TypeAdapter(Entry)
+
+
+def entries_of(run: RunFile, file: str) -> list[Entry]:
+    """What of `run` is kept; `file` is the name of its file."""
+    return [_entry(run, file, group) for panel in panels(run) for group in panel.groups]
+
+
+def keep(run: RunFile, file: str, folder: Path) -> list[Path]:
+    """Writes what of `run` is kept below `folder`, unless it is there. Returns what is new. Raises StorageError."""
+    together: dict[Path, list[Entry]] = {}
+    for entry in entries_of(run, file):
+        stamp = re.sub(r"[^0-9TZ]", "", entry.measured_utc)
+        name = "-".join(filter(None, (stamp, Path(file).stem.rpartition("Z")[2].strip("-"), entry.revision[:12])))
+        place = folder / _plain(entry.runtime) / _plain(entry.version or "unknown") / f"{name}.jsonl"
+        together.setdefault(place, []).append(entry)
+    written = []
+    for path, entries in together.items():
+        lines = sorted(json.dumps(asdict(entry), sort_keys=True, allow_nan=False) for entry in entries)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new_file(path, "".join(f"{line}\n" for line in lines))
+            written.append(path)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise StorageError(
+                f"{path}: cannot be written ({error.strerror}); make room or make it writable"
+            ) from error
+    return written
+
+
+def keep_finished(results: Path, folder: Path) -> list[Path]:
+    """Keeps the runs of a results' folder that have ended and are not there yet. Raises StorageError."""
+    kept = {entry.run for entry in load(folder)}
+    written = []
+    for path in sorted((results / "runs").glob("*.json")):
+        if path.name not in kept and (run := read(path)).finished_utc is not None:
+            written += keep(run, path.name, folder)
+    return written
+
+
+def load(folder: Path) -> list[Entry]:
+    """All that is kept below `folder`, in the order of time. Raises StorageError."""
+    found = [entry for path in folder.glob("*/*/*.jsonl") for entry in _read(path)]
+    return sorted(
+        found, key=lambda entry: (entry.measured_utc, entry.run, entry.runtime, entry.workload, entry.profile)
+    )
+
+
+def _read(path: Path) -> Iterable[Entry]:
+    """Whoever wrote a file checked it; what has been changed since is told with its line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"{path}: cannot be read ({error}); restore it, or remove it") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            yield _ENTRY.validate_json(line, strict=False)
+        except ValidationError as error:
+            reason = first_complaint(error)
+            raise StorageError(f"{path}: line {number}: {reason}; restore the file, or remove it") from None
+
+
+def _entry(run: RunFile, file: str, group: Group) -> Entry:
+    row = group.first
+    return Entry(
+        measured_utc=run.started_utc.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        run=file,
+        revision=run.git.revision if run.git else "",
+        runtime=row.runtime,
+        version=row.version,
+        build=row.build,
+        family=row.family,
+        workload=row.workload,
+        where=str(row.where),
+        timed_by=row.timed_by,
+        board=row.board or "",
+        profile=row.profile or "",
+        settings=dict(row.settings),
+        seed=row.sim.seed if row.sim else None,
+        figure=group.headline.name,
+        unit=group.headline.unit,
+        better=group.headline.better,
+        values=[value for each in group.rows if (value := each.value) is not None],
+        image_sha256=row.image_sha256,
+    )
+
+
+def _plain(text: str) -> str:
+    """Fit for a file's name, and never a way out of the folder."""
+    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"

@@ -1,0 +1,71 @@
+"""A history for people: the lines of a table, the same for a terminal and for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from portbench.results.cells import figure
+from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions
+from portbench.results.histories.store import Entry
+from portbench.shown import shown
+
+
+def histories(entries: Sequence[Entry]) -> list[Series]:
+    """Over versions, then over time."""
+    return [*over_versions(entries), *over_time(entries)]
+
+
+def lines(series: Series, steps: Sequence[Step]) -> list[tuple[str, str, str, float]]:
+    """Version or time, the figure, what is to be said of it, and how much of the largest figure it is."""
+    stepped = {id(step.after): step for step in steps}
+    most = max(entry.value for entry in series.entries)
+    return [
+        (
+            shown(series.label(entry)),
+            figure(entry.value),
+            _said(entry, stepped.get(id(entry)), series.axis),
+            entry.value / most,
+        )
+        for entry in series.entries
+    ]
+
+
+def as_data(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> list[dict[str, Any]]:
+    """For programs; `steps` by the number of the series."""
+    return [
+        {
+            "axis": str(each.axis),
+            "title": each.title,
+            "figure": each.first.figure,
+            "unit": each.first.unit,
+            "entries": [asdict(entry) for entry in each.entries],
+            "steps": [
+                {
+                    "before": step.before.run,
+                    "after": step.after.run,
+                    "from": each.label(step.before),
+                    "to": each.label(step.after),
+                    "times": step.times,
+                    "compare": step.comparison,
+                }
+                for step in steps[number]
+            ],
+        }
+        for number, each in enumerate(series)
+    ]
+
+
+def step_said(step: Step) -> str:
+    """`1.42x better`."""
+    factor = step.times if step.times > 1 else 1 / step.times
+    digits = 2 if factor >= 1.05 else 4
+    return f"{factor:.{digits}f}x {'better' if step.times > 1 else 'worse'}"
+
+
+def _said(entry: Entry, step: Step | None, axis: Axis) -> str:
+    told = [] if step is None else [f"step: {step_said(step)}"]
+    if axis is Axis.TIME:
+        told += filter(None, [entry.version if entry.version not in entry.runtime else "", entry.revision[:12]])
+    return shown(", ".join(told))

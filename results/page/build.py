@@ -1,0 +1,116 @@
+"""The page of a run, from its sections and one template."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from portbench.results.answer import not_at_hand
+from portbench.results.csv_export import rows_csv, samples_csv
+from portbench.results.histories.store import Entry
+from portbench.results.model import RunFile
+from portbench.results.page.history import history_part
+from portbench.results.page.libraries import page_libraries
+from portbench.results.page.parts import Data, Paragraph, Part, Section
+from portbench.results.page.sections import sections
+from portbench.results.page.words import paragraphs
+from portbench.results.storage import to_json
+from portbench.results.table import not_measured, panels
+from portbench.shown import shown
+
+_FOLDER: Final = Path(__file__).parent
+_TEMPLATE: Final = "page.html.j2"
+_ADDRESS: Final = re.compile(r"(https?://[^\s<>\"]*[^\s<>\".,:;)])")
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file that the page carries, packed with gzip."""
+
+    name: str
+    what: str
+    kind: str
+    address: str
+
+    @classmethod
+    def of(cls, name: str, what: str, kind: str, text: str) -> Download:
+        packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+        return cls(name, what, kind, f"data:application/gzip;base64,{packed}")
+
+
+def html_page(run: RunFile, rows: str, reading: list[str], history: Sequence[Entry] = ()) -> str:
+    """`rows`: as `publish.measured_rows` has them; `reading`: how the columns are to be read. Raises LibraryMissing."""
+    with page_libraries():
+        import jinja2
+    parts = [Part(panel.title, tuple(sections(panel))) for panel in panels(run)]
+    if past := history_part(history):
+        parts.append(past)
+    if missing := _missing(run):
+        parts.append(missing)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    downloads = (
+        Download.of("rows.csv", "a line for each run of a row", "text/csv", rows_csv(run.rows)),
+        Download.of("samples.csv", "a line for each sample", "text/csv", samples_csv(run.rows)),
+        Download.of("run.json", "everything, with waveforms and attribution", "application/json", to_json(run)),
+    )
+    environment.filters["linked"] = _linked
+    return (
+        environment.get_template(_TEMPLATE).render(
+            facts=_facts(run),
+            rows=rows,
+            parts=parts,
+            reading=reading,
+            downloads=downloads,
+            style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
+            script=(_FOLDER / "page.js").read_text(encoding="utf-8"),
+        )
+        + "\n"
+    )
+
+
+def _linked(text: str) -> str:
+    """With its addresses as links. The text is escaped."""
+    with page_libraries():
+        from markupsafe import Markup
+    pieces = _ADDRESS.split(text)
+    link = Markup('<a href="{0}">{0}</a>')
+    return Markup("").join(link.format(piece) if at % 2 else piece for at, piece in enumerate(pieces))
+
+
+def _facts(run: RunFile) -> dict[str, str]:
+    """What the run is, by its name."""
+    machine = run.machine
+    facts = {"measured": run.started_utc.strftime("%Y-%m-%d %H:%M UTC")}
+    if run.finished_utc is None:
+        facts["state"] = "interrupted; rows measured until then are here"
+    if run.name:
+        facts["name"] = run.name
+    facts["PC"] = f"{machine.processor}, {machine.cores} cores, {machine.system} {machine.release}, {machine.python}"
+    if run.git is not None:
+        facts["revision"] = f"{run.git.revision}{' with local changes' if run.git.dirty else ''}"
+    if run.tools:
+        facts["tools"] = ", ".join(f"{name} {version}" for name, version in sorted(run.tools.items()))
+    return {name: shown(value) for name, value in facts.items()}
+
+
+def _missing(run: RunFile) -> Part | None:
+    """Rows without figures, and how to get the images that some of them want."""
+    table = not_measured(run)
+    made = []
+    if table.rows:
+        about = (Paragraph(table.about),)
+        made.append(Section("Skipped or failed", about, Data("not-measured", table.columns, table.rows)))
+    if lines := not_at_hand(run.rows):
+        made.append(Section("Images that were not at hand", paragraphs(lines)))
+    return Part("Not measured", tuple(made)) if made else None

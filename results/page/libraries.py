@@ -1,0 +1,19 @@
+"""Drawing and templates are an extra: measuring needs neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class LibraryMissing(Exception):
+    """No page can be made here: one line that says what to install."""
+
+
+@contextmanager
+def page_libraries() -> Iterator[None]:
+    """Around what imports them. Raises LibraryMissing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise LibraryMissing(f"a page of HTML needs {error.name}; install it: pip install 'portbench[page]'") from error

@@ -1,0 +1,123 @@
+"""What a page is made of: sections with text, tables and charts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+Value = str | float | None
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table of numbers and texts, to be read, sorted and taken along as CSV or JSON."""
+
+    name: str
+    """Of its files."""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, rows: Sequence[Mapping[str, Value]]) -> Data:
+        """Each row has the same columns, in one order."""
+        columns = tuple(rows[0]) if rows else ()
+        return cls(slug(name), columns, tuple(tuple(row.values()) for row in rows))
+
+    def cells(self) -> list[list[Cell]]:
+        return [[Cell.of(value) for value in row] for row in self.rows]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Of each column, whether it is of numbers."""
+        cells = self.cells()
+        return [
+            all(row[number].sorts_as or not row[number].text for row in cells) for number in range(len(self.columns))
+        ]
+
+    @property
+    def csv(self) -> str:
+        """As an address that a browser saves."""
+        out = io.StringIO(newline="")
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([self.columns, *self.rows])
+        return _address("text/csv", out.getvalue())
+
+    @property
+    def json(self) -> str:
+        """As an address that a browser saves."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return _address("application/json", json.dumps(rows, indent=1))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`sorts_as`: the number at its start, empty where there is none."""
+
+    text: str
+    sorts_as: str
+
+    @classmethod
+    def of(cls, value: Value) -> Cell:
+        if value is None or value == "":
+            return cls("", "")
+        if isinstance(value, str):
+            number = re.match(r"-?\d+(\.\d+)?(?![\d.])", value)
+            return cls(value, number[0] if number else "")
+        return cls(f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}", repr(value))
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing for wide and for narrow screens, and the numbers that are in it."""
+
+    title: str
+    says: str
+    """In a sentence or two, for who does not see it."""
+    wide: str
+    narrow: str
+    """SVG."""
+    data: Data
+    legend: tuple[tuple[str, str], ...] = ()
+    """Colour and what has it."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+    is_code: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """`table`: shown as it is; the numbers of `charts` are folded away below them."""
+
+    title: str
+    paragraphs: tuple[Paragraph, ...] = ()
+    table: Data | None = None
+    charts: tuple[Chart, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """What stands under one heading of the second level."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+    @property
+    def id(self) -> str:
+        return slug(self.title)
+
+
+def slug(text: str) -> str:
+    """Fit for an id or a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _address(kind: str, text: str) -> str:
+    return f"data:{kind};charset=utf-8,{quote(text)}"

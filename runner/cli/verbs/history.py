@@ -1,0 +1,107 @@
+"""Show what runs measured over firmware versions and over time, with the steps in it and the line that compares them.
+
+Each run of the results' folder that has ended is kept in its history first: small files, one for each run of a
+firmware, which no later run changes, so that they can be committed and merged.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.bar import Bar
+from rich.table import Table
+from rich.text import Text
+
+from portbench.results.histories import page_blocks
+from portbench.results.histories.series import LibraryMissing, Series, Step
+from portbench.results.histories.store import FOLDER, keep, keep_finished, load
+from portbench.results.histories.table import as_data, histories, lines
+from portbench.results.storage import RESULTS_FOLDER, StorageError, read
+from portbench.runner.cli.console import console
+from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.options import bench_option
+
+_COLUMNS = 100
+_BAR = 30
+
+
+@click.command()
+@bench_option("results_dir")
+@click.option(
+    "--history",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help=f"where it is kept (default: {FOLDER} in the results' folder)",
+)
+@click.option(
+    "--add",
+    "files",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="keep this run, from wherever it is, and leave the results' folder alone (repeatable)",
+)
+@click.option("--workload", help="of this workload only")
+@click.option("--runtime", help="of runtimes whose names begin so only")
+@click.option(
+    "--pages",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="also write the newest figures into the pages of this folder, where they have a place for them",
+)
+@click.option("--json", "as_json", is_flag=True, help="print it for programs")
+def COMMAND(
+    results_dir: str | None,
+    folder: Path | None,
+    files: tuple[Path, ...],
+    workload: str | None,
+    runtime: str | None,
+    pages: Path | None,
+    as_json: bool,
+) -> None:
+    results = Path(results_dir or RESULTS_FOLDER)
+    folder = folder or results / FOLDER
+    with one_line(StorageError, LibraryMissing):
+        if files:
+            for file in files:
+                keep(read(file), file.name, folder)
+        else:
+            keep_finished(results, folder)
+        entries = load(folder)
+        if not entries:
+            raise StorageError(f"{folder}: has no history; measure first: portbench run")
+        if pages is not None:
+            for page in page_blocks.fill(pages, entries):
+                click.echo(page, err=as_json)
+        chosen = [
+            entry for entry in entries if workload in (None, entry.workload) and entry.runtime.startswith(runtime or "")
+        ]
+        series = histories(chosen)
+        steps = {number: each.steps() for number, each in enumerate(series)}
+    if as_json:
+        click.echo(json.dumps(as_data(series, steps), indent=1))
+        return
+    out = console(_COLUMNS)
+    out.print(f"{len(chosen)} measurements in {folder}", highlight=False)
+    for number, each in enumerate(series):
+        out.print()
+        out.print(_table(each, steps[number]))
+        for step in steps[number]:
+            out.print(f"  {step.comparison}", soft_wrap=True, markup=False, highlight=False)
+    if not series:
+        out.print("Nothing was measured twice, and nothing in two versions.")
+
+
+def _table(series: Series, steps: list[Step]) -> Table:
+    about = f"{series.title}, over {'versions' if series.axis == 'version' else 'time'}"
+    table = Table(title=about, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(str(series.axis), no_wrap=True)
+    table.add_column(series.first.unit, justify="right", no_wrap=True)
+    table.add_column("", width=_BAR)
+    table.add_column("", overflow="fold")
+    for label, value, said, share in lines(series, steps):
+        table.add_row(Text(label), Text(value), Bar(1.0, 0, share, width=_BAR), Text(said))
+    return table

@@ -1,0 +1,21 @@
+"""`{ runs = 0.5 }`: simulated seconds pass, and the board goes on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from portbench.runner.peers.program_board import ProgramBoard
+from portbench.runner.peers.step import Step
+
+
+class Runs(Step):
+    runs: Annotated[float, Field(gt=0)]
+
+    def do(self, board: ProgramBoard, within_s: float) -> None:
+        until_us = board.time_us + self.runs * 1e6
+        board.wait(lambda: board.time_us >= until_us, 2 * self.runs, f"{self.runs:g} s of running")
+
+
+STEP = Runs

@@ -1,0 +1,113 @@
+"""The page as people see it: in headless Chromium, from a file, on a phone and on a desk, in light and in dark."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from filelock import FileLock
+
+from portbench.results.csv_export import samples_csv
+from portbench.results.publish import publish
+from portbench.results.storage import to_json
+from tests.results.page_run import FULL, HISTORY
+
+HERE: Final = Path(__file__).parent
+CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+_LIMIT_S: Final = 240
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; install it: sudo apt-get install chromium"),
+    pytest.mark.skipif(
+        shutil.which("npm") is None, reason="no npm; install Node.js 20 or later: sudo apt-get install nodejs npm"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def modules() -> Path:
+    """axe-core and Playwright, as package-lock.json pins them; skips where they cannot be had."""
+    folder = HERE / "node_modules"
+    with FileLock(HERE / "node_modules.lock"):
+        installed, wanted = folder / ".package-lock.json", HERE / "package-lock.json"
+        if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
+            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+            if done.returncode:
+                pytest.skip(f"npm could not install what this test wants: {done.stderr.strip()[-200:]}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    page = tmp_path_factory.mktemp("page") / "page.html"
+    publish(FULL, [page], history=HISTORY)
+    assert CHROMIUM is not None
+    command = ["node", str(HERE / "look.mjs"), CHROMIUM, str(page)]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def test_it_fits_every_screen(found: dict[str, Any]) -> None:
+    looks = found["looks"]
+    assert [(look["width"], look["colorScheme"]) for look in looks] == [
+        (360, "light"),
+        (360, "dark"),
+        (1440, "light"),
+        (1440, "dark"),
+    ]
+    for look in looks:
+        assert (look["overflow_px"], look["overflow_open_px"], look["cut"]) == (0, 0, []), look
+    assert len({look["drawings"] for look in looks}) == 1  # each drawing once, for wide screens or for narrow ones
+
+
+def test_dark_is_dark(found: dict[str, Any]) -> None:
+    backgrounds = {look["colorScheme"]: look["background"] for look in found["looks"]}
+    assert backgrounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 26)"}
+
+
+def test_axe_finds_no_violation(found: dict[str, Any]) -> None:
+    """With every detail unfolded: contrast, names, order of headings, regions that the keyboard can scroll."""
+    assert {(look["width"], look["colorScheme"]): look["violations"] for look in found["looks"]} == {
+        (width, scheme): [] for width in (360, 1440) for scheme in ("light", "dark")
+    }
+
+
+def test_it_says_nothing_on_the_console_and_asks_for_nothing(found: dict[str, Any]) -> None:
+    for look in (*found["looks"], found["use"], found["without_script"]):
+        assert look["console"] == []
+        assert [address for address in look["requests"] if not address.startswith(("data:", "blob:"))] == [
+            look["requests"][0]
+        ]
+        assert look["requests"][0].startswith("file:")
+
+
+def test_the_keyboard_sorts_the_table(found: dict[str, Any]) -> None:
+    use = found["use"]
+    assert use["first_focus"] == "To the results"
+    assert use["columns"][:4] == ["rank", "runtime", "profile", "messages/s"]
+    up, down = use["sorted"]["messages/s"]
+    assert up == ["ascending", ["15.6", "1980", "4444"]] and down == ["descending", ["4444", "1980", "15.6"]]
+    up, down = use["sorted"]["silicon"]
+    assert up[1][0] != "" and up[1][-1] == "" == down[1][-1]  # what is not there comes last
+
+
+def test_all_of_it_can_be_taken_along(found: dict[str, Any]) -> None:
+    files = found["use"]["files"]
+    assert files["run.json"] == to_json(FULL) and files["samples.csv"] == samples_csv(FULL.rows)
+    assert files["ping-pong-emulated-what-if.csv"].startswith("row,what if,value,times\nmicropython-1.26.0 tuned,")
+    waveform = json.loads(files["ping-pong-emulated-micropython-1-26-0-tuned-waveform.json"])
+    assert {"start ns": 50_000, "ns": 10_000, "what": "S0_RX_RSR read", "bytes": 4} in waveform
+
+
+def test_without_script_everything_can_be_read(found: dict[str, Any]) -> None:
+    text = found["without_script"]["text"]
+    for words in ("Fastest Python", "micropython-1.26.0", "messages/s", "Downloads"):
+        assert words in text

@@ -1,0 +1,146 @@
+"""The page of HTML: what is on it, that it needs nothing from elsewhere, and that nobody's text becomes markup."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from portbench.results import storage
+from portbench.results.csv_export import samples_csv
+from portbench.results.page.parts import Cell, Data
+from portbench.results.publish import html, lacking, publish
+from portbench.results.storage import StorageError
+from tests.results.page_run import FULL, HISTORY
+from tests.results.rows import row, run_of
+
+
+class Elements(HTMLParser):
+    """All elements with their attributes, and the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html(FULL)
+
+
+@pytest.fixture(scope="module")
+def elements(page: str) -> Elements:
+    return Elements(page)
+
+
+def test_every_section_is_there(page: str) -> None:
+    titles = re.findall(r"<h3>([^<]*)</h3>", page)
+    own = ["Answer", "Table", "How far apart", "Latency", "Why", "On the wires", "What if", "Silicon"]
+    assert titles[: len(own)] == own
+
+
+def test_the_history_has_its_steps_with_their_comparisons() -> None:
+    page = html(FULL, HISTORY)
+    assert re.findall(r"<h3>(Over [^<]*)</h3>", page) == ["Over firmware versions", "Over time"]
+    assert "Step in micropython-1.26.0 tuned ping_pong emulated: 1.10x worse" in page
+    runs = "results/runs/2026-01-04T030405Z.json results/runs/2026-01-05T030405Z.json"
+    assert f"<code>portbench compare {runs}</code>" in page
+    assert '<h2 id="history"' not in html(FULL, HISTORY[:1])
+
+
+def test_all_pages_of_one_run_are_alike(page: str) -> None:
+    assert html(FULL) == page
+
+
+def test_nothing_is_wanted_from_elsewhere(page: str, elements: Elements) -> None:
+    for tag, attributes in elements.found:
+        for name in ("src", "srcset", "href", "xlink:href", "action", "data"):
+            address = attributes.get(name) or ""
+            assert tag == "a" or not re.match(r"(?!data:)[a-z]+:|//", address), (tag, address)
+    assert not re.search(r"@import|url\((?!#)", page)
+
+
+def test_an_id_is_there_once_and_what_refers_to_one_finds_it(page: str, elements: Elements) -> None:
+    ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    named = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"|aria-labelledby="([^"]+)"', page)
+    assert {name for names in named for name in names if name} <= set(ids)
+
+
+def test_drawings_have_the_pages_colours_only(page: str) -> None:
+    for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        assert not re.search(r"#[0-9a-f]{3,6}[;\"]", svg) and "var(--" in svg
+
+
+def test_the_page_stays_small(page: str) -> None:
+    assert len(page.encode()) < 300_000
+
+
+def test_what_it_carries_is_the_run(elements: Elements) -> None:
+    packed = {link["data-name"]: link["href"] or "" for link in elements.all("a") if "data-name" in link}
+    files = {name: gzip.decompress(b64decode(address.partition(",")[2])).decode() for name, address in packed.items()}
+    assert storage.parse(files["run.json"], Path("run.json")) == FULL
+    assert files["samples.csv"] == samples_csv(FULL.rows)
+    assert files["rows.csv"].count("\n") == len(FULL.rows) + 1
+
+
+def test_nobodys_text_becomes_markup() -> None:
+    bad = "</script><script>alert(1)</script><b onclick='x'>\x1b[31m"
+    run = run_of(*(row(2000 + each, each, runtime=bad, profile=bad, build=bad, note=bad) for each in range(2)))
+    elements = Elements(html(run))
+    assert len(elements.all("script")) == 1 and not elements.all("b") and "\x1b" not in elements.text
+    assert "alert(1)" in elements.text
+
+
+def test_a_run_without_figures_has_a_page() -> None:
+    assert "Not measured" not in html(run_of())
+    one = row(2000, samples={}, figures={"total_us": 2000, "messages_per_s": 2000})
+    assert "<h3>Table</h3>" in html(run_of(one))
+
+
+def test_a_page_is_not_replaced_by_a_lesser_run(tmp_path: Path) -> None:
+    markdown, hyper = tmp_path / "page.md", tmp_path / "page.html"
+    publish(FULL, [hyper])
+    before = hyper.read_bytes()
+    lesser = FULL.model_copy(update={"rows": FULL.rows[:1]})
+    assert lacking(lesser, hyper)
+    with pytest.raises(StorageError, match=r"page\.html: has far_away emulated .*--force"):
+        publish(lesser, [markdown, hyper])
+    assert hyper.read_bytes() == before and not markdown.exists()  # all of them, or none
+    publish(lesser, [hyper], force=True)
+    assert not lacking(lesser, hyper) and hyper.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "sorts_as"),
+    [
+        (None, "", ""),
+        ("1358", "1358", "1358"),
+        ("3.9 (1.20.0)", "3.9 (1.20.0)", "3.9"),
+        ("9.1.4", "9.1.4", ""),
+        ("-", "-", ""),
+        (0.12348, "0.1235", "0.12348"),
+        (123456.7, "123457", "123456.7"),
+    ],
+)
+def test_cells_sort_by_the_number_at_their_start(value: str | float | None, shown: str, sorts_as: str) -> None:
+    assert Cell.of(value) == Cell(shown, sorts_as)
+
+
+def test_a_column_is_of_numbers_where_all_its_cells_are() -> None:
+    assert Data("x", ("a", "b"), (("1", "9.1.4"), (None, "2"))).numeric == [True, False]

@@ -1,0 +1,70 @@
+"""A closer look at a row: one exchange on the wires, and what changes bring, of the native client."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+
+from portbench.boards.emulated.replay import Figures, Recording
+from portbench.boards.emulated.spi_frame import SpiFrame
+from portbench.results.closer import MOST_FRAMES
+from portbench.runner.closer import waveform, waveform_of, what_ifs
+from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.plan import PlannedRow, plan
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def options() -> BenchOptions:
+    asked = {"runtime": ["portbench-native"], "where": "emulated", "seed": "fixed", "messages": "12"}
+    return read_options(asked)
+
+
+@pytest.fixture(scope="module")
+def planned(options: BenchOptions) -> PlannedRow:
+    return plan(options)[0]
+
+
+def test_a_message_of_the_native_client_on_its_wires(planned: PlannedRow, options: BenchOptions) -> None:
+    found = waveform(planned, options)
+    assert found is not None and (found.noun, found.number) == ("message", 6)
+    assert 210_000 < found.duration_ns < 225_000  # of these the PC takes 200 us
+    assert [(each.sender, each.length_bytes) for each in found.cable] == [("pc", 60), ("board", 56)]
+    assert all(each.duration_ns == 5760 for each in found.cable)
+    asked, answered = found.cable
+    assert asked.start_ns + asked.duration_ns <= answered.start_ns
+    assert answered.start_ns <= found.duration_ns <= answered.start_ns + 2 * answered.duration_ns
+    spi = found.spi
+    assert "S0_CR" in spi.name and found.spi_left_out == 0
+    assert list(spi.start_ns) == sorted(spi.start_ns) and max(spi.start_ns) < found.duration_ns
+    levels = [each.high for each in found.intn]
+    assert levels and all(one != other for one, other in itertools.pairwise(levels))
+    assert waveform(planned, options) == found
+
+
+def test_what_changes_bring_to_the_native_client(planned: PlannedRow, options: BenchOptions) -> None:
+    found = {each.name: each for each in what_ifs(planned, options)}
+    assert list(found) == ["no_cache_misses", "spi_twice", "turnaround_0"]
+    assert found["turnaround_0"].times > 8  # nearly all of it is the PC
+    assert 1 < found["spi_twice"].times < 1.05
+
+
+def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
+    asked = {"runtime": ["wiznet-hardwired"], "workload": ["interpreter"], "where": "emulated"}
+    assert waveform(plan(read_options(asked))[0], options) is None
+
+
+def test_a_waveform_keeps_so_many_frames_and_counts_the_rest() -> None:
+    frame = SpiFrame(0.0, 1.0, "W5500", "S0_CR", 1, True, 1, b"\x01", "OPEN", 4)
+    frames = tuple(frame._replace(start_us=float(at), end_us=at + 1.5) for at in range(MOST_FRAMES + 7))
+    recording = Recording(0.0, 5000.0, frames, (), 0, Figures(None, [], 5000.0, {}), ())
+    found = waveform_of(recording, "exchange", 1, None)
+    assert len(found.spi.name) == MOST_FRAMES and found.spi_left_out == 7
+    assert (found.duration_ns, found.spi.start_ns[-1], found.spi.duration_ns[-1]) == (5_000_000, 999_000, 1500)
+    assert found.intn == found.cable == []

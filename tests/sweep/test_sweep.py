@@ -1,0 +1,161 @@
+"""`portbench sweep` as a person starts it, is interrupted in it, and goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from rich.console import Console
+
+from portbench.results import storage
+from portbench.results.model import Row
+from portbench.runner.bench import Bench
+from portbench.runner.images import image_store
+from portbench.runner.options import read_options
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView
+from tests.cli.conftest import COMMAND, Start
+
+_LIMIT_S = 90.0
+NATIVE = "runtime=portbench-native"
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    ends_s = time.monotonic() + _LIMIT_S
+    while not condition():
+        assert time.monotonic() < ends_s, what
+        time.sleep(0.01)
+
+
+def running(family: list[psutil.Process]) -> list[psutil.Process]:
+    found = []
+    for each in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if each.is_running() and each.status() != psutil.STATUS_ZOMBIE:
+                found.append(each)
+    return found
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def alone(folder: Path, **asked: Any) -> Row:
+    """The row as `portbench run` measures it."""
+    options = read_options({"runtime": ["portbench-native"], "where": "emulated", "results_dir": folder, **asked})
+    (planned,) = plan(options)
+    bench = Bench(options, image_store([planned.entry]), folder)
+    try:
+        return bench.measure(planned, ProgressView(1, Console(file=StringIO()))).row
+    finally:
+        bench.close()
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
+    start: Start, empty: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pebble", reason="pebble is not installed; install it: pip install 'portbench[sweep]'")
+    words = ["sweep", NATIVE, "turnaround_us=100..300+10", "messages=20", "--name=s", "--parallel=2", "--chart=c.svg"]
+    stored = empty / "results" / "sweeps" / "s.jsonl"
+    process = subprocess.Popen(
+        [*COMMAND, *words], cwd=empty, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until(lambda: len(lines(stored)) >= 2 or process.poll() is not None, "two rows")
+        family = psutil.Process(process.pid).children(recursive=True)
+        workers = [each for each in family if any("spawn_main" in word for word in each.cmdline())]
+        workers[0].kill()
+        before = len(lines(stored))
+        until(lambda: len(lines(stored)) >= before + 4 or process.poll() is not None, "rows after a process was killed")
+        assert process.poll() is None, "it was over before it could be killed; give it more points"
+        family = psutil.Process(process.pid).children(recursive=True)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+    until(lambda: not running(family), "its processes to end")
+    kept = lines(stored)
+    done = start(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    assert f"{len(kept)} of 21 rows are there already" in done.stderr
+    rows = lines(stored)
+    assert rows[: len(kept)] == kept and set(Counter(each["job"] for each in rows).values()) == {1} and len(rows) == 21
+    assert {each["row"]["status"] for each in rows} == {"measured"}
+    told = json.loads(done.stdout)
+    assert [each["turnaround_us"] for each in told["points"]] == list(range(100, 310, 10)) and told["knees"]
+    (run,) = (empty / "results" / "runs").glob("*.json")
+    found = storage.read(run)
+    assert found.name == "s" and len(found.rows) == 21 and not (empty / "results" / "latest.json").exists()
+    (row,) = (each for each in found.rows if each.conditions.turnaround_us == 250)
+    same = alone(tmp_path / "alone", messages="20", seed="fixed", turnaround_us="250")
+    assert row.simulated_figures() == same.simulated_figures()
+    assert (empty / "c.svg").read_text().lstrip().startswith("<?xml")
+    again = start(*words, "--x=messages")
+    assert again.returncode == 2 and "--x messages: is no axis of this sweep with several numbers" in again.stderr
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, environment: dict[str, str]) -> None:
+    pytest.importorskip("pebble", reason="pebble is not installed; install it: pip install 'portbench[sweep]'")
+    words = ["sweep", NATIVE, "turnaround_us=100..300+10", "messages=20", "--name=s", "--parallel=1"]
+    stored = empty / "results" / "sweeps" / "s.jsonl"
+    process = subprocess.Popen([*COMMAND, *words], cwd=empty, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        until(lambda: len(lines(stored)) >= 1 or process.poll() is not None, "a row")
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=_LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130 and "the same command goes on from here" in said, said
+    until(lambda: not running(family), "its processes to end")
+    assert 1 <= len(lines(stored)) < 21 and [path.name for path in stored.parent.iterdir()] == ["s.jsonl"]
+
+
+def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
+    done = start("sweep", NATIVE, "spi_hz=1M..32M*2", "intn=no,yes", "--dry-run")
+    assert done.returncode == 0 and "12 rows, 1 images; axes: runtime portbench-native, spi_hz 1M 2M 4M" in done.stdout
+    assert not (empty / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "words, status, said",
+    [
+        (["spi_hz=1M,2M", "--workload=interpreter"], 2, "spi_hz: is no axis of interpreter"),
+        (["runtime=nothing"], 2, "'nothing' is no .uf2 file and none of"),
+        (["runtime=micropython-1.26.0"], 2, "micropython-1.26.0: "),
+        ([NATIVE, "--chart=a.bmp"], 2, "--chart a.bmp: a chart is one of .svg, .png, .pdf"),
+        ([NATIVE, "messages=0"], 2, "messages"),
+    ],
+)
+def test_a_slip_is_told_and_nothing_is_begun(
+    start: Start, empty: Path, words: list[str], status: int, said: str
+) -> None:
+    done = start("sweep", *words)
+    assert done.returncode == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert not (empty / "results").exists()
+
+
+def test_no_cluster_and_no_chart_is_imported_where_none_is_asked_for(start: Start) -> None:
+    code = (
+        "import sys, portbench.runner.cli.verbs.sweep, portbench.runner.cli.verbs.run;"
+        "print([each for each in 'dask distributed matplotlib kneed pebble scipy'.split() if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=_LIMIT_S, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,1 @@
+"""Many: what a board does with many connections, and with what goes wrong with one."""

@@ -1,0 +1,177 @@
+"""What the PC obeys, figures of the steps, disturbances of the simulated PC, and rows of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.results.model import Status
+from portbench.server.disturbing import AFTER_US, Disturbing
+from portbench.server.simulated import RESET, SimulatedServer
+from portbench.server.simulated_pc import SimulatedPc, part_in
+from portbench.workloads import BadResult, ConversationError, Disturbance, Session, workload
+from portbench.workloads.many.conversation import Obeys
+from portbench.workloads.many.workload import Settings
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+
+MANY = workload("many")
+HI = ("say hi", "ok", 1000)
+
+
+def check(*steps: tuple[str, str, int], trial: str = "at_once") -> dict[str, float]:
+    return MANY.check({"steps": list(steps)}, Settings(trial=trial)).figures  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 5), st.data())
+def test_lines_are_obeyed_however_they_are_cut(times: int, data: st.DataObject) -> None:
+    obeys, stream = Obeys(), b"hi\n" * times + b"cable 3000\n"
+    cut = data.draw(st.integers(0, len(stream)))
+    assert obeys.receive(stream[:cut]) + obeys.receive(stream[cut:]) == b"ok" * times
+    assert obeys.exchanges == times + 1 and obeys.disturbance == Disturbance("cable", 3e6)
+
+
+@pytest.mark.parametrize("line", [b"ho\n", b"reset 3\n", b"cable\n", b"restart x\n", b"cable 100000\n", b"x" * 30])
+def test_what_nobody_obeys(line: bytes) -> None:
+    with pytest.raises(ConversationError):
+        Obeys().receive(line)
+
+
+def test_close_closes_and_reset_resets() -> None:
+    obeys = Obeys()
+    obeys.receive(b"close\n")
+    assert obeys.finished
+    obeys = Obeys()
+    obeys.receive(b"reset\n")
+    assert obeys.disturbance == Disturbance("reset")
+    obeys.eof()
+
+
+def test_steps_are_counted_and_each_error_is_told() -> None:
+    figures = check(HI, ("open 2", "ok", 9), HI, ("open 3", "OSError(12)", 5), ("all work", "ok", 3))
+    assert (figures["steps"], figures["good_steps"], figures["open"]) == (5, 4, 2)
+    assert figures["open 3: OSError(12), times"] == 1 and figures["open 3: OSError(12), us"] == 5
+    assert figures["say hi, times"] == 2
+
+
+def test_a_rate_is_of_whole_connections() -> None:
+    steps = [("open", "ok", 100), HI, ("close", "ok", 400)]
+    assert check(HI, *steps, *steps, HI, trial="rate")["each_us"] == 1500
+    assert "each_us" not in check(HI, ("open", "OSError(23)", 1), HI, trial="rate")
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        ({}, "the client's steps is missing"),
+        ({"steps": []}, "no step was made"),
+        ({"steps": [("say hi", "OSError(5)", 1)]}, "the first connection does not work: OSError(5)"),
+        ({"steps": [("say hi", 5, 1)]}, "the client's steps[0][1] is 5"),
+    ],
+)
+def test_a_result_that_is_none(result: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadResult) as error:
+        MANY.check(result, Settings())
+    assert says in str(error.value)
+
+
+def test_a_pc_that_did_not_obey_is_no_result() -> None:
+    wrong = Session(0, "10.0.0.2:4000", 0.0, 1.0, 0, 3, "the board said b'ho', which nobody obeys")
+    with pytest.raises(BadResult, match="nobody obeys"):
+        MANY.check({"steps": [HI]}, Settings(), [wrong])
+
+
+class Lan:
+    """Keeps what it is asked to do."""
+
+    leased_us: float | None = None
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, object]] = []
+
+    def listen(self, port: int, app: SimulatedServer) -> None:
+        self.done.append(("listen", port))
+
+    def unlisten(self, port: int) -> bool:
+        self.done.append(("unlisten", port))
+        return True
+
+    def set_cable(self, plugged: bool) -> None:
+        self.done.append(("cable", plugged))
+
+    def connect(self, peer: str, app: object, at_us: float) -> int:
+        raise AssertionError
+
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
+        raise AssertionError
+
+    def udp_listen(self, port: int, app: object) -> None:
+        raise AssertionError
+
+    def send(self, address: str, size: int, at_us: float) -> int:
+        raise AssertionError
+
+    def take(self, numbers: list[int]) -> dict[int, float]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins_us", "begins", "ends"),
+    [("cable", AFTER_US, ("cable", False), ("cable", True)), ("restart", 0.0, ("unlisten", 7), ("listen", 7))],
+)
+def test_a_disturbance_begins_and_ends_in_its_time(
+    kind: Any, begins_us: float, begins: tuple[str, object], ends: tuple[str, object]
+) -> None:
+    lan = Lan()
+    disturbing = Disturbing(lan, 7, SimulatedServer(), Disturbance(kind, 5e5), 100.0)
+    disturbing.look(100.0 + begins_us - 1)
+    assert lan.done == []
+    disturbing.look(100.0 + begins_us)
+    disturbing.look(100.0 + begins_us + 5e5 - 1)
+    assert lan.done == [begins]
+    disturbing.look(100.0 + begins_us + 5e5)
+    disturbing.look(9e9)
+    assert lan.done == [begins, ends]
+
+
+def test_the_simulated_pc_does_what_it_is_told_and_sees_a_board_that_hangs() -> None:
+    lan = Lan()
+    pc = SimulatedPc(lan, 5000, 200.0, part_in("many", {}), lan)
+    server = pc._server
+    server.accept(1, "10.0.0.2:4000", 100.0)
+    assert server.receive(1, b"restart 1000\n", 200.0) == RESET
+    pc.look(300.0)
+    assert lan.done == [("listen", 5000), ("unlisten", 5000)]
+    assert pc.given_up(200.0 + 89e6) is None
+    assert pc.given_up(200.0 + 90e6) == "the board hangs: nothing came of it for 90 s of simulated time"
+    assert [session.ok for session in pc.sessions()] == [True]
+
+
+def test_where_nobody_has_hands_it_is_said() -> None:
+    server = SimulatedServer(Obeys)
+    server.accept(1, "10.0.0.2:4000", 100.0)
+    assert server.receive(1, b"cable 3000\n", 200.0) == RESET
+    assert server.sessions()[0].error == "nobody here can do this to a board: cable 3 s"
+
+
+_UNIX = [("micropython-unix", trial) for trial in ("at_once", "rate", "closed", "reset")]
+_BLINKA = [pytest.param("circuitpython-blinka", trial, marks=pytest.mark.engine) for trial in ("rate", "reset")]
+
+
+@pytest.mark.parametrize(("runtime", "trial"), [*_UNIX, *_BLINKA])
+def test_hosted_rows(runtime: str, trial: str, measured_row: Measure) -> None:
+    row = measured_row(MANY, runtime, trial=trial, most=3)
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["good_steps"] >= 3
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("trial", ["restart", "cable"])
+@pytest.mark.parametrize("runtime", ["wiznet-hardwired", "micropython-1.26.0"])
+def test_a_row_repeats_exactly(runtime: str, trial: str, measured_row: Measure) -> None:
+    first, second = (measured_row(MANY, runtime, "tuned", trial=trial) for _ in range(2))
+    assert (first.status, first.figures) == (second.status, second.figures)

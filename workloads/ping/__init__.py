@@ -1,0 +1,1 @@
+"""Ping: how long a board takes for an ICMP echo while its program waits."""

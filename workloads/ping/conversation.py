@@ -1,0 +1,75 @@
+"""The PC's side of a connection on which the board asks to be pinged, and is told when it has been.
+
+The board says `ping SIZES COUNT INTERVAL_MS`, such as `ping 56,1300 100 103`, and gets `done` at the end. A client
+without a console sends its report after that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from portbench.workloads import Conversation, ConversationError, PingPlan
+from portbench.workloads.report import FIRST_BYTE, ReportLine, shown
+
+DONE: Final = b"done"
+MOST_BYTES: Final = 1472
+"""What goes into one frame."""
+MOST_SIZES: Final = 8
+MOST_COUNT: Final = 1000
+MOST_INTERVAL_MS: Final = 10_000
+WAIT_US: Final = 1_000_000
+"""For the answer to the last request."""
+_LONGEST_LINE: Final = 80
+_LINE: Final = re.compile(rb"ping ([0-9]{1,4}(?:,[0-9]{1,4})*) ([0-9]{1,4}) ([0-9]{1,5})")
+
+
+class PingsOnDemand(Conversation):
+    """The one exchange is over when the board has been pinged."""
+
+    def __init__(self, max_report_bytes: int) -> None:
+        self._line = bytearray()
+        self._over = False
+        self._report = ReportLine(max_report_bytes)
+        self.report: dict[str, Any] | None = None
+
+    def receive(self, data: bytes) -> bytes:
+        if self._over:
+            self._reported(data)
+        elif self.pings is not None:
+            raise ConversationError(f"the board said {shown(data)} while it was pinged")
+        else:
+            self._line += data
+            if len(self._line) > _LONGEST_LINE or b"\n" in self._line:
+                self.pings = _plan(bytes(self._line))
+        return b""
+
+    def pinged(self) -> bytes:
+        self._over = True
+        self.exchanges = 1
+        return DONE
+
+    def eof(self) -> None:
+        if not self._over:
+            raise ConversationError("the board closed before it had been pinged")
+        if self._report.begun_bytes and self.report is None:
+            raise ConversationError("the board closed within its report")
+
+    def _reported(self, data: bytes) -> None:
+        if self.report is not None or (not self._report.begun_bytes and data[0] != FIRST_BYTE):
+            raise ConversationError(f"the board said {shown(data)} after the end")
+        if (found := self._report.receive(data)) is not None:
+            self.report, rest = found
+            if rest:
+                raise ConversationError(f"{shown(rest)} follows the report")
+
+
+def _plan(line: bytes) -> PingPlan:
+    found = _LINE.fullmatch(line.removesuffix(b"\n"))
+    if found is not None:
+        sizes = tuple(map(int, found[1].split(b",")))
+        count, interval_ms = int(found[2]), int(found[3])
+        fits = len(sizes) <= MOST_SIZES and max(sizes) <= MOST_BYTES
+        if fits and 1 <= count <= MOST_COUNT and 1 <= interval_ms <= MOST_INTERVAL_MS:
+            return PingPlan(sizes, count, interval_ms * 1000, WAIT_US)
+    raise ConversationError(f"the board asked by {shown(line)}, which is no ping that this PC sends")

@@ -1,0 +1,144 @@
+"""How long a board takes for an ICMP echo while its program waits, by the size of the request."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.ping.conversation import (
+    MOST_BYTES,
+    MOST_COUNT,
+    MOST_INTERVAL_MS,
+    MOST_SIZES,
+    PingsOnDemand,
+)
+
+NATIVE_SIZES: Final = "56,512,1300"
+NATIVE_INTERVAL_MS: Final = 103
+"""What the native client asks for, as its body has it."""
+
+
+class Settings(WorkloadSettings):
+    sizes: str = Field(default=NATIVE_SIZES, description="bytes of data of a request, each size by itself")
+    count: int = Field(default=100, ge=1, le=MOST_COUNT, description="requests of each size")
+    interval_ms: int = Field(
+        default=NATIVE_INTERVAL_MS, ge=1, le=MOST_INTERVAL_MS, description="from one request to the next"
+    )
+
+    @field_validator("sizes")
+    @classmethod
+    def _sizes(cls, text: str) -> str:
+        sizes = text.split(",")
+        if not all(each.isascii() and each.isdigit() and len(each) < 5 and int(each) <= MOST_BYTES for each in sizes):
+            raise ValueError(f"{text!r} is not sizes from 0 to {MOST_BYTES} with commas between them")
+        if len(set(map(int, sizes))) < len(sizes) or len(sizes) > MOST_SIZES:
+            raise ValueError(f"{text!r} names a size twice, or more than {MOST_SIZES}")
+        return text
+
+    @property
+    def each_size(self) -> list[int]:
+        return [int(each) for each in self.sizes.split(",")]
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    pinged: Literal[True]
+
+
+class PingWorkload(Workload):
+    name = "ping"
+    title = "Ping"
+    readiness = Readiness.CONNECTED
+    headline = Metric("avg_us", "us avg", better="lower")
+    reading = (
+        "the PC pings the board while the board's program waits for a TCP byte. *us avg*, *min*, *max* and *mdev* are"
+        " what ping prints of the smallest request's round trips, on the PC's clock; *largest* is the average of the"
+        " largest's; *lost* is of all."
+    )
+    columns = (
+        Column("min us", "min_us"),
+        Column("max us", "max_us"),
+        Column("mdev us", "mdev_us"),
+        Column("largest us", "largest_avg_us"),
+        Column("lost %", "lost_percent"),
+    )
+    comparable = ("max_us",)
+    settings_type = Settings
+    boards_only = True
+
+    def quick(self) -> Settings:
+        return Settings(count=3)
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        read_result(Result, result)
+        pings = next((session.pings for session in reversed(sessions) if session.pings), [])
+        due = [size for size in settings.each_size for _ in range(settings.count)]
+        if [ping.data_bytes for ping in pings] != due:
+            raise BadResult(f"the PC sent {len(pings)} pings, not {len(due)}, or not of the sizes that were asked for")
+        figures: dict[str, float] = {}
+        samples: dict[str, list[float]] = {}
+        for size in settings.each_size:
+            of_size = [ping.round_trip_us for ping in pings if ping.data_bytes == size]
+            trips = [round(trip_us, 3) for trip_us in of_size if trip_us is not None]  # the clocks' floats end there
+            figures[f"lost_{size}"] = float(settings.count - len(trips))
+            if trips:
+                samples[f"round_trip_{size}_us"] = trips
+                figures |= {f"{name}_{size}_us": value for name, value in _as_ping_prints(trips).items()}
+        return Measurement(self.derive(figures, settings), samples)
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        smallest, largest = min(settings.each_size), max(settings.each_size)
+        derived = dict(figures)
+        for name in ("min", "avg", "max", "mdev"):
+            if (value := figures.get(f"{name}_{smallest}_us")) is not None:
+                derived[f"{name}_us"] = value
+        if (value := figures.get(f"avg_{largest}_us")) is not None:
+            derived["largest_avg_us"] = value
+        lost = [figures[name] for size in settings.each_size if (name := f"lost_{size}") in figures]
+        if lost:
+            derived["lost_percent"] = 100 * sum(lost) / (len(lost) * settings.count)
+        if lost and "avg_us" not in derived:
+            raise BadResult(f"none of {settings.count} pings of {smallest} bytes was answered")
+        return derived
+
+    def exchanges(self, settings: Settings) -> int:
+        return 1
+
+    def conversation(self, max_bytes: int) -> PingsOnDemand:
+        return PingsOnDemand(max_bytes)
+
+    def check_room(self, family: str, settings: Settings) -> None:
+        if family == "native" and (settings.sizes, settings.interval_ms) != (NATIVE_SIZES, NATIVE_INTERVAL_MS):
+            raise ValueError(f"its client asks for sizes {NATIVE_SIZES} every {NATIVE_INTERVAL_MS} ms; leave these out")
+
+    def native_count(self, settings: Settings) -> int:
+        return settings.count
+
+
+def _as_ping_prints(trips: Sequence[float]) -> dict[str, float]:
+    """`mdev` is the population's standard deviation, as of iputils' ping."""
+    return {
+        "min": min(trips),
+        "avg": statistics.fmean(trips),
+        "max": max(trips),
+        "mdev": math.sqrt(max(0.0, statistics.pvariance(trips))),
+    }
+
+
+WORKLOAD = PingWorkload()

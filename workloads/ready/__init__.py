@@ -1,0 +1,1 @@
+"""Ready: how long a board takes from its start to a connection, stage by stage."""

@@ -1,0 +1,89 @@
+"""How many messages a second the PC and the board exchange where the board is the server, and how long each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import (
+    BadResult,
+    Caller,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.server.conversation import Asks
+
+
+class Settings(WorkloadSettings):
+    messages: int = Field(default=1000, ge=2, le=50_000, description="numbers that the PC sends and gets an answer to")
+
+
+class Result(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    answered: int
+    """Messages that the board has answered."""
+
+
+class ServerWorkload(Workload):
+    name = "server"
+    title = "Board as server"
+    readiness = Readiness.LISTENING
+    headline = Metric("messages_per_s", "messages/s")
+    reading = (
+        "the board is the server: a *message* is a number of the PC's and the board's answer, from one answer's arrival"
+        " at the PC to the next one's, so that the PC's turnaround is in it. *first ms* is the first one's time, which"
+        " does not count; *connect ms* that of the handshake."
+    )
+    columns = (
+        Column("message us", "message_us", "median"),
+        Column("p99 us", "message_us", "p99"),
+        Column("first ms", "first_us", scale=0.001),
+        Column("connect ms", "connect_us", scale=0.001),
+    )
+    settings_type = Settings
+    drifting = "message_us"
+    exchange = "message"
+
+    def quick(self) -> Settings:
+        return Settings(messages=20)
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        said = read_result(Result, result)
+        if said.answered != settings.messages:
+            raise BadResult(f"the client answered {said.answered} messages, not {settings.messages}")
+        if len(sessions) != 1:
+            raise BadResult(f"the PC had {len(sessions)} connections to the board, not 1")
+        (session,) = sessions
+        received_us = session.received_us
+        if len(received_us) != settings.messages or session.established_us is None or session.asked_us is None:
+            raise BadResult(f"the PC got {len(received_us)} answers, not {settings.messages}")
+        figures = {
+            "total_us": received_us[-1] - received_us[0],
+            "first_us": received_us[0] - session.asked_us,
+            "connect_us": session.established_us - session.started_us,
+            "refused_attempts": float(session.attempts - 1),
+        }
+        trips = [later - earlier for earlier, later in pairwise(received_us)]
+        return Measurement(self.derive(figures, settings), {"message_us": trips})
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        return {**figures, "messages_per_s": (settings.messages - 1) * 1e6 / figures["total_us"]}
+
+    def exchanges(self, settings: Settings) -> int:
+        return settings.messages
+
+    def caller(self, settings: Settings, max_bytes: int) -> Caller:
+        return Caller(lambda: Asks(settings.messages), 1)
+
+
+WORKLOAD = ServerWorkload()

@@ -1,0 +1,90 @@
+"""Sends datagrams as fast as it can, and takes them at several rates."""
+
+import time
+
+from portbench_client import RESULT
+
+
+def clock():
+    """A clock in microseconds, and what turns two of its readings into their distance."""
+    return (lambda: time.monotonic_ns() // 1000), (lambda later, earlier: later - earlier)
+
+
+def open_udp(sock):
+    """Of the driver's pool, from release 7 on; before that of its one module."""
+    try:
+        made = sock._socket_pool.socket(sock._socket_pool.AF_INET, sock._socket_pool.SOCK_DGRAM)
+    except AttributeError:
+        made = type(sock)(type=2)
+    made.settimeout(20)
+    return made
+
+
+def socket_address(server, port):
+    return server, port
+
+
+def up(made, peer, number, size, count):
+    """On a socket of its own, which nothing of before comes to. Returns how many the driver took, how many it refused,
+    what that took, and how many the PC has."""
+    now, distance = clock()
+    answer = bytes((97, number))
+    one = bytes((117, number)) + bytes(size - 2)
+    taken = refused = 0
+    started = now()
+    while taken + refused < count:
+        try:
+            made.sendto(one, peer)
+            taken += 1
+        except OSError as error:
+            refused += 1
+            RESULT["last_refused"] = repr(error)
+    took = distance(now(), started)
+    made.sendto(bytes((113, number)), peer)
+    while True:
+        data = made.recvfrom(5)[0]
+        if data[:2] == answer:
+            made.close()
+            return size, taken, refused, took, int(data[2:])
+
+
+def down(made, peer, number, rate, size, count):
+    """Returns how many datagrams came, and the time from the first to the last of them.
+
+    All are of one size, the end, too: adafruit_wiznet5k reads on into the next one until it has as much as it was asked
+    for."""
+    gap_us = size * 8000 // rate
+    now, distance = clock()
+    mark, end = bytes((68, number)), bytes((101, number))
+    came = 0
+    first = last = 0
+    made.sendto(bytes((100, number)) + b" %d %d %d" % (size, count, gap_us), peer)
+    while True:
+        data = made.recvfrom(size)[0]
+        if data[:2] == mark and len(data) == size:
+            last = now()
+            if not came:
+                first = last
+            came += 1
+        elif data[:2] == end:
+            made.close()
+            return rate, came, distance(last, first)
+
+
+def udp(sock, server, port, sizes, count, rates_kbit_s):
+    RESULT["stage"] = "run"
+    peer = socket_address(server, port)
+    number = 0
+    RESULT["up"] = []
+    RESULT["down"] = []
+    each_size = [int(each) for each in sizes.split(",")]
+    for size in each_size:
+        RESULT["up"].append(up(open_udp(sock), peer, number, size, count))
+        number += 1
+    size = max(each_size)
+    for rate in rates_kbit_s.split(","):
+        RESULT["down"].append(down(open_udp(sock), peer, number, int(rate), size, count))
+        number += 1
+    sock.send(b"over\n")
+    sock.close()
+    del RESULT["stage"]

@@ -1,0 +1,142 @@
+"""The PC's part over UDP, real and simulated, figures, what a result must be, and rows of it."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from portbench.results.model import Status
+from portbench.server.tcp import WorkloadServer
+from portbench.workloads import BadResult, ConversationError, workload
+from portbench.workloads.udp.conversation import HearsTheEnd
+from portbench.workloads.udp.datagrams import ANSWERS, BETWEEN_US, Counted
+from portbench.workloads.udp.workload import Settings
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+
+UDP = workload("udp")
+SETTINGS = Settings(sizes="100,1000", count=100, rates_kbit_s="1000,8000")
+GOOD = {
+    "up": [[100, 100, 0, 80_000, 100], [1000, 90, 10, 400_000, 80]],
+    "down": [[1000, 99, 784_000], [8000, 51, 8000]],
+}
+PEER = "10.0.0.2:4000"
+
+
+def test_what_comes_is_counted_by_peer_and_transfer() -> None:
+    part = Counted()
+    for number in (3, 3, 4):
+        assert part.receive(PEER, b"u%cxx" % number) == []
+    part.receive("10.0.0.3:1", b"u\x03")
+    said = part.receive(PEER, b"q\x03")
+    assert [data for _, data in said] == [b"a\x03002"] * ANSWERS
+    assert [after_us for after_us, _ in said] == [(number + 1) * BETWEEN_US for number in range(ANSWERS)]
+    assert part.receive(PEER, b"q\x09")[0][1] == b"a\x09000"
+
+
+def test_a_transfer_down_has_its_times_and_its_end() -> None:
+    part = Counted()
+    said = part.receive(PEER, b"d\x05 20 3 1000")
+    assert said[:3] == [(0, b"D\x05" + bytes(18)), (1000, b"D\x05" + bytes(18)), (2000, b"D\x05" + bytes(18))]
+    assert said[3] == (3000 + BETWEEN_US, b"e\x05" + bytes(18)) and len(said) == 3 + ANSWERS
+
+
+@given(st.binary(max_size=60))
+def test_anything_else_is_nothing(data: bytes) -> None:
+    said = Counted().receive(PEER, data)
+    assert said == [] or data[:1] in (b"q", b"d")
+
+
+@pytest.mark.parametrize("asks", [b"1 3 1", b"1473 3 1", b"20 0 1", b"20 901 1", b"20 3 1000001", b"20 3", b""])
+def test_what_no_pc_sends(asks: bytes) -> None:
+    assert Counted().receive(PEER, b"d\x01 " + asks) == []
+
+
+def test_only_so_many_peers_are_kept() -> None:
+    part = Counted()
+    for number in range(100):
+        part.receive(f"10.0.0.{number}:1", b"u\x01")
+    assert part.receive("10.0.0.63:1", b"q\x01") and not part.receive("10.0.0.64:1", b"q\x01")
+
+
+def test_figures() -> None:
+    figures = UDP.check(GOOD, SETTINGS).figures
+    assert (figures["up_100_mbit_s"], figures["up_1000_mbit_s"]) == (1, 1.6)
+    assert (figures["up_mbit_s"], figures["up_best_bytes"], figures["up_lost_percent"]) == (1.6, 1000, 20)
+    assert (figures["up_1000_lost"], figures["up_1000_refused"]) == (10, 10)
+    assert (figures["down_mbit_s"], figures["down_peak_mbit_s"]) == (1, 50)
+    assert (figures["down_1000_lost_percent"], figures["down_8000_lost_percent"]) == (1, 49)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"up": []},
+        {"up": [[100, 99, 0, 80_000, 99], GOOD["up"][1]]},
+        {"up": [[100, 90, 10, 80_000, 91], GOOD["up"][1]]},
+        {"down": GOOD["down"][:1]},
+        {"down": [[1000, 101, 1], GOOD["down"][1]]},
+        {"down": None},
+    ],
+)
+def test_a_result_that_is_none(changed: dict[str, Any]) -> None:
+    with pytest.raises(BadResult):
+        UDP.check(GOOD | changed, SETTINGS)
+
+
+@pytest.mark.parametrize("settings", [{"sizes": "1"}, {"sizes": "9,9"}, {"rates_kbit_s": "x"}, {"rates_kbit_s": "49"}])
+def test_settings_that_are_none(settings: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        Settings(**settings)  # type: ignore[arg-type]
+
+
+def test_the_end_is_one_word() -> None:
+    hears = HearsTheEnd()
+    with pytest.raises(ConversationError, match="before it was over"):
+        hears.eof()
+    hears.receive(b"ov")
+    hears.receive(b"er\n")
+    hears.eof()
+    with pytest.raises(ConversationError, match="not over"):
+        hears.receive(b"x")
+
+
+def test_the_real_pc_answers_on_the_same_port() -> None:
+    with (
+        WorkloadServer(UDP, port=0) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board,
+    ):
+        board.settimeout(60)
+        board.connect((server.host, server.port))
+        board.send(b"u\x07")
+        board.send(b"q\x07")
+        assert board.recv(100) == b"a\x07001"
+        board.send(b"d\x08 30 2 0")
+        kinds = [data for _ in range(2 * ANSWERS) if (data := board.recv(100))[:1] != b"a"]
+        assert kinds[:2] == [b"D\x08" + bytes(28)] * 2 and b"e\x08" + bytes(28) in kinds
+
+
+@pytest.mark.parametrize(
+    "runtime", ["micropython-unix", pytest.param("circuitpython-blinka", marks=pytest.mark.engine)]
+)
+def test_hosted_rows(runtime: str, measured_row: Measure) -> None:
+    row = measured_row(UDP, runtime, sizes="64", count=4, rates_kbit_s="100")
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["up_mbit_s"] > 0
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("runtime", "profile"),
+    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
+)
+def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
+    first, second = (measured_row(UDP, runtime, profile, sizes="512", count=8, rates_kbit_s="250") for _ in range(2))
+    assert first.status is Status.MEASURED, first.reason
+    assert first.figures == second.figures

@@ -1,0 +1,159 @@
+"""How many megabits a second a board sends as datagrams, at which rate it still takes them, and how many are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+)
+from portbench.workloads.udp.conversation import HearsTheEnd
+from portbench.workloads.udp.datagrams import LEAST_BYTES, MOST_BYTES, MOST_COUNT, MOST_GAP_US, Counted
+
+_LEAST_RATE_KBIT_S: Final = 50
+_MOST_RATE_KBIT_S: Final = 50_000
+_TAKES: Final = 0.99
+"""Of the datagrams of a rate that a board takes."""
+_Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+_Microseconds = Annotated[int, Field(ge=0, le=1 << 40)]
+
+
+class Settings(WorkloadSettings):
+    sizes: str = Field(default="64,512,1472", description="bytes of a datagram up; those down have the largest")
+    count: int = Field(default=50, ge=2, le=MOST_COUNT, description="datagrams of each size up, and of each rate down")
+    rates_kbit_s: str = Field(default="250,500,1000,2000,4000,8000", description="at which the PC sends")
+
+    @field_validator("sizes")
+    @classmethod
+    def _sizes(cls, text: str) -> str:
+        return _numbers(text, LEAST_BYTES, MOST_BYTES)
+
+    @field_validator("rates_kbit_s")
+    @classmethod
+    def _rates(cls, text: str) -> str:
+        return _numbers(text, _LEAST_RATE_KBIT_S, _MOST_RATE_KBIT_S)
+
+    @property
+    def each_size(self) -> list[int]:
+        return [int(each) for each in self.sizes.split(",")]
+
+    @property
+    def each_rate(self) -> list[int]:
+        return [int(each) for each in self.rates_kbit_s.split(",")]
+
+
+def _numbers(text: str, least: int, most: int) -> str:
+    numbers = text.split(",")
+    if not all(each.isascii() and each.isdigit() and least <= int(each) <= most for each in numbers):
+        raise ValueError(f"{text!r} is not numbers from {least} to {most} with commas between them")
+    if len(set(map(int, numbers))) < len(numbers) or len(numbers) > 10:
+        raise ValueError(f"{text!r} names a number twice, or more than 10")
+    return text
+
+
+class Result(BaseModel):
+    """On the board's clock. Up: size, datagrams that the driver took and refused, microseconds, how many came. Down:
+    rate, how many came, microseconds from the first to the last of them."""
+
+    model_config = ConfigDict(strict=True)
+
+    up: list[Annotated[tuple[int, _Count, _Count, _Microseconds, _Count], Field(strict=False)]]
+    down: list[Annotated[tuple[int, _Count, _Microseconds], Field(strict=False)]]
+
+
+class UdpWorkload(Workload):
+    name = "udp"
+    title = "Bulk UDP"
+    readiness = Readiness.CONNECTED
+    headline = Metric("up_mbit_s", "Mbit/s up")
+    reading = (
+        "*up* is the payload that arrived at the PC by the time that the board took to send it, of the best size."
+        " *down* is the highest of the PC's rates of which at most 1 % was lost, *peak* the most payload that came at"
+        " any rate. `portbench show --csv` has all sizes and rates."
+    )
+    columns = (
+        Column("best size up", "up_best_bytes"),
+        Column("lost up %", "up_lost_percent"),
+        Column("down Mbit/s", "down_mbit_s"),
+        Column("peak Mbit/s", "down_peak_mbit_s"),
+    )
+    comparable = ("up_mbit_s",)
+    settings_type = Settings
+    patience_us = 90e6
+    exchange = "run"
+
+    def quick(self) -> Settings:
+        return Settings(count=5, sizes="512", rates_kbit_s="500")
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        said = read_result(Result, result)
+        made = [(size, taken + refused) for size, taken, refused, _, _ in said.up]
+        if made != [(size, settings.count) for size in settings.each_size]:
+            raise BadResult(f"the client sent {len(made)} transfers, not {len(settings.each_size)}, or not as asked")
+        if [rate for rate, _, _ in said.down] != settings.each_rate:
+            raise BadResult(f"the client took {len(said.down)} rates, not {len(settings.each_rate)}, or not as asked")
+        if any(came > taken for _, taken, _, _, came in said.up) or any(n > settings.count for _, n, _ in said.down):
+            raise BadResult("more datagrams came than were sent")
+        figures: dict[str, float] = {}
+        for size, taken, refused, took_us, came in said.up:
+            figures |= {f"up_{size}_us": float(took_us), f"up_{size}_came": float(came)}
+            figures |= {f"up_{size}_lost": float(taken - came), f"up_{size}_refused": float(refused)}
+        for rate, came, took_us in said.down:
+            figures |= {f"down_{rate}_came": float(came), f"down_{rate}_us": float(took_us)}
+        return Measurement(self.derive(figures, settings))
+
+    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        derived = dict(figures)
+        up = {
+            size: figures[f"up_{size}_came"] * size * 8 / us
+            for size in settings.each_size
+            if (us := figures.get(f"up_{size}_us"))
+        }
+        if up:
+            best = max(up, key=lambda size: up[size])
+            derived |= {f"up_{size}_mbit_s": rate for size, rate in up.items()}
+            derived |= {"up_mbit_s": up[best], "up_best_bytes": float(best)}
+            lost = settings.count - figures[f"up_{best}_came"]
+            derived["up_lost_percent"] = 100 * lost / settings.count
+        if f"down_{settings.each_rate[0]}_came" in figures:
+            derived |= self._down(figures, settings)
+        return derived
+
+    def _down(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        size, found, taken, peak = max(settings.each_size), {}, 0.0, 0.0
+        for rate in settings.each_rate:
+            came, took_us = figures[f"down_{rate}_came"], figures[f"down_{rate}_us"]
+            found[f"down_{rate}_lost_percent"] = 100 * (settings.count - came) / settings.count
+            if came >= _TAKES * settings.count:
+                taken = max(taken, rate / 1000)
+            if took_us:  # the first has come when the clock starts
+                peak = max(peak, (came - 1) * size * 8 / took_us)
+        return {**found, "down_mbit_s": taken, "down_peak_mbit_s": peak}
+
+    def exchanges(self, settings: Settings) -> int:
+        return 1
+
+    def conversation(self, max_bytes: int) -> HearsTheEnd:
+        return HearsTheEnd()
+
+    def datagrams(self) -> Counted:
+        return Counted()
+
+    def check_room(self, family: str, settings: Settings) -> None:
+        slowest = max(settings.each_size) * 8000 // min(settings.each_rate)
+        if slowest > MOST_GAP_US:
+            raise ValueError(f"rates_kbit_s has {min(settings.each_rate)}: a datagram would go every {slowest} us")
+
+
+WORKLOAD = UdpWorkload()
