@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.room import Room
 from portbench.boards.timing import Deadline
+from portbench.boards.wifi import WifiCredentials
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
@@ -90,13 +91,14 @@ class OwnNetwork:
 
     `server` and `port` are where the client finds the workload's server; `static` is a free address with mask, gateway
     and DNS, for a client that uses no DHCP; `turnaround_us` is the time the server takes to answer, None
-    where it is the one that was asked for.
+    where it is the one that was asked for. `wifi`: what a board with a radio chip joins.
     """
 
     server: IPv4Address
     port: int
     static: tuple[IPv4Address, IPv4Address, IPv4Address, IPv4Address]
     turnaround_us: int | None = None
+    wifi: WifiCredentials | None = None
 
 
 class Board(ABC):
@@ -113,6 +115,9 @@ class Board(ABC):
     """None: the board is on a network that this PC is on too, and uses the real server."""
     room: Room | None = None
     """What the next runs' surroundings are, where the board has any of its own; None: always the same."""
+    equipment: Mapping[str, Any] = MappingProxyType({})
+    """What the next runs want at an emulated board, as `boards.emulated.config.EmulatedConfig` has it; a real board has
+    what a hand has wired to it."""
     saved_files: Path | None = None
     """Folder with the files of the board's user, once they had to be copied out of the way."""
 

@@ -68,16 +68,12 @@ class Ethernet:
     """SPI clock that the runtime chooses where nobody asks for one."""
 
     def __post_init__(self) -> None:
-        used: dict[int, str] = {}
-        for name, pin in self.pins.items():
-            if pin in used:
-                raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
-            used[pin] = name
+        _check_wires(self.pins)
 
     @property
     def pins(self) -> dict[str, int]:
         """GPIO numbers by name: `sck_pin` and so on."""
-        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+        return _wires(self)
 
     @property
     def spi_id(self) -> int:
@@ -85,8 +81,66 @@ class Ethernet:
         return int(self.bus.removeprefix("spi"))
 
 
-Network = Ethernet
-"""How a board reaches a network. `kind` tells one from another: `wifi` will be a second class of a union here."""
+@dataclass(frozen=True, config=_STRICT)
+class CardSocket:
+    """Where an SD card is wired in SPI mode, or would be: pins are GPIO numbers."""
+
+    bus: Literal["spi0", "spi1"]
+    sck_pin: _Pin
+    mosi_pin: _Pin
+    miso_pin: _Pin
+    csn_pin: _Pin
+
+    def __post_init__(self) -> None:
+        _check_wires(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `sck_pin` and so on."""
+        return _wires(self)
+
+    @property
+    def spi_id(self) -> int:
+        """The bus by its number, as `machine.SPI` takes it."""
+        return int(self.bus.removeprefix("spi"))
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Wifi:
+    """A radio chip on a bus of its own; pins are GPIO numbers."""
+
+    kind: Literal["wifi"]
+    chip: _Text
+    bus: Literal["gspi"]
+    on_pin: _Pin
+    data_pin: _Pin
+    """Both ways, and the chip's interrupt."""
+    csn_pin: _Pin
+    clock_pin: _Pin
+
+    def __post_init__(self) -> None:
+        _check_wires(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `on_pin` and so on."""
+        return _wires(self)
+
+
+Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
+"""How a board reaches a network."""
+
+
+def _wires(part: Ethernet | CardSocket | Wifi) -> dict[str, int]:
+    return {name: pin for name, pin in vars(part).items() if name.endswith("_pin")}
+
+
+def _check_wires(pins: dict[str, int]) -> None:
+    used: dict[int, str] = {}
+    for name, pin in pins.items():
+        if pin in used:
+            raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
+        used[pin] = name
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -113,7 +167,8 @@ class BoardDefinition:
 
     `id` is MicroPython's name, and the name of the file. `aliases` are other names that mean the same board. `machine`
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
-    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it.
+    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
+    socket is, or where clients look for one that is wired by hand; None: nowhere.
     """
 
     id: _Id
@@ -128,6 +183,17 @@ class BoardDefinition:
     volumes: Volumes
     network: Network | None = None
     pins: HeldPins = field(default_factory=dict, hash=False)
+    sd_card: CardSocket | None = None
+
+    def __post_init__(self) -> None:
+        if self.network is None or self.sd_card is None:
+            return
+        for name, pin in self.sd_card.pins.items():
+            shared = self.network.bus == self.sd_card.bus and self.network.pins.get(name) == pin and name != "csn_pin"
+            if pin in self.network.pins.values() and not shared:
+                raise ValueError(
+                    f"sd_card.{name} is {pin}, which the network has; devices share SCK, MOSI and MISO only"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,6 +202,7 @@ class BoardDefinition:
 
 
 _BOARD: Final = TypeAdapter(BoardDefinition)
+_KINDS: Final = ("ethernet", "wifi")
 
 
 def load_board(path: Path) -> BoardDefinition:
@@ -149,7 +216,7 @@ def load_board(path: Path) -> BoardDefinition:
     try:
         return _BOARD.validate_python({"id": path.stem, **document})
     except ValidationError as error:
-        raise BadDefinition(f"{path}: {first_complaint(error)}") from error
+        raise BadDefinition(f"{path}: {first_complaint(error, _KINDS)}") from error
 
 
 def known_boards() -> dict[str, BoardDefinition]:

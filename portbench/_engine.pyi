@@ -9,7 +9,11 @@ from typing import Any, Protocol
 MCUS: tuple[str, ...]
 """Microcontrollers that are modelled, by their makers' names."""
 CHIPS: tuple[str, ...]
-"""Chips beside them that are modelled."""
+"""Ethernet chips beside them that are modelled."""
+RADIOS: tuple[str, ...]
+"""Radio chips that are."""
+SD_CARDS: tuple[tuple[str, int], ...]
+"""SD cards whose times are known, the usual one first, and their blocks of 512 bytes."""
 
 class EngineError(RuntimeError): ...
 
@@ -28,6 +32,20 @@ class UdpApp(Protocol):
 
     def receive(self, peer: str, data: bytes, now_us: float) -> list[tuple[float, bytes]]:
         """The answers, each so many us after the PC's turnaround."""
+
+class SdMedium:
+    """The memory of an SD card, which outlives its power."""
+
+    def __init__(self, blocks: int) -> None: ...
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    def format(self, label: str) -> None: ...
+    def fill(self, label: str, free: int) -> None: ...
+    def extents(self) -> list[tuple[int, int]]: ...
+    def read(self, offset: int, length: int) -> bytes: ...
+    def write(self, offset: int, data: bytes) -> None: ...
 
 class Machine:
     def __init__(self, bootrom: bytes, flash: bytes, settings: Mapping[str, Any], bootsel: bool = False) -> None: ...
@@ -122,8 +140,13 @@ class Machine:
         within_us: Sequence[float] = (),
         ready_us: int | None = None,
         link_us: int | None = None,
+        windows_us: Sequence[tuple[float, float]] | None = None,
     ) -> dict[str, Any] | None:
-        """Where the time of a client's spans went, as dicts of lists; None where nothing was recorded."""
+        """Where the time of a client's spans, or of given windows, went, as dicts of lists; None where nothing was
+        recorded."""
+
+    def attribution_moments(self, start_us: float, end_us: float) -> list[tuple[float, float, str]] | None:
+        """(start_us, end_us, cause) of every moment; None where not all was recorded."""
 
     def spi_log(self, on: bool) -> None: ...
     def spi_log_take(self) -> list[tuple[float, float, str, str, int, bool, int, bytes, str, int]]:

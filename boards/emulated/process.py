@@ -8,7 +8,7 @@ import queue
 import select
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.pings import Pings, RunPings
+from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
@@ -89,7 +90,8 @@ class BoardProcess:
         self._log = log = notes.line
         self._flash_file = flash_file
         first = flash if flash_file is None else flash_file.contents
-        self.machine = Machine(bootrom(), first, config.settings(definition))
+        self._slot = CardSlot(definition)
+        self.machine = Machine(bootrom(), first, self.settings())
         self.part = Part()
         self.pacer = Pacer(_pace(config))
         self._notice: str | None = None
@@ -111,7 +113,6 @@ class BoardProcess:
         self._client_since: tuple[float, int] | None = None
         self._chip_use = ChipUse(0.0, 0)
         self._expects_client = False
-        self._watches_cable = True
         self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
@@ -145,6 +146,14 @@ class BoardProcess:
         if self.uart_ports is not None:
             self.uart_ports.close()
         self._notes.end()
+        try:
+            self._slot.close()
+        except OSError as error:
+            raise BoardError(f"SD card: its image cannot be written ({error.strerror}); it is as it was") from error
+        finally:
+            self._close_flash()
+
+    def _close_flash(self) -> None:
         if self._flash_file is not None:
             try:
                 self._flash_file.save(self.machine.flash())
@@ -152,6 +161,11 @@ class BoardProcess:
                 raise BoardError(_unsaved(error)) from error
             finally:
                 self._flash_file.close()
+
+    def settings(self, *, fresh_card: bool = False) -> dict[str, Any]:
+        """The engine's, with the card that is in the socket. Raises BoardUnavailable."""
+        card = self._slot.settings(self.config.sd_card, fresh=fresh_card)
+        return {**replace(self.config, sd_card=None).settings(self.definition), **card}
 
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
@@ -165,7 +179,7 @@ class BoardProcess:
         if flash is None:
             self.machine.power_cycle(bootsel)
         else:
-            self.machine = Machine(bootrom(), flash, self.config.settings(self.definition), bootsel)
+            self.machine = Machine(bootrom(), flash, self.settings(), bootsel)
             if self._gdb is not None:
                 self._gdb.hang_up("the board has another flash now")
         self.usb.power_on(self.machine)
@@ -192,16 +206,14 @@ class BoardProcess:
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
 
-    def expect_client(self, networked: bool, *, started: bool, measures: bool, watches_cable: bool = True) -> None:
+    def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
         """A run begins (`measures`) or is over. `networked`: of a client that is of no use before it has spoken to its
-        Ethernet chip, for which it has time since the last start (`started`), or since the next. `watches_cable`: its
-        frames are looked at for what keeps it from the PC; there is one log of them, which an attribution needs."""
+        Ethernet chip, for which it has time since the last start (`started`), or since the next."""
         self.finished = None
         self._measures = measures
         self._reports_before = self.pc.reports
         self._watch = Console(self._hear)
         self._expects_client = networked
-        self._watches_cable = watches_cable
         self._client_since, self._way = None, None
         if networked and started:
             self._client_starts()
@@ -209,7 +221,7 @@ class BoardProcess:
     def _client_starts(self) -> None:
         self._client_since = self._last_start
         self._chip_use = ChipUse(self._last_start[0], 0)
-        if self._watches_cable and self.definition.network is not None and self.alone is None:
+        if self.definition.network is not None and self.alone is None:
             self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
     def _step(self) -> None:
@@ -228,6 +240,7 @@ class BoardProcess:
             self._tell(too_slow)
         if self._flash_file is not None:
             self._save(lambda file: file.look(stats["flash_generation"], self.machine.flash))
+        self._look_at_card()
         self._wait(delay_s)
 
     def gdb(self, port: int) -> GdbServer:
@@ -258,6 +271,12 @@ class BoardProcess:
                 how(self._flash_file)
             except OSError as error:
                 self._tell(_unsaved(error))
+
+    def _look_at_card(self) -> None:
+        try:
+            self._slot.look()
+        except OSError as error:
+            self._tell(f"SD card: its image cannot be written ({error.strerror}); the file is as it was")
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""

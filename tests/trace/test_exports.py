@@ -31,6 +31,8 @@ from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
 MESSAGES = 6
+DEVTOOLS = "devtools-timeline-model@1.4.0"
+INSTALL_S = 120
 INSTALL = "sudo .ci/install-system-packages"
 
 
@@ -173,7 +175,7 @@ def test_one_time_line(recorded: tuple[Recording, Path, IPv4Address]) -> None:
             ends.append(event["ts"] + event["dur"])
     spi = [event for event in events if event.get("cat") == "SPI"]
     assert len(spi) == len(recording.frames)
-    (waits,) = (track for place, track in tracks.items() if named[place] == "what the time goes by for")
+    (waits,) = (track for place, track in tracks.items() if named[place] == "where the time goes")
     assert sum(event["dur"] for event in waits) == pytest.approx(recording.end_us - recording.start_us, abs=0.05)
 
 
@@ -190,6 +192,31 @@ def test_trace_processor_reads_it(recorded: tuple[Recording, Path, IPv4Address],
     )
     said = output(processor, "-q", query, file)
     assert str(len(recorded[0].frames)) in said
+
+
+def test_chrome_s_devtools_read_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+    """A reader of the format that has nothing to do with ours; Perfetto's own is in no registry."""
+    npm = tool("npm")
+    content = trace_events(recorded[0], 21, "message")
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(content))
+    install = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(tmp_path)]
+    if subprocess.run([*install, DEVTOOLS], capture_output=True, timeout=INSTALL_S, check=False).returncode:
+        pytest.skip(f"npm cannot get {DEVTOOLS}; run: npm install {DEVTOOLS}")
+    read = json.loads(output(tool("node"), Path(__file__).with_name("read_trace.cjs"), tmp_path, file))
+    events = content["traceEvents"]
+    names = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    written = {
+        names[place]: [(each["ts"], each["dur"], each["name"]) for each in track]
+        for place, track in slices(events).items()
+    }
+    found = {each["track"]: each["slices"] for each in read if each["slices"]}
+    assert found.keys() == written.keys()
+    for name, track in written.items():
+        milliseconds = [[start_us / 1000, took_us / 1000, what] for start_us, took_us, what in sorted(track)]
+        assert [each[2] for each in sorted(found[name])] == [each[2] for each in milliseconds]
+        for one, two in zip(sorted(found[name]), milliseconds, strict=True):
+            assert one[:2] == pytest.approx(two[:2], abs=1e-5)
 
 
 @given(st.binary(max_size=100))

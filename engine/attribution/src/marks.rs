@@ -72,6 +72,17 @@ pub struct Windows {
 const BETWEEN: usize = 64;
 /// None where no readings fit.
 pub fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
+    groups(marks).iter().find_map(|group| find_among(group, sought))
+}
+
+/// When a client was ready that times nothing itself: by the last readings among `marks` that fit.
+pub fn find_ready(marks: &[Mark], sought: &Sought) -> Option<Windows> {
+    let sought = Sought { spans_us: Vec::new(), ..sought.clone() };
+    groups(marks).iter().filter_map(|group| find_among(group, &sought)).find(|found| found.ready.is_some())
+}
+
+/// By the instruction that read, and all of them.
+fn groups(marks: &[Mark]) -> Vec<Vec<Mark>> {
     let mut groups: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
     for mark in marks {
         groups.entry(mark.pc).or_default().push(*mark);
@@ -80,7 +91,7 @@ pub fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
     // Who reads the clock least reads it for the client.
     groups.sort_by_key(Vec::len);
     groups.push(marks.to_vec());
-    groups.iter().find_map(|group| find_among(group, sought))
+    groups
 }
 
 fn find_among(marks: &[Mark], sought: &Sought) -> Option<Windows> {

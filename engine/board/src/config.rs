@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use lan::LanConfig;
+use sd_card::CardConfig;
 use usb_host::HostConfig;
 
 use crate::chip::Chip;
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
+use crate::wifi_port::WifiWires;
 
 /// The Ethernet chip of a board.
 #[derive(Clone, Debug)]
@@ -16,12 +18,30 @@ pub struct EthernetConfig {
     pub wires: SpiWires,
 }
 
+/// The radio chip of a board, and the access point that it finds.
+#[derive(Clone, Debug)]
+pub struct WifiConfig {
+    pub wires: WifiWires,
+    pub chip: cyw43::Config,
+    pub point: air::AccessPoint,
+}
+
+/// An SD card in the board's socket.
+#[derive(Clone, Debug)]
+pub struct CardSocketConfig {
+    pub wires: SpiWires,
+    pub card: CardConfig,
+}
+
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
-    /// `None`: a board without a network.
+    /// With neither of these, a board without a network.
     pub ethernet: Option<EthernetConfig>,
+    pub wifi: Option<WifiConfig>,
+    /// `None`: a board without a socket, or nothing in it.
+    pub card: Option<CardSocketConfig>,
     pub phy: wiznet::Config,
     pub lan: LanConfig,
     pub usb: HostConfig,

@@ -4,11 +4,12 @@ use lan::LanError;
 use rp2040::peripherals::uart::Uart;
 use rp2040::sys::{EventId, Sys, watcher};
 use rp2040::{Inputs, UsbPort, World};
-use sim::{Device, I2cDevice, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
+use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
-use crate::config::BoardConfig;
+use crate::card_socket::CardSocket;
+use crate::config::{BoardConfig, CardSocketConfig};
 use crate::i2c_port::{I2cPort, I2cWires};
 use crate::network::Network;
 use crate::serial_lead::SerialLead;
@@ -20,7 +21,8 @@ const NETWORK: usize = 0;
 const USB: usize = 1;
 /// And the one after it, for UART1.
 const LEADS: usize = 2;
-const DEVICES: usize = 4;
+const CARD: usize = 4;
+const DEVICES: usize = 5;
 
 /// A device that is not on the network.
 enum Port {
@@ -50,16 +52,32 @@ impl Port {
 pub struct Wiring {
     pub network: Option<Network>,
     pub usb: UsbHost,
+    pub card: Option<CardSocket>,
     leads: [SerialLead; 2],
     ports: Vec<Port>,
+    spi_log: Log<(&'static str, SpiFrame)>,
     agenda: Agenda,
 }
 
 impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
-        let network = config.ethernet.as_ref().map(|ethernet| Network::new(config, ethernet)).transpose()?;
+        let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
-        Ok(Self { network, usb, leads: Default::default(), ports: Vec::new(), agenda: Agenda::new(DEVICES) })
+        let card = config.card.as_ref().map(CardSocket::new);
+        Ok(Self {
+            network,
+            usb,
+            card,
+            leads: Default::default(),
+            ports: Vec::new(),
+            spi_log: Log::default(),
+            agenda: Agenda::new(DEVICES),
+        })
+    }
+
+    /// Puts an SD card into the socket.
+    pub fn insert_card(&mut self, card: &CardSocketConfig) {
+        self.card = Some(CardSocket::new(card));
     }
 
     /// Puts a device on an SPI bus.
@@ -84,9 +102,11 @@ impl Wiring {
 
     /// Says which pins have to show every edge, and schedules the first events of the world.
     pub fn start(&mut self, sys: &mut Sys) {
-        let network = self.network.as_ref().map_or(0, |network| network.port.watched());
-        sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network, |pins, port| pins | port.watched()));
+        let network = self.network.as_ref().map_or(0, |network| network.watched());
+        let card = self.card.as_ref().map_or(0, |card| card.port.watched());
+        sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network | card, |pins, port| pins | port.watched()));
         self.settle_network(sys);
+        self.settle_card(sys);
         self.schedule_usb(sys);
         for index in 0..self.ports.len() {
             self.settle_port(sys, index);
@@ -100,10 +120,37 @@ impl Wiring {
         self.schedule_usb(sys);
     }
 
-    /// Starts or stops logging decoded SPI frames, on all devices.
-    pub fn set_spi_log(&mut self, on: bool) {
+    /// Logs decoded SPI frames of all devices from now on.
+    pub fn log_spi(&mut self) -> LogReader {
+        if self.spi_log.is_read() {
+            self.gather_spi_log();
+        } else {
+            self.set_spi_log(true);
+        }
+        self.spi_log.open(usize::MAX)
+    }
+
+    /// The frames since `reader` last took some with their devices' names, by the times at which they began.
+    pub fn take_spi_log(&mut self, reader: &LogReader) -> Vec<(&'static str, SpiFrame)> {
+        self.gather_spi_log();
+        let mut frames = self.spi_log.take(reader);
+        frames.sort_by_key(|(_, frame)| frame.start);
+        frames
+    }
+
+    pub fn end_spi_log(&mut self, reader: LogReader) {
+        self.spi_log.close(reader);
+        if !self.spi_log.is_read() {
+            self.set_spi_log(false);
+        }
+    }
+
+    fn set_spi_log(&mut self, on: bool) {
         if let Some(network) = &mut self.network {
-            network.chip_mut().set_log(on);
+            network.set_log(on);
+        }
+        if let Some(card) = &mut self.card {
+            card.port.device.set_log(on);
         }
         for port in &mut self.ports {
             if let Port::Spi(port) = port {
@@ -112,12 +159,15 @@ impl Wiring {
         }
     }
 
-    /// The decoded SPI frames since the last call with their devices' names, by the times at which they began.
-    pub fn take_spi_log(&mut self) -> Vec<(&'static str, SpiFrame)> {
+    fn gather_spi_log(&mut self) {
         let mut frames = Vec::new();
         if let Some(network) = &mut self.network {
-            let name = network.chip().name();
-            frames.extend(network.chip_mut().take_log().into_iter().map(|frame| (name, frame)));
+            let name = network.name();
+            frames.extend(network.take_log().into_iter().map(|frame| (name, frame)));
+        }
+        if let Some(card) = &mut self.card {
+            let name = card.card().name();
+            frames.extend(card.port.device.take_log().into_iter().map(|frame| (name, frame)));
         }
         for port in &mut self.ports {
             if let Port::Spi(port) = port {
@@ -125,8 +175,7 @@ impl Wiring {
                 frames.extend(port.device.take_log().into_iter().map(|frame| (name, frame)));
             }
         }
-        frames.sort_by_key(|(_, frame)| frame.start);
-        frames
+        frames.into_iter().for_each(|frame| self.spi_log.push(|| frame));
     }
 
     /// The lead from the PC to UART `uart`.
@@ -164,6 +213,13 @@ impl Wiring {
         }
     }
 
+    fn settle_card(&mut self, sys: &mut Sys) {
+        if let Some(card) = &mut self.card {
+            let next = card.settle(sys);
+            self.schedule(sys, CARD, next);
+        }
+    }
+
     /// Drives a device's interrupt pin and schedules its next event.
     fn settle_port(&mut self, sys: &mut Sys, index: usize) {
         let port = &self.ports[index];
@@ -179,9 +235,13 @@ impl Wiring {
 
     fn sample_pins(&mut self, sys: &mut Sys) {
         if let Some(network) = &mut self.network {
-            network.port.sample_pins(sys);
+            network.sample_pins(sys);
         }
         self.settle_network(sys);
+        if let Some(card) = &mut self.card {
+            card.port.sample_pins(sys);
+        }
+        self.settle_card(sys);
         for index in 0..self.ports.len() {
             match &mut self.ports[index] {
                 Port::Spi(port) => port.sample_pins(sys),
@@ -194,13 +254,13 @@ impl Wiring {
 
     /// The network's part of an SPI frame; `None`: it does not hear it.
     fn network_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> Option<u16> {
-        let port = &self.network.as_ref()?.port;
+        let port = self.network.as_ref()?.ethernet()?;
         if !port.hears(sys, spi) {
             return None;
         }
         let mosi = port.mosi(sys, mosi);
         let miso = exchange_frame(mosi, bits, |byte| self.network_byte(sys, byte));
-        Some(self.network.as_ref()?.port.miso(sys, miso))
+        Some(self.network.as_ref()?.ethernet()?.miso(sys, miso))
     }
 
     fn network_byte(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
@@ -239,6 +299,10 @@ impl World for Wiring {
         if let Some(answer) = self.network_frame(sys, spi, mosi, bits) {
             miso &= answer;
         }
+        if let Some(answer) = self.card.as_mut().and_then(|card| card.frame(sys, spi, mosi, bits)) {
+            miso &= answer;
+            self.settle_card(sys);
+        }
         for index in 0..self.ports.len() {
             if let Port::Spi(port) = &mut self.ports[index]
                 && port.hears(sys, spi)
@@ -253,14 +317,25 @@ impl World for Wiring {
     }
 
     fn pins_changed(&mut self, sys: &mut Sys) {
+        if let Some(wifi) = self.network.as_mut().and_then(Network::wifi_mut) {
+            if wifi.follow(sys) {
+                self.settle_network(sys);
+            }
+            if self.ports.is_empty() && self.card.is_none() {
+                return;
+            }
+        }
         self.sample_pins(sys);
-        if let Some(network) = &mut self.network
-            && let Some(mosi) = network.port.follow_clock(sys)
+        if let Some(mosi) =
+            self.network.as_mut().and_then(Network::ethernet_mut).and_then(|port| port.follow_clock(sys))
         {
             let miso = self.network_byte(sys, mosi);
-            if let Some(network) = &mut self.network {
-                network.port.answer(miso);
+            if let Some(port) = self.network.as_mut().and_then(Network::ethernet_mut) {
+                port.answer(miso);
             }
+        }
+        if self.card.as_mut().is_some_and(|card| card.follow_clock(sys)) {
+            self.settle_card(sys);
         }
         for index in 0..self.ports.len() {
             if let Port::Spi(port) = &mut self.ports[index]
@@ -362,6 +437,13 @@ impl World for Wiring {
             Some(USB) => {
                 self.usb.advance(sys.now(), &mut UsbPort { sys, usb: inputs.usb });
                 self.schedule_usb(sys);
+            }
+            Some(CARD) => {
+                if let Some(card) = &mut self.card {
+                    card.port.device.advance(sys.now());
+                }
+                self.settle_card(sys);
+                self.postpone(sys, CARD);
             }
             Some(slot) if slot < DEVICES => {
                 let uart = slot - LEADS;

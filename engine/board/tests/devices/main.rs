@@ -1,7 +1,9 @@
 //! Devices on the buses of a microcontroller whose registers a test programs: who hears what, and when.
 
+mod card;
 mod i2c;
 mod pins;
 mod rig;
 mod spi;
 mod uart;
+mod wifi;
