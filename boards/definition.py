@@ -68,16 +68,12 @@ class Ethernet:
     """SPI clock that the runtime chooses where nobody asks for one."""
 
     def __post_init__(self) -> None:
-        used: dict[int, str] = {}
-        for name, pin in self.pins.items():
-            if pin in used:
-                raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
-            used[pin] = name
+        _check_wires(self.pins)
 
     @property
     def pins(self) -> dict[str, int]:
         """GPIO numbers by name: `sck_pin` and so on."""
-        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+        return _wires(self)
 
     @property
     def spi_id(self) -> int:
@@ -85,8 +81,42 @@ class Ethernet:
         return int(self.bus.removeprefix("spi"))
 
 
-Network = Ethernet
-"""How a board reaches a network. `kind` tells one from another: `wifi` will be a second class of a union here."""
+@dataclass(frozen=True, config=_STRICT)
+class Wifi:
+    """A radio chip on a bus of its own; pins are GPIO numbers."""
+
+    kind: Literal["wifi"]
+    chip: _Text
+    bus: Literal["gspi"]
+    on_pin: _Pin
+    data_pin: _Pin
+    """Both ways, and the chip's interrupt."""
+    csn_pin: _Pin
+    clock_pin: _Pin
+
+    def __post_init__(self) -> None:
+        _check_wires(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `on_pin` and so on."""
+        return _wires(self)
+
+
+Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
+"""How a board reaches a network."""
+
+
+def _wires(network: Ethernet | Wifi) -> dict[str, int]:
+    return {name: pin for name, pin in vars(network).items() if name.endswith("_pin")}
+
+
+def _check_wires(pins: dict[str, int]) -> None:
+    used: dict[int, str] = {}
+    for name, pin in pins.items():
+        if pin in used:
+            raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
+        used[pin] = name
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -136,6 +166,7 @@ class BoardDefinition:
 
 
 _BOARD: Final = TypeAdapter(BoardDefinition)
+_KINDS: Final = ("ethernet", "wifi")
 
 
 def load_board(path: Path) -> BoardDefinition:
@@ -149,7 +180,7 @@ def load_board(path: Path) -> BoardDefinition:
     try:
         return _BOARD.validate_python({"id": path.stem, **document})
     except ValidationError as error:
-        raise BadDefinition(f"{path}: {first_complaint(error)}") from error
+        raise BadDefinition(f"{path}: {first_complaint(error, _KINDS)}") from error
 
 
 def known_boards() -> dict[str, BoardDefinition]:

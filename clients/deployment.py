@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from portbench.boards import BoardDefinition, Deployment
+from portbench.boards import BoardDefinition, Deployment, Ethernet
 from portbench.clients.assembly import assemble
 from portbench.clients.config import CONFIG_NAME, ClientNetwork, config_json
 from portbench.clients.errors import DeploymentError
@@ -39,7 +39,8 @@ def build_deployment(
     ready = workload.readiness
     script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.name, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
-    if family == "circuitpython" and workload.readiness is not Readiness.BOOTED:
+    wired = isinstance(board.network, Ethernet)
+    if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
         major = version.split(".")[0]
         if not major.isdigit():
             raise DeploymentError(f"CircuitPython version {version!r} does not begin with its major number")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from portbench.boards import BoardDefinition
+from portbench.boards import BoardDefinition, Ethernet
 from portbench.clients.errors import DeploymentError
 
 _NAME: Final = re.compile(r"\bboard\.GP_[A-Z]+\b|\bBOARD_[A-Z_]+\b")
@@ -35,7 +35,7 @@ def fold(source: str, definition: BoardDefinition) -> str:
 def _values(definition: BoardDefinition) -> dict[str, str]:
     values = {"BOARD_MACHINE": definition.machine}
     ethernet = definition.network
-    if ethernet is None:
+    if not isinstance(ethernet, Ethernet):
         return values
     values |= {"BOARD_SPI_ID": f"{ethernet.spi_id}", "BOARD_SPI_HZ": f"{ethernet.default_hz:_}"}
     for name, pin in ethernet.pins.items():

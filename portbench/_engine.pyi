@@ -9,7 +9,9 @@ from typing import Any, Protocol
 MCUS: tuple[str, ...]
 """Microcontrollers that are modelled, by their makers' names."""
 CHIPS: tuple[str, ...]
-"""Chips beside them that are modelled."""
+"""Ethernet chips beside them that are modelled."""
+RADIOS: tuple[str, ...]
+"""Radio chips that are."""
 
 class EngineError(RuntimeError): ...
 

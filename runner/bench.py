@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -240,11 +240,15 @@ class Bench:
             return
         from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
 
+        around = surroundings(planned, self.options)
+        options = replace(
+            self.options, turnaround_us=around.turnaround_us, phy_link_delay_s=around.phy_link_delay_s, seed=around.seed
+        )
         try:
             if self.options.attribute:
-                draft.waveform = waveform(planned, self.options)
+                draft.waveform = waveform(planned, options)
             if self.options.what_if:
-                draft.what_if = what_ifs(planned, self.options)
+                draft.what_if = what_ifs(planned, options)
         except _FAULTS as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 

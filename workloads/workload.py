@@ -98,6 +98,18 @@ class Timed:
     start_us: float | None = None
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What an emulated board did in a stretch that `Workload.timed` named.
+
+    `waits`: the part of it, 0 to 1, in which the board waited: asleep, or for the network and the PC.
+    """
+
+    name: str
+    waits: float
+    spi_bytes: int
+
+
 class Workload(ABC):
     """One question that is asked of every port.
 
@@ -164,6 +176,10 @@ class Workload(ABC):
         `result` and `sessions` have passed `check`. An emulated row's time is attributed span by span.
         """
         return ()
+
+    def spent(self, stretches: Sequence[Spent], settings: Any) -> dict[str, float]:
+        """Figures of what the board did meanwhile, of a row whose time is attributed."""
+        return {}
 
     def measure_session(self, session: Session, settings: Any) -> Measurement:
         """The figures of a client that tells nothing, by what the PC kept of its connection.

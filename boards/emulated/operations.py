@@ -126,6 +126,8 @@ def _network(board: BoardProcess, request: Request) -> None:
         pc_ip=str(config.pc_ip),
         server_port=config.server_port,
         turnaround_us=config.turnaround_us,
+        ssid=config.access_point.ssid,
+        passphrase=config.access_point.passphrase,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.attribution import Spent, attribution, spent
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
@@ -216,7 +216,7 @@ class Replay:
     @property
     def intn_pin(self) -> int | None:
         network = self._definition.network
-        return None if network is None else network.intn_pin
+        return network.intn_pin if isinstance(network, Ethernet) else None
 
     def start(self) -> Run:
         """A run that the caller takes through its time."""

@@ -12,6 +12,7 @@ mod py_pins;
 mod py_profile;
 mod py_time;
 mod py_trace;
+mod py_wifi;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -28,6 +29,7 @@ pyo3::create_exception!(
 fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MCUS", PyTuple::new(m.py(), board::MCUS)?)?;
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
+    m.add("RADIOS", PyTuple::new(m.py(), board::RADIOS)?)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_gdb::PyGdbSession>()?;

@@ -2,13 +2,18 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use board::{BoardConfig, Chip, EthernetConfig, MCUS, PINS, SidePins, SpiWires, Surroundings};
+use board::{
+    AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, PINS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
+    WifiWires,
+};
 use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
+
+use crate::py_wifi;
 
 pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value
@@ -122,7 +127,8 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let mut usb = HostConfig::default();
     // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
-    let (mut flash_size, mut ethernet, mut capture) = (2usize << 20, None, None);
+    let (mut flash_size, mut devices, mut capture) = (2usize << 20, Devices::default(), None);
+    let mut point = AccessPoint::default();
     let (mut xip_miss_cost, mut spi_speed) = (true, 1);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
@@ -132,8 +138,10 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         }
         match key.as_str() {
             "mcu" => mcu(&value.extract::<String>()?)?,
+            "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
-            "devices" => ethernet = devices(&value)?,
+            "devices" => devices = Devices::from_list(&value)?,
+            "access_point" => point = py_wifi::access_point(&value)?,
             "capture" => capture = value.extract()?,
             "pins" => hold_pins(&value, &mut surroundings)?,
             "wires" => {
@@ -158,7 +166,22 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));
     }
     let (phy, lan) = (network.phy, network.lan);
-    Ok(BoardConfig { bootrom, flash_size, ethernet, phy, lan, usb, surroundings, capture, xip_miss_cost, spi_speed })
+    let ethernet = devices.ethernet;
+    point.seed = lan.seed;
+    let wifi = devices.radio.map(|wires| WifiConfig { wires, chip: cyw43::Config::default(), point });
+    Ok(BoardConfig {
+        bootrom,
+        flash_size,
+        ethernet,
+        wifi,
+        phy,
+        lan,
+        usb,
+        surroundings,
+        capture,
+        xip_miss_cost,
+        spi_speed,
+    })
 }
 
 fn mcu(name: &str) -> PyResult<()> {
@@ -176,19 +199,41 @@ pub fn chip(name: &str) -> PyResult<Chip> {
     })
 }
 
-/// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`. The Ethernet chip among them.
-fn devices(value: &Bound<'_, PyAny>) -> PyResult<Option<EthernetConfig>> {
-    let mut ethernet: Option<EthernetConfig> = None;
-    for device in value.cast::<PyList>()?.iter() {
-        let device = spi_device(device.cast::<PyDict>()?)?;
-        if let Some(first) = &ethernet {
-            let (first, second) = (first.chip.name(), device.chip.name());
-            let message = format!("devices: {first} and {second} are both Ethernet chips; the board has one cable");
-            return Err(PyValueError::new_err(message));
+/// What is soldered to the board.
+#[derive(Default)]
+struct Devices {
+    ethernet: Option<EthernetConfig>,
+    radio: Option<WifiWires>,
+}
+
+impl Devices {
+    /// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`, or `[{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, ...}]`.
+    fn from_list(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut devices = Self::default();
+        let mut first: Option<String> = None;
+        for device in value.cast::<PyList>()?.iter() {
+            let device = device.cast::<PyDict>()?;
+            let name = match device.get_item("chip")? {
+                Some(name) => name.extract::<String>()?,
+                None => return Err(PyValueError::new_err("devices: a device without \"chip\"")),
+            };
+            if let Some(first) = first {
+                let message = if devices.radio.is_none() && !RADIOS.contains(&name.as_str()) {
+                    format!("devices: {first} and {name} are both Ethernet chips; the board has one cable")
+                } else {
+                    format!("devices: {first} and {name} are both network chips; the board has one network")
+                };
+                return Err(PyValueError::new_err(message));
+            }
+            if RADIOS.contains(&name.as_str()) {
+                devices.radio = Some(py_wifi::wires(&name, device)?);
+            } else {
+                devices.ethernet = Some(spi_device(device)?);
+            }
+            first = Some(name);
         }
-        ethernet = Some(device);
+        Ok(devices)
     }
-    Ok(ethernet)
 }
 
 const PIN_KEYS: [&str; 6] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin"];
@@ -256,7 +301,7 @@ pub fn millivolts(volts: f64) -> PyResult<u32> {
 }
 
 /// A GPIO number, or None for a pin that is not wired.
-fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+pub fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     match value.extract::<Option<u32>>()? {
         Some(pin) if pin >= 30 => Err(PyValueError::new_err(format!("{key} = {pin}: the RP2040 has GPIO 0 to 29"))),
         pin => Ok(pin),

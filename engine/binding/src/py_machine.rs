@@ -12,7 +12,7 @@ use rp2040::probe::profile::Profile;
 use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
-use sim::{EthernetChip, LogReader};
+use sim::LogReader;
 
 use crate::EngineError;
 use crate::py_app::{PyApp, PyUdpApp};
@@ -280,7 +280,7 @@ impl PyMachine {
     fn link_up(&self) -> bool {
         let mut machine = self.lock();
         let now = machine.now();
-        machine.wiring().network.as_ref().is_some_and(|network| network.chip().link_up(now))
+        machine.wiring().network.as_ref().is_some_and(|network| network.link_up(now))
     }
 
     /// Bytes that the board printed.
@@ -477,9 +477,9 @@ impl PyMachine {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut machine = self.lock();
         let network = machine.wiring().network.as_ref();
-        let ethernet = network.map(|network| network.chip().stats()).unwrap_or_default();
-        let dropped = network.map_or(0, |network| network.lan.stats().dropped);
-        let spi = network.map(Network::spi);
+        let ethernet = network.map(Network::stats).unwrap_or_default();
+        let dropped = network.map_or(0, Network::dropped);
+        let spi = network.and_then(Network::spi);
         let chip = machine.chip();
         let d = PyDict::new(py);
         d.set_item("spi_bytes", ethernet.bus_bytes)?;

@@ -8,6 +8,7 @@ use usb_host::HostConfig;
 use crate::chip::Chip;
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
+use crate::wifi_port::WifiWires;
 
 /// The Ethernet chip of a board.
 #[derive(Clone, Debug)]
@@ -16,12 +17,21 @@ pub struct EthernetConfig {
     pub wires: SpiWires,
 }
 
+/// The radio chip of a board, and the access point that it finds.
+#[derive(Clone, Debug)]
+pub struct WifiConfig {
+    pub wires: WifiWires,
+    pub chip: cyw43::Config,
+    pub point: air::AccessPoint,
+}
+
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
-    /// `None`: a board without a network.
+    /// With neither of these, a board without a network.
     pub ethernet: Option<EthernetConfig>,
+    pub wifi: Option<WifiConfig>,
     pub phy: wiznet::Config,
     pub lan: LanConfig,
     pub usb: HostConfig,

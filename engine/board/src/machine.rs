@@ -94,10 +94,12 @@ impl Machine {
         &mut self.chip.bus.world
     }
 
-    /// The Ethernet chip and its cable; an error where the board has none.
+    /// The network chip and what it is connected to; an error where the board has none.
     pub fn network(&mut self) -> Result<&mut Network, LanError> {
         let network = self.wiring().network.as_mut();
-        network.ok_or_else(|| LanError("this board has no network: none of its devices is an Ethernet chip".into()))
+        network.ok_or_else(|| {
+            LanError("this board has no network: none of its devices is an Ethernet or radio chip".into())
+        })
     }
 
     pub fn lan(&mut self) -> Result<&mut Lan, LanError> {

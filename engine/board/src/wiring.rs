@@ -58,7 +58,7 @@ pub struct Wiring {
 
 impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
-        let network = config.ethernet.as_ref().map(|ethernet| Network::new(config, ethernet)).transpose()?;
+        let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
         Ok(Self {
             network,
@@ -92,7 +92,7 @@ impl Wiring {
 
     /// Says which pins have to show every edge, and schedules the first events of the world.
     pub fn start(&mut self, sys: &mut Sys) {
-        let network = self.network.as_ref().map_or(0, |network| network.port.watched());
+        let network = self.network.as_ref().map_or(0, |network| network.watched());
         sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network, |pins, port| pins | port.watched()));
         self.settle_network(sys);
         self.schedule_usb(sys);
@@ -135,7 +135,7 @@ impl Wiring {
 
     fn set_spi_log(&mut self, on: bool) {
         if let Some(network) = &mut self.network {
-            network.chip_mut().set_log(on);
+            network.set_log(on);
         }
         for port in &mut self.ports {
             if let Port::Spi(port) = port {
@@ -147,8 +147,8 @@ impl Wiring {
     fn gather_spi_log(&mut self) {
         let mut frames = Vec::new();
         if let Some(network) = &mut self.network {
-            let name = network.chip().name();
-            frames.extend(network.chip_mut().take_log().into_iter().map(|frame| (name, frame)));
+            let name = network.name();
+            frames.extend(network.take_log().into_iter().map(|frame| (name, frame)));
         }
         for port in &mut self.ports {
             if let Port::Spi(port) = port {
@@ -209,7 +209,7 @@ impl Wiring {
 
     fn sample_pins(&mut self, sys: &mut Sys) {
         if let Some(network) = &mut self.network {
-            network.port.sample_pins(sys);
+            network.sample_pins(sys);
         }
         self.settle_network(sys);
         for index in 0..self.ports.len() {
@@ -224,13 +224,13 @@ impl Wiring {
 
     /// The network's part of an SPI frame; `None`: it does not hear it.
     fn network_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> Option<u16> {
-        let port = &self.network.as_ref()?.port;
+        let port = self.network.as_ref()?.ethernet()?;
         if !port.hears(sys, spi) {
             return None;
         }
         let mosi = port.mosi(sys, mosi);
         let miso = exchange_frame(mosi, bits, |byte| self.network_byte(sys, byte));
-        Some(self.network.as_ref()?.port.miso(sys, miso))
+        Some(self.network.as_ref()?.ethernet()?.miso(sys, miso))
     }
 
     fn network_byte(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
@@ -283,13 +283,21 @@ impl World for Wiring {
     }
 
     fn pins_changed(&mut self, sys: &mut Sys) {
+        if let Some(wifi) = self.network.as_mut().and_then(Network::wifi_mut) {
+            if wifi.follow(sys) {
+                self.settle_network(sys);
+            }
+            if self.ports.is_empty() {
+                return;
+            }
+        }
         self.sample_pins(sys);
-        if let Some(network) = &mut self.network
-            && let Some(mosi) = network.port.follow_clock(sys)
+        if let Some(mosi) =
+            self.network.as_mut().and_then(Network::ethernet_mut).and_then(|port| port.follow_clock(sys))
         {
             let miso = self.network_byte(sys, mosi);
-            if let Some(network) = &mut self.network {
-                network.port.answer(miso);
+            if let Some(port) = self.network.as_mut().and_then(Network::ethernet_mut) {
+                port.answer(miso);
             }
         }
         for index in 0..self.ports.len() {

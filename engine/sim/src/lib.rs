@@ -14,6 +14,7 @@ mod tcp;
 mod time;
 mod uart;
 mod usb;
+mod wifi;
 
 pub use clock::Clock;
 pub use device::Device;
@@ -25,3 +26,4 @@ pub use tcp::{AppReply, TcpApp};
 pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps};
 pub use uart::UartDevice;
 pub use usb::{Handshake, InResult, UsbBus};
+pub use wifi::{Bss, Join, Mac, Radio, RadioReport, RadioRequest, Security};

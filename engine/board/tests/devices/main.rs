@@ -5,3 +5,4 @@ mod pins;
 mod rig;
 mod spi;
 mod uart;
+mod wifi;

@@ -4,7 +4,7 @@ use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surr
 use lan::{LanConfig, TcpEcho, UdpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
-use sim::{EthernetChip, LogReader, PS_PER_US};
+use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
 
 use crate::random::Random;
@@ -222,7 +222,7 @@ impl Guest {
         self.reached.simulated_us = self.machine.now() / PS_PER_US;
         self.reached.flash_changes = self.machine.chip().mem.flash_generation;
         let network = self.machine.network().expect("a board with a network");
-        self.reached.chip_selects = network.chip().stats().chip_selects;
+        self.reached.chip_selects = network.stats().chip_selects;
         self.reached.to_board = network.lan.stats().to_board;
         self.reached.from_board = network.lan.stats().from_board;
         self.reached
@@ -258,6 +258,7 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
                 side: SidePins { rstn: Some(20), intn: Some(21) },
             },
         }),
+        wifi: None,
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
         lan: LanConfig {
             tcp_echo_port: Some(7),
