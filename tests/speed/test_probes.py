@@ -14,6 +14,8 @@ from tests.ping_pong import EVB, NATIVE_IMAGE
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench import _engine
+from portbench.firmware.images import ImageStore
+from portbench.runner.speed.measure import PARTS, Session
 from portbench.runner.speed.probes import PROBES, Bench, ProbeCost, measure_probes, ratios, unprobed_engine
 
 pytestmark = pytest.mark.engine
@@ -40,6 +42,13 @@ def test_ratios_are_of_the_same_run() -> None:
         ("attribution on against off", 1.5),
         ("all probes off against an engine without", 1.25),
     ]
+
+
+def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
+    session = Session(EVB, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    figures = {figure.name: figure for figure in PARTS["probes"](session)}
+    assert figures["probes: attribution on against off"].value is not None
+    assert figures["probes: all probes off against an engine without"].note == "build one: make unprobed"
 
 
 def test_without_such_an_engine_there_is_none(tmp_path: Path) -> None:
