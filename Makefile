@@ -20,8 +20,8 @@ SEED ?= 1
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark trace soak test test-python test-engine fuzz quick build dependencies list boards \
-	publish lint lint-python lint-engine format lock clean
+.PHONY: flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz quick build dependencies list \
+	boards publish site lint lint-python lint-engine format lock clean
 
 # Real boards need no emulated one, and so no Rust toolchain.
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
@@ -30,6 +30,11 @@ flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,bui
 # Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --check"
 benchmark: build
 	$(PORTBENCH) speed $(ARGS)
+
+# An engine that has no probes, for what they cost while they are off: make unprobed benchmark ARGS="--part probes"
+unprobed: build
+	PYO3_PYTHON='$(abspath $(BIN))/python' cargo build --quiet --release --manifest-path $(ENGINE)/Cargo.toml --package binding --lib \
+		--features unprobed --target-dir $(ENGINE)/target/unprobed
 
 # One message of a row, decoded; options: make trace ARGS="--runtime micropython-1.26.0 --profile tuned --pc 200"
 trace: build
@@ -77,9 +82,13 @@ boards: dependencies
 soak: build
 	$(PORTBENCH) soak $(ARGS)
 
-# The last run as docs/results.md.
+# The last run as docs/results.md and results/page.html, and its first table in the README.
 publish: dependencies
-	$(PORTBENCH) publish $(ARGS)
+	$(PORTBENCH) publish --into README.md $(ARGS)
+
+# The documents as a site, in build/site.
+site: dependencies
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: lint-python lint-engine
 

@@ -2,7 +2,15 @@
 
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.console import ASK_FOR_RESULT, Console, parse_result
-from portbench.boards.definition import BoardDefinition, board_definition, board_of_machine, known_boards, load_board
+from portbench.boards.definition import (
+    BoardDefinition,
+    Ethernet,
+    Wifi,
+    board_definition,
+    board_of_machine,
+    known_boards,
+    load_board,
+)
 from portbench.boards.errors import (
     BadDefinition,
     BoardError,
@@ -16,6 +24,7 @@ from portbench.boards.errors import (
     WrongRuntime,
 )
 from portbench.boards.timing import Deadline
+from portbench.boards.wifi import WifiCredentials, users_credentials
 from portbench.boards.wiring import require_wiring
 
 __all__ = [
@@ -32,6 +41,7 @@ __all__ = [
     "DeadlineExceeded",
     "DeployFailed",
     "Deployment",
+    "Ethernet",
     "FlashFailed",
     "OwnNetwork",
     "Progress",
@@ -39,6 +49,8 @@ __all__ = [
     "RuntimeIdentity",
     "Unattended",
     "UnknownBoard",
+    "Wifi",
+    "WifiCredentials",
     "WrongRuntime",
     "board_definition",
     "board_of_machine",
@@ -46,4 +58,5 @@ __all__ = [
     "load_board",
     "parse_result",
     "require_wiring",
+    "users_credentials",
 ]

@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
 from portbench.boards.room import Room
 from portbench.boards.timing import Deadline
+from portbench.boards.wifi import WifiCredentials
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
@@ -90,13 +91,14 @@ class OwnNetwork:
 
     `server` and `port` are where the client finds the workload's server; `static` is a free address with mask, gateway
     and DNS, for a client that uses no DHCP; `turnaround_us` is the time the server takes to answer, None
-    where it is the one that was asked for.
+    where it is the one that was asked for. `wifi`: what a board with a radio chip joins.
     """
 
     server: IPv4Address
     port: int
     static: tuple[IPv4Address, IPv4Address, IPv4Address, IPv4Address]
     turnaround_us: int | None = None
+    wifi: WifiCredentials | None = None
 
 
 class Board(ABC):

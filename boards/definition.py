@@ -51,14 +51,6 @@ def _usb_id(value: Any) -> UsbId:
 _UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
 
 
-def _apart(pins: dict[str, int]) -> None:
-    used: dict[int, str] = {}
-    for name, pin in pins.items():
-        if pin in used:
-            raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
-        used[pin] = name
-
-
 @dataclass(frozen=True, config=_STRICT)
 class Ethernet:
     """An Ethernet chip on an SPI bus of the microcontroller; pins are GPIO numbers."""
@@ -76,12 +68,12 @@ class Ethernet:
     """SPI clock that the runtime chooses where nobody asks for one."""
 
     def __post_init__(self) -> None:
-        _apart(self.pins)
+        _check_wires(self.pins)
 
     @property
     def pins(self) -> dict[str, int]:
         """GPIO numbers by name: `sck_pin` and so on."""
-        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+        return _wires(self)
 
     @property
     def spi_id(self) -> int:
@@ -100,12 +92,12 @@ class CardSocket:
     csn_pin: _Pin
 
     def __post_init__(self) -> None:
-        _apart(self.pins)
+        _check_wires(self.pins)
 
     @property
     def pins(self) -> dict[str, int]:
         """GPIO numbers by name: `sck_pin` and so on."""
-        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+        return _wires(self)
 
     @property
     def spi_id(self) -> int:
@@ -113,8 +105,42 @@ class CardSocket:
         return int(self.bus.removeprefix("spi"))
 
 
-Network = Ethernet
-"""How a board reaches a network. `kind` tells one from another: `wifi` will be a second class of a union here."""
+@dataclass(frozen=True, config=_STRICT)
+class Wifi:
+    """A radio chip on a bus of its own; pins are GPIO numbers."""
+
+    kind: Literal["wifi"]
+    chip: _Text
+    bus: Literal["gspi"]
+    on_pin: _Pin
+    data_pin: _Pin
+    """Both ways, and the chip's interrupt."""
+    csn_pin: _Pin
+    clock_pin: _Pin
+
+    def __post_init__(self) -> None:
+        _check_wires(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `on_pin` and so on."""
+        return _wires(self)
+
+
+Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
+"""How a board reaches a network."""
+
+
+def _wires(part: Ethernet | CardSocket | Wifi) -> dict[str, int]:
+    return {name: pin for name, pin in vars(part).items() if name.endswith("_pin")}
+
+
+def _check_wires(pins: dict[str, int]) -> None:
+    used: dict[int, str] = {}
+    for name, pin in pins.items():
+        if pin in used:
+            raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
+        used[pin] = name
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -176,6 +202,7 @@ class BoardDefinition:
 
 
 _BOARD: Final = TypeAdapter(BoardDefinition)
+_KINDS: Final = ("ethernet", "wifi")
 
 
 def load_board(path: Path) -> BoardDefinition:
@@ -189,7 +216,7 @@ def load_board(path: Path) -> BoardDefinition:
     try:
         return _BOARD.validate_python({"id": path.stem, **document})
     except ValidationError as error:
-        raise BadDefinition(f"{path}: {first_complaint(error)}") from error
+        raise BadDefinition(f"{path}: {first_complaint(error, _KINDS)}") from error
 
 
 def known_boards() -> dict[str, BoardDefinition]:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from portbench.boards.errors import DeadlineExceeded
+from portbench.boards.host_time import host_time
 
 T = TypeVar("T")
 
 
 class Deadline:
-    """A fixed moment on the host's monotonic clock by which `what` has to be done.
+    """A fixed moment on the clock of `boards.host_time` by which `what` has to be done.
 
     `clock` and `sleep` are for tests.
     """
@@ -22,7 +23,7 @@ class Deadline:
         seconds: float,
         what: str,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = host_time,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not seconds > 0:

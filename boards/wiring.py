@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from portbench.boards.definition import BoardDefinition, Network
+from portbench.boards.definition import BoardDefinition, Ethernet, Network
 from portbench.boards.errors import BoardUnavailable
 
 
@@ -19,4 +19,4 @@ def require_wiring(definition: BoardDefinition, built_for: BoardDefinition, what
 
 def _wires(network: Network | None) -> Network | None:
     """How fast they are used does not matter."""
-    return None if network is None else replace(network, default_hz=1)
+    return replace(network, default_hz=1) if isinstance(network, Ethernet) else network

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass as checked
 
+from portbench.boards import WifiCredentials
 from portbench.workloads import WorkloadSettings
 
 CONFIG_NAME: Final = "portbench_config.json"
@@ -36,7 +37,8 @@ class ClientNetwork:
     pydantic's ValidationError for what no client could use.
 
     `spi_hz` None: the board's or the driver's default. `intn`: use the INTn pin where the firmware can. `server` is an
-    address, not a name: the clients look nothing up.
+    address, not a name: the clients look nothing up. `wifi`: what a board with a radio chip joins, in the place of
+    `spi_hz` and `intn`. `power_save` None: as the firmware sets it.
     """
 
     server: IPv4Address | None
@@ -46,12 +48,22 @@ class ClientNetwork:
     spi_hz: Annotated[int, Field(ge=1)] | None = None
     intn: bool = True
     ready_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 30.0
+    wifi: WifiCredentials | None = None
+    power_save: bool | None = None
 
     @model_validator(mode="after")
     def _check_address(self) -> ClientNetwork:
         if self.address_mode == "static" and self.static is None:
             raise ValueError("address mode static needs an address")
         return self
+
+
+def _nic(network: ClientNetwork) -> dict[str, Any]:
+    if network.wifi is None:
+        return {"spi_hz": network.spi_hz, "intn": network.intn}
+    wifi = network.wifi
+    join = {"ssid": wifi.ssid, "passphrase": wifi.passphrase, "power_save": network.power_save}
+    return {"spi_hz": None, **join}
 
 
 def config_json(settings: WorkloadSettings, network: ClientNetwork | None) -> bytes:
@@ -65,8 +77,7 @@ def config_json(settings: WorkloadSettings, network: ClientNetwork | None) -> by
             **values,
             "address_mode": network.address_mode,
             "static": network.static.as_list() if network.static else None,
-            "spi_hz": network.spi_hz,
-            "intn": network.intn,
+            **_nic(network),
             "ready_timeout_s": int(limit_s) if limit_s.is_integer() else limit_s,
         }
     return json.dumps(values).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from portbench.boards import BoardDefinition, Deployment
+from portbench.boards import BoardDefinition, Deployment, Ethernet
 from portbench.clients.assembly import assemble
 from portbench.clients.config import CONFIG_NAME, ClientNetwork, config_json
 from portbench.clients.errors import DeploymentError
@@ -48,7 +48,8 @@ def build_deployment(
         files |= driver_files(asked, timeout_s)
     elif family == "circuitpython" and asked:
         files |= library_files(_major(version), timeout_s, names=asked)
-    if family == "circuitpython" and workload.readiness is not Readiness.BOOTED:
+    wired = isinstance(board.network, Ethernet)
+    if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
         files |= library_files(_major(version), timeout_s)
         if hidden(files, frozen):
             files[kind.script] = ours_first(script).encode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from portbench.boards import BoardDefinition
+from portbench.boards import BoardDefinition, Ethernet
 from portbench.clients.errors import DeploymentError
 
 _NAME: Final = re.compile(r"\bboard\.GP_[A-Z_]+\b|\bBOARD_[A-Z_]+\b")
@@ -41,7 +41,7 @@ def _values(definition: BoardDefinition) -> dict[str, str]:
             values[f"BOARD_SD_{name.upper()}"] = f"{pin}"
             values[f"board.GP_SD_{name.removesuffix('_pin').upper()}"] = f"board.GP{pin}"
     ethernet = definition.network
-    if ethernet is None:
+    if not isinstance(ethernet, Ethernet):
         return values
     values |= {"BOARD_SPI_ID": f"{ethernet.spi_id}", "BOARD_SPI_HZ": f"{ethernet.default_hz:_}"}
     for name, pin in ethernet.pins.items():

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from portbench.boards import BoardDefinition
 from portbench.clients.errors import DeploymentError
@@ -17,10 +18,13 @@ from portbench.clients.folding import fold
 from portbench.workloads import Readiness
 
 _FUNCTION: Final = "make_nic"
+_POWER_SAVE: Final = re.compile(r"\bpm=|power_management")
 
 
 class _Written:
-    """Source code, which as an object takes part in more of it."""
+    """Source code, which as an object takes part in more of it. `calls` are noted in order."""
+
+    calls: ClassVar[list[str]] = []
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -31,7 +35,9 @@ class _Written:
     def __call__(self, *values: Any, **named: Any) -> _Written:
         arguments = [_shown(value) for value in values]
         arguments += [f"{name}={_shown(value)}" for name, value in named.items()]
-        return _Written(f"{self._text}({', '.join(arguments)})")
+        call = f"{self._text}({', '.join(arguments)})"
+        self.calls.append(call)
+        return _Written(call)
 
     def __getattr__(self, name: str) -> _Written:
         if name.startswith("__"):
@@ -39,7 +45,9 @@ class _Written:
         return _Written(f"{self._text}.{name}")
 
 
-def nic_line(family: str, board: BoardDefinition, *, spi_hz: int | None, intn: bool) -> str | None:
+def nic_line(
+    family: str, board: BoardDefinition, *, spi_hz: int | None, intn: bool, power_save: bool | None = None
+) -> str | None:
     """What the client of `family` writes on `board` to get its network interface; None where it has none to bring up.
 
     Raises DeploymentError for a client that cannot be read, and for a board without a network.
@@ -61,7 +69,10 @@ def nic_line(family: str, board: BoardDefinition, *, spi_hz: int | None, intn: b
     names: dict[str, Any] = {name: _Written(name) for name in _imported(module)}
     names |= {"RESULT": {}, "time": SimpleNamespace(sleep=lambda seconds: None), "LWIP": family != "wiznet"}
     exec(compile(ast.Module(wanted, []), str(path), "exec"), names)
-    return repr(names[_FUNCTION]({"spi_hz": spi_hz, "intn": intn}))
+    _Written.calls.clear()
+    line = repr(names[_FUNCTION]({"spi_hz": spi_hz, "intn": intn, "power_save": power_save}))
+    # What sets the power save stands for the profile where it is set, for nothing else differs.
+    return next((call for call in _Written.calls if _POWER_SAVE.search(call)), line)
 
 
 def _imported(module: ast.Module) -> set[str]:

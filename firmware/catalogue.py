@@ -73,6 +73,8 @@ class Profile:
     """SPI clock that the client asks for; None: the driver's own default."""
     intn: StrictBool | None = None
     """Whether the client passes the INTn pin; None: the driver's own default, or not settable."""
+    power_save: StrictBool | None = None
+    """Whether a radio chip sleeps between frames; None: as the firmware sets it by itself."""
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Settings of workloads, by the workload's name, where this profile does not run them with their defaults."""
 

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 MCUS: tuple[str, ...]
 """Microcontrollers that are modelled, by their makers' names."""
 CHIPS: tuple[str, ...]
-"""Chips beside them that are modelled."""
+"""Ethernet chips beside them that are modelled."""
+RADIOS: tuple[str, ...]
+"""Radio chips that are."""
 SD_CARDS: tuple[tuple[str, int], ...]
 """SD cards whose times are known, the usual one first, and their blocks of 512 bytes."""
 
@@ -138,8 +140,13 @@ class Machine:
         within_us: Sequence[float] = (),
         ready_us: int | None = None,
         link_us: int | None = None,
+        windows_us: Sequence[tuple[float, float]] | None = None,
     ) -> dict[str, Any] | None:
-        """Where the time of a client's spans went, as dicts of lists; None where nothing was recorded."""
+        """Where the time of a client's spans, or of given windows, went, as dicts of lists; None where nothing was
+        recorded."""
+
+    def attribution_moments(self, start_us: float, end_us: float) -> list[tuple[float, float, str]] | None:
+        """(start_us, end_us, cause) of every moment; None where not all was recorded."""
 
     def spi_log(self, on: bool) -> None: ...
     def spi_log_take(self) -> list[tuple[float, float, str, str, int, bool, int, bytes, str, int]]:

@@ -14,7 +14,7 @@ from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
-from portbench.results.table import markdown
+from portbench.results.table import markdown, tables
 from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, workload
 
@@ -26,6 +26,7 @@ _WIDTH: Final = 100
 """Characters of a table's line that GitHub shows beside its own columns."""
 
 _ROWS: Final = re.compile(r"^<!-- rows: (.*) -->$", re.MULTILINE)
+_PLACE: Final = re.compile(r"(<!-- results -->\n).*?(<!-- /results -->)", re.DOTALL)
 _READING: Final = (
     "*spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows."
     " It is left out where no two runs differ. *ready ms* is the time from the client's start to where the workload"
@@ -89,6 +90,26 @@ def lacking(run: RunFile, path: Path) -> list[str]:
         return []
     has = set(_measured(run))
     return [name for name in (found[1].split(", ") if found and found[1] else []) if name not in has]
+
+
+def into(run: RunFile, path: Path) -> None:
+    """Puts the first of the run's tables between the marks of the page at `path`. Raises StorageError."""
+    try:
+        before = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"{path}: cannot be read ({error}); name a page of text") from error
+    if not _PLACE.search(before):
+        raise StorageError(
+            f"{path}: has no place for a table; put <!-- results --> and <!-- /results --> where it goes"
+        )
+    first = tables(run)[:1]
+    text = first[0].excerpt(_WIDTH) if first else "Nothing was run.\n"
+    after = _PLACE.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before, count=1)
+    if after != before:
+        try:
+            replace_file(path, after)
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error
 
 
 def publish(

@@ -66,7 +66,16 @@ class Table:
 
     def markdown(self, width: int | None = None) -> str:
         """As GitHub-flavoured Markdown, with its title as a heading. Columns that `width` has no room for are left out
-        and named below."""
+        and named above."""
+        parts = [f"## {self.title}\n", self._rows_and_about(width), paragraphs(self.below)]
+        return "\n".join(parts).rstrip() + "\n"
+
+    def excerpt(self, width: int) -> str:
+        """The same without the heading, and of the answer the first sentence with its code."""
+        answer = self.below[: 2 if len(self.below) > 1 and self.below[1].startswith(CODE) else 1]
+        return "\n".join([self._rows_and_about(width), paragraphs(answer)]).rstrip() + "\n"
+
+    def _rows_and_about(self, width: int | None) -> str:
         left_out = [] if width is None else self._left_out(width)
         columns = [column for column in self.columns if column not in left_out]
         align = ["left" if column in _LEFT else "right" for column in columns]
@@ -76,7 +85,7 @@ class Table:
         ]
         body = tabulate.tabulate(lines, columns, tablefmt="pipe", colalign=align, disable_numparse=True)
         about = f"{self.about} `portbench show` also has: {', '.join(left_out)}." if left_out else self.about
-        return "\n".join([f"## {self.title}\n", f"{about}\n", f"{body}\n", paragraphs(self.below)]).rstrip() + "\n"
+        return f"{about}\n\n{body}\n"
 
     def rich(self, width: int) -> RenderableType:
         """For a terminal of `width` characters: columns that have no room are left out and named below."""

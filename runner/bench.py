@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
+from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource, sessions_since
@@ -225,9 +226,10 @@ class Bench:
         result = check_result(report, planned.workload, planned.settings, sessions)
         self._note_turnaround(draft, prepared.board, sessions)
         if self.options.attribute and planned.number == 1:
-            spans = planned.workload.timed(report)
+            spans = planned.workload.timed(report, sessions)
             deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
-            draft.attribution = prepared.board.attribution(spans, report, deadline)
+            attribution = prepared.board.attribution(spans, report, deadline)
+            draft.attribution = with_names(attribution, None if draft.image is None else draft.image.path)
         self._look_closer(planned, draft)
         return draft.measured(result, output)
 
@@ -240,11 +242,15 @@ class Bench:
             return
         from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
 
+        around = surroundings(planned, self.options)
+        options = replace(
+            self.options, turnaround_us=around.turnaround_us, phy_link_delay_s=around.phy_link_delay_s, seed=around.seed
+        )
         try:
             if self.options.attribute:
-                draft.waveform = waveform(planned, self.options)
+                draft.waveform = waveform(planned, options)
             if self.options.what_if:
-                draft.what_if = what_ifs(planned, self.options)
+                draft.what_if = what_ifs(planned, options)
         except _FAULTS as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.boards import OwnNetwork, RunOutput
+from portbench.boards import Ethernet, OwnNetwork, RunOutput
 from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
+from portbench.results.attribution import Attribution
 from portbench.results.closer import Waveform, WhatIf
 from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
 from portbench.results.published import published_of
@@ -22,7 +23,7 @@ from portbench.runner.plan import PlannedRow, Surroundings
 from portbench.runner.profile_line import profile_line
 from portbench.shown import shown
 from portbench.where import Where
-from portbench.workloads import Readiness
+from portbench.workloads import Readiness, Spent
 
 _BREAK: Final = re.compile(r"\s*[\r\n]\s*")
 
@@ -57,7 +58,7 @@ class RowDraft:
             version=self.version or result.version or "",
             conditions=self._conditions(result),
             headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
-            figures=result.measurement.figures | said | self._simulated(result, output),
+            figures=result.measurement.figures | said | self._spent() | self._simulated(result, output),
             samples=result.measurement.samples,
             sim=self._sim(output),
             note=self._note(result.library),
@@ -65,6 +66,14 @@ class RowDraft:
             waveform=self.waveform,
             what_if=self.what_if,
         )
+
+    def _spent(self) -> dict[str, float]:
+        """What the workload makes of the attribution; nothing without one."""
+        if self.attribution is None:
+            return {}
+        spans = Attribution.model_validate(self.attribution).spans
+        stretches = [Spent(each.name, each.share("wait", "network"), each.counts.get("spi_bytes", 0)) for each in spans]
+        return self.planned.workload.spent(stretches, self.planned.settings)
 
     def skipped(self, reason: str) -> Row:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
@@ -169,9 +178,10 @@ def spi_hz_asked(row: PlannedRow) -> int | None:
     """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
     if row.profile.spi_hz is not None:
         return row.profile.spi_hz
-    if row.board.network is None or row.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
+    network = row.board.network
+    if not isinstance(network, Ethernet) or row.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
         return None
-    return row.board.network.default_hz
+    return network.default_hz
 
 
 def one_line(text: str) -> str:

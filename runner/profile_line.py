@@ -20,4 +20,6 @@ def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile)
         return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
     if board.network is None or entry.family is Family.FOREIGN:
         return None
-    return nic_line(client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile))
+    return nic_line(
+        client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile), power_save=profile.power_save
+    )

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from portbench.boards import Board, Deployment, board_definition, require_wiring
+from portbench.boards import (
+    Board,
+    Deployment,
+    Wifi,
+    WifiCredentials,
+    board_definition,
+    require_wiring,
+    users_credentials,
+)
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import Family, Profile
@@ -47,7 +55,7 @@ def build_program(
         return _native(row, image, peer, _static(board, options), options, scratch)
     if row.entry.family is Family.FOREIGN:
         return Program(image.path, image.sha256, None, Deployment({}, "foreign"), has_console=False)
-    network = None if peer is None else _network(row, peer, _static(board, options), options)
+    network = None if peer is None else _network(row, peer, _static(board, options), _wifi(row, board), options)
     identity = identify(image.content) if image.content else None
     deployment = build_deployment(
         row.client_family,
@@ -62,7 +70,9 @@ def build_program(
     return Program(image.path, image.sha256, identity, deployment, has_console=True)
 
 
-def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options: BenchOptions) -> ClientNetwork:
+def _network(
+    row: PlannedRow, peer: Peer, static: StaticAddress | None, wifi: WifiCredentials | None, options: BenchOptions
+) -> ClientNetwork:
     try:
         return ClientNetwork(
             server=peer.address,
@@ -72,6 +82,8 @@ def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, options:
             spi_hz=row.profile.spi_hz,
             intn=asks_intn(row.profile),
             ready_timeout_s=options.timeouts_s[Stage.READY],
+            wifi=wifi,
+            power_save=row.profile.power_save,
         )
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
@@ -111,6 +123,12 @@ def asks_intn(profile: Profile) -> bool:
 def native_sets(profile: Profile) -> tuple[int, bool]:
     """What the profile sets in the native client's block: spi_hz and intn."""
     return profile.spi_hz or native_config.NativeConfig().spi_hz, asks_intn(profile)
+
+
+def _wifi(row: PlannedRow, board: Board) -> WifiCredentials | None:
+    if not isinstance(row.board.network, Wifi):
+        return None
+    return users_credentials() if board.own_network is None else board.own_network.wifi
 
 
 def _static(board: Board, options: BenchOptions) -> StaticAddress | None:

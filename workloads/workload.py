@@ -86,14 +86,28 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Timed:
-    """A stretch of time that a client took on its own clock, between two readings of it.
+    """A stretch of time that a client took on its own clock, between two readings of it; or that the PC timed.
 
     `exchange`: the number, from 0, of the one exchange with the PC that lies in it; None where there is none.
+    `start_us`: when it began on the PC's clock, where the PC timed it.
     """
 
     name: str
     duration_us: float
     exchange: int | None = None
+    start_us: float | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an emulated board did in a stretch that `Workload.timed` named.
+
+    `waits`: the part of it, 0 to 1, in which the board waited: asleep, or for the network and the PC.
+    """
+
+    name: str
+    waits: float
+    spi_bytes: int
 
 
 class Workload(ABC):
@@ -155,12 +169,17 @@ class Workload(ABC):
         `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
         """
 
-    def timed(self, result: Mapping[str, Any]) -> Sequence[Timed]:
-        """What a client's result says that it timed, in the order of time, each after the one before it.
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
+        """What a client's result, or what the PC kept, says that was timed, in the order of time, each after the one
+        before it.
 
-        `result` has passed `check`. An emulated row's time is attributed span by span.
+        `result` and `sessions` have passed `check`. An emulated row's time is attributed span by span.
         """
         return ()
+
+    def spent(self, stretches: Sequence[Spent], settings: Any) -> dict[str, float]:
+        """Figures of what the board did meanwhile, of a row whose time is attributed."""
+        return {}
 
     def measure_session(self, session: Session, settings: Any) -> Measurement:
         """The figures of a client that tells nothing, by what the PC kept of its connection.

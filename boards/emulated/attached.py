@@ -20,6 +20,7 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bootloader import enter_bootloader
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.boards.wifi import WifiCredentials
 from portbench.where import Where
 from portbench.workloads import Session
 
@@ -68,6 +69,7 @@ class AttachedEmulatedBoard(UsbBoard):
                 network["server_port"],
                 (board_address(pc), MASK, pc, pc),
                 network["turnaround_us"],
+                WifiCredentials(network["ssid"], network["passphrase"]),
             )
 
     def serve(

@@ -1,30 +1,70 @@
 """Where an emulated run's time went: the engine's recording, cut at what the client itself timed.
 
 The client tells how long each span took; the engine finds the two readings of the board's timer that are so far apart.
-What comes back has the form of `results.attribution.Attribution`.
+Of what the PC timed it is known when it was. What comes back has the form of `results.attribution.Attribution`, and
+`flash_lines` beside it: how often which line of flash was missed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from portbench._engine import Machine
-from portbench.boards.emulated.trace import exception_name
+from portbench.boards.emulated.exceptions import exception_name
 from portbench.workloads import Session, Timed
+
+_PAGE_BYTES: Final = 4096
 
 
 def attribution(
     machine: Machine, timed: Sequence[Timed], sessions: Sequence[Session], result: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """None where nothing was recorded, or no readings of the clock fit what the client told."""
-    spans_us = [round(each.duration_us) for each in timed]
-    found = machine.attribution(
-        spans_us, _moments(timed, sessions), _count(result, "ready_us"), _count(result, "link_us")
-    )
+    windows = _windows(timed)
+    spans_us = [] if windows else [round(each.duration_us) for each in timed]
+    moments = [] if windows else _moments(timed, sessions)
+    found = machine.attribution(spans_us, moments, _count(result, "ready_us"), _count(result, "link_us"), windows)
     if found is None or found["lost"] or found["spans"] is None:
         return None
     return _as_json(found, timed, machine.stats()["spi_hz"])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A stretch and what it went to, by the names of `results.attribution.CAUSES`; `_run` with its misses and waits."""
+
+    start_us: float
+    end_us: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one window went to."""
+
+    causes_ps: dict[str, int]
+    """Adds up to the window, see `attribution`."""
+    moments: tuple[Moment, ...]
+    """In order and without a gap."""
+
+
+def spent(machine: Machine, start_us: float, end_us: float) -> Spent | None:
+    """What a window of the recorded time went to; None where not all was recorded."""
+    moments = machine.attribution_moments(start_us, end_us)
+    found = machine.attribution([], [], None, None, [(start_us, end_us)])
+    if moments is None or found is None or found["spans"] is None:
+        return None
+    causes = {name: column[0] for name, column in found["spans"]["causes_ps"].items() if column[0]}
+    return Spent(causes, tuple(Moment(*moment) for moment in moments))
+
+
+def _windows(timed: Sequence[Timed]) -> list[tuple[float, float]] | None:
+    """When each span was, where the PC timed all of them."""
+    found = [(each.start_us, each.start_us + each.duration_us) for each in timed if each.start_us is not None]
+    return found if found and len(found) == len(timed) else None
 
 
 def _moments(timed: Sequence[Timed], sessions: Sequence[Session]) -> list[float]:
@@ -54,8 +94,16 @@ def _as_json(found: Mapping[str, Any], timed: Sequence[Timed], spi_hz: int | Non
         "spi_hz": spi_hz,
         "clk_sys_hz": found["clk_sys_hz"],
         "miss_cycles": found["miss_cycles"],
-        "flash_pages": {"misses": {f"0x{address:08x}": count for address, count in found["pages"].items()}},
+        "flash_pages": {"misses": _pages(found["misses"])},
+        "flash_lines": found["misses"],
     }
+
+
+def _pages(lines: Iterable[tuple[int, int]]) -> dict[str, int]:
+    pages: Counter[int] = Counter()
+    for address, count in lines:
+        pages[address & ~(_PAGE_BYTES - 1)] += count
+    return {f"0x{address:08x}": count for address, count in sorted(pages.items())}
 
 
 def _columns(found: Mapping[str, Any]) -> dict[str, Any]:

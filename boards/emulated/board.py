@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import portbench
 from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Unattended
@@ -34,6 +34,8 @@ from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
+_DRIVER_US: Final = 100
+"""Of a PC's USB driver between two requests. Arduino's mbed core stops where there are less than 10 us."""
 _START_S = 30.0
 _STOP_S = 5.0
 _POLL_S = 0.02
@@ -117,16 +119,21 @@ class EmulatedBoard(UsbBoard):
         if not self.config.bridge:
             ip = self.config.pc_ip
             static = (board_address(ip), MASK, ip, ip)
-            self.own_network = OwnNetwork(ip, self.config.server_port, static, self.config.turnaround_us)
+            self.own_network = OwnNetwork(
+                ip, self.config.server_port, static, self.config.turnaround_us, self.config.access_point.credentials
+            )
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on; see `boards.usb.link.Power`."""
+        self._cycle(deadline, bootsel=bootsel, measured=measured, gap_us=self.config.usb_request_gap_us)
+
+    def _cycle(self, deadline: Deadline, *, bootsel: bool, measured: bool, gap_us: int) -> None:
         networked, attribute = measured and self._served, measured and self._attribute
         config: dict[str, Any] = {}
         if measured:
-            around = {} if self.room is None else self.room.config()
+            room = {} if self.room is None else self.room.config()
             usual = {} if self.config.sd_card is not None else _NOTHING_MORE
-            config = {"config": {**around, **usual, **self.equipment}}
+            config["config"] = {**room, **usual, **self.equipment, "usb_request_gap_us": gap_us}
         self.control(
             "power_cycle",
             deadline,
@@ -215,7 +222,8 @@ class EmulatedBoard(UsbBoard):
 
     def _run_foreign(self, deadline: Deadline) -> None:
         """From a power cycle to where the simulated server has had all exchanges; `Watch` raises where none come."""
-        self.cycle(deadline, measured=True)
+        gap_us = max(_DRIVER_US, self.config.usb_request_gap_us)
+        self._cycle(deadline, bootsel=False, measured=True, gap_us=gap_us)
 
         def over() -> bool:
             if self.control("status", Deadline(_START_S, self.name))["finished"]:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, S
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
@@ -61,9 +62,11 @@ class EmulatedConfig:
     pcap file of all frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`:
     whether flash cache misses cost anything; off to see how much. `pins`: what hands hold them at, besides what the
     board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`.
-    `wall_clock`: simulated time is never ahead of the host's, however busy the board is. `uart_ports`: its UARTs are
-    pseudo-terminals of this machine. `spi_speed`: what the SPI clocks are multiplied with, to see what a faster
-    bus would bring. `sd_card`: what is in the socket that the board's file names; None: nothing.
+    `usb_request_gap_us`: what the PC's USB driver takes between two requests while it enumerates the board; USB asks
+    for none, and some devices do (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's,
+    however busy the board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: what the SPI
+    clocks are multiplied with, to see what a faster bus would bring. `access_point`: the one that a radio chip finds.
+    `sd_card`: what is in the socket that the board's file names; None: nothing.
     """
 
     turnaround_us: _Natural = 200
@@ -91,9 +94,11 @@ class EmulatedConfig:
     xip_miss_cost: StrictBool = True
     pins: HeldPins = field(default_factory=dict, hash=False)
     wires: tuple[Wire, ...] = ()
+    usb_request_gap_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
     wall_clock: StrictBool = False
     uart_ports: StrictBool = False
     spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
+    access_point: AccessPoint = field(default_factory=AccessPoint)
     sd_card: SdCard | None = None
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
@@ -119,9 +124,11 @@ class EmulatedConfig:
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
+            "usb_request_gap_us": self.usb_request_gap_us,
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),
             "spi_speed": self.spi_speed,
+            "access_point": self.access_point.settings(),
             **card_settings(self.sd_card, None, definition),
             **engine_settings(definition),
         }

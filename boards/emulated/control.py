@@ -83,9 +83,10 @@ class ControlClient:
         self._connection = connection = self._connection or self._connect()
         try:
             connection.send_bytes(json.dumps({"op": op, **arguments}).encode())
-            if not connection.poll(deadline.remaining):
-                self.close()  # its late answer must not be taken for the next one's
-                raise deadline.exceeded(f"{self._name} to answer {op!r}")
+            while not connection.poll(deadline.remaining):
+                if deadline.expired:
+                    self.close()  # its late answer must not be taken for the next one's
+                    raise deadline.exceeded(f"{self._name} to answer {op!r}")
             answer: dict[str, Any] = json.loads(connection.recv_bytes())
         except (EOFError, OSError) as error:
             self.close()

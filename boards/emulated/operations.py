@@ -69,10 +69,9 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
     board.usb.automount = not measured
     networked = measured and bool(request.arguments.get("networked"))
-    attributes = bool(request.arguments.get("attribute"))
-    board.expect_client(networked, started=True, measures=measured, watches_cable=not attributes)
+    board.expect_client(networked, started=True, measures=measured)
     board.pacer.flat_out = measured and not board.config.bridge
-    if attributes:
+    if request.arguments.get("attribute"):
         board.machine.attribution_start()
     if request.arguments.get("trace"):
         board.machine.trace_start(**request.arguments["trace"])
@@ -127,6 +126,8 @@ def _network(board: BoardProcess, request: Request) -> None:
         pc_ip=str(config.pc_ip),
         server_port=config.server_port,
         turnaround_us=config.turnaround_us,
+        ssid=config.access_point.ssid,
+        passphrase=config.access_point.passphrase,
     )
 
 

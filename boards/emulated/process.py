@@ -113,7 +113,6 @@ class BoardProcess:
         self._client_since: tuple[float, int] | None = None
         self._chip_use = ChipUse(0.0, 0)
         self._expects_client = False
-        self._watches_cable = True
         self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
@@ -207,16 +206,14 @@ class BoardProcess:
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
 
-    def expect_client(self, networked: bool, *, started: bool, measures: bool, watches_cable: bool = True) -> None:
+    def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
         """A run begins (`measures`) or is over. `networked`: of a client that is of no use before it has spoken to its
-        Ethernet chip, for which it has time since the last start (`started`), or since the next. `watches_cable`: its
-        frames are looked at for what keeps it from the PC; there is one log of them, which an attribution needs."""
+        Ethernet chip, for which it has time since the last start (`started`), or since the next."""
         self.finished = None
         self._measures = measures
         self._reports_before = self.pc.reports
         self._watch = Console(self._hear)
         self._expects_client = networked
-        self._watches_cable = watches_cable
         self._client_since, self._way = None, None
         if networked and started:
             self._client_starts()
@@ -224,7 +221,7 @@ class BoardProcess:
     def _client_starts(self) -> None:
         self._client_since = self._last_start
         self._chip_use = ChipUse(self._last_start[0], 0)
-        if self._watches_cable and self.definition.network is not None and self.alone is None:
+        if self.definition.network is not None and self.alone is None:
             self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
     def _step(self) -> None:

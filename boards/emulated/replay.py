@@ -11,18 +11,20 @@ from typing import Any
 
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
-from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.attribution import attribution
+from portbench.boards.definition import BoardDefinition, Ethernet
+from portbench.boards.emulated.attribution import Spent, attribution, spent
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.pings import Pings, RunPings
 from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window, pc_times
+from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
 from portbench.workloads import Session, Timed
+
+TimedIn = Callable[[Mapping[str, Any], Sequence[Session]], Sequence[Timed]]
 
 _SLICE_US = 2000.0
 _GDB_WAIT_S = 0.05
@@ -59,13 +61,13 @@ class Recording:
     """Records that did not fit."""
     figures: Figures
     """Of the whole run, recorded or not."""
-    pc_us: tuple[tuple[float, float], ...]
-    """When the PC had each exchange of the run, and when it handed its answer to its TCP."""
+    spent: Spent | None
+    """What the stretch went to; None where not all of the run could be recorded."""
 
 
 @dataclass(frozen=True)
 class Attributed:
-    """A run, and where its time went in the form of `results.attribution.Attribution`; None: that cannot be told."""
+    """A run, and where its time went as `attribution` has it; None: that cannot be told."""
 
     figures: Figures
     attribution: dict[str, Any] | None
@@ -118,15 +120,16 @@ class Replay:
         server.exited(run.machine)
         return run.figures()
 
-    def attribute(self, timed: Callable[[Mapping[str, Any]], Sequence[Timed]], deadline: Deadline) -> Attributed:
-        """The run with its time attributed; `timed` tells what its result holds. Raises as `run` does."""
+    def attribute(self, timed: TimedIn, deadline: Deadline) -> Attributed:
+        """The run with its time attributed; `timed` tells what its result and sessions hold. Raises as `run` does."""
         run = self.start()
         run.machine.attribution_start()
         figures = run.to_end(deadline)
         run.machine.attribution_stop()
         if figures.result is None or "error" in figures.result:
             return Attributed(figures, None)
-        found = attribution(run.machine, timed(figures.result), figures.sessions, figures.result)
+        spans = timed(figures.result, figures.sessions)
+        found = attribution(run.machine, spans, figures.sessions, figures.result)
         return Attributed(figures, found)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
@@ -141,7 +144,7 @@ class Replay:
 
     def exchange(self, number: int, window: tuple[float, float], recording: Recording) -> ExchangeTrace:
         """What of `recording` lies in the window of exchange `number`."""
-        about = (number, window, recording.frames, recording.records, recording.lost, self.intn_pin, recording.pc_us)
+        about = (number, window, recording.frames, recording.records, recording.lost, self.intn_pin, recording.spent)
         return exchange_trace(*about)
 
     def record(
@@ -153,19 +156,23 @@ class Replay:
         """
         start_us, end_us = window
         again = self.start()
-        again.until(start_us, deadline)
         machine = again.machine
+        machine.attribution_start()  # what a moment goes to depends on what was before it, and comes after it
+        again.until(start_us, deadline)
         machine.spi_log(True)
         kinds = [*_KINDS, _PC_KIND] if pc_sample_cycles else _KINDS
         machine.trace_start(kinds, _MOST_RECORDS, pc_sample_cycles or 1)
         again.until(end_us, deadline)
         machine.trace_stop()
         records, lost = machine.trace_take()
+        frames_taken = machine.spi_log_take()
+        machine.spi_log(False)
         self._end(again, figures, deadline, "tracing it")
-        frames = (SpiFrame(*frame) for frame in machine.spi_log_take())
+        machine.attribution_stop()
+        frames = (SpiFrame(*frame) for frame in frames_taken)
         inside = tuple(frame for frame in frames if start_us <= frame.start_us < end_us)
-        pc_us = tuple(pc_times(figures.sessions, self._config.turnaround_us))
-        return Recording(start_us, end_us, inside, tuple(records), lost, figures, pc_us)
+        went = spent(machine, start_us, end_us)
+        return Recording(start_us, end_us, inside, tuple(records), lost, figures, went)
 
     def profile(
         self,
@@ -209,7 +216,7 @@ class Replay:
     @property
     def intn_pin(self) -> int | None:
         network = self._definition.network
-        return None if network is None else network.intn_pin
+        return network.intn_pin if isinstance(network, Ethernet) else None
 
     def start(self) -> Run:
         """A run that the caller takes through its time."""

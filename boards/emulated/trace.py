@@ -12,19 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from portbench.boards.emulated.causes import Cause, causes, totals
+from portbench.boards.emulated.attribution import Spent
+from portbench.boards.emulated.exceptions import exception_name
 from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.boards.errors import BoardError
 from portbench.workloads import Session
-
-_EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}
-_IRQS = (
-    *("TIMER_IRQ_0", "TIMER_IRQ_1", "TIMER_IRQ_2", "TIMER_IRQ_3", "PWM_IRQ_WRAP", "USBCTRL_IRQ", "XIP_IRQ"),
-    *("PIO0_IRQ_0", "PIO0_IRQ_1", "PIO1_IRQ_0", "PIO1_IRQ_1", "DMA_IRQ_0", "DMA_IRQ_1", "IO_IRQ_BANK0"),
-    *("IO_IRQ_QSPI", "SIO_IRQ_PROC0", "SIO_IRQ_PROC1", "CLOCKS_IRQ", "SPI0_IRQ", "SPI1_IRQ", "UART0_IRQ"),
-    *("UART1_IRQ", "ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "RTC_IRQ"),
-)
-"""RP2040 datasheet 2.3.2, by IRQ number."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +49,8 @@ class ExchangeTrace:
     end_us: float
     frames: tuple[SpiFrame, ...]
     events: tuple[Event, ...]
-    causes: tuple[Cause, ...]
-    """Every moment of the exchange by what it went by for, in order."""
+    causes_ps: dict[str, int]
+    """What it went to, by the names of `results.attribution.CAUSES`; empty where not all was recorded."""
     pc_samples: tuple[tuple[int, int, int], ...]
     """(core, address, how often), most often first."""
     lost: int
@@ -106,7 +98,10 @@ class ExchangeTrace:
             "frames": [{**frame._asdict(), "data": frame.data.hex()} for frame in self.frames],
             "registers": [vars(share) for share in self.shares()],
             "events": [vars(event) for event in self.events],
-            "causes": [vars(total) for total in totals(self.causes)],
+            "causes": [
+                {"name": name, "us": ps / 1e6, "share": ps / 1e6 / self.duration_us}
+                for name, ps in sorted(self.causes_ps.items(), key=lambda each: (-each[1], each[0]))
+            ],
             "pc_samples": [{"core": core, "address": pc, "count": n} for core, pc, n in self.pc_samples],
             "lost": self.lost,
         }
@@ -133,11 +128,6 @@ def exchange_window(sessions: Sequence[Session], number: int) -> tuple[float, fl
     return received[number - 2], received[number - 1]
 
 
-def pc_times(sessions: Sequence[Session], turnaround_us: float) -> list[tuple[float, float]]:
-    """When the simulated PC had each exchange, and when it handed its answer to its TCP."""
-    return sorted((at_us, at_us + turnaround_us) for session in sessions for at_us in session.received_us)
-
-
 def slowest_exchange(sessions: Sequence[Session]) -> int:
     """The exchange, from the second on, that took longest; the earliest of equals.
 
@@ -158,11 +148,11 @@ def exchange_trace(
     records: Iterable[dict[str, Any]],
     lost: int,
     intn_pin: int | None,
-    pc_us: Iterable[tuple[float, float]] = (),
+    spent: Spent | None = None,
 ) -> ExchangeTrace:
     """Sorts what the engine recorded into one exchange; what lies outside of the window is left out.
 
-    `pc_us`: see `pc_times`.
+    `spent`: what the window went to.
     """
     start_us, end_us = window_us
     records = list(records)
@@ -175,20 +165,12 @@ def exchange_trace(
         end_us=end_us,
         frames=frames,
         events=tuple(_events(inside, intn_pin)),
-        causes=causes(window_us, frames, records, pc_us),
+        causes_ps={} if spent is None else spent.causes_ps,
         pc_samples=tuple(
             (core, pc, n) for (core, pc), n in sorted(samples.items(), key=lambda each: (-each[1], each[0]))
         ),
         lost=lost,
     )
-
-
-def exception_name(number: int) -> str:
-    """Name of an exception by its number in xPSR: `SysTick`, `USBCTRL_IRQ`."""
-    irq = number - 16
-    if 0 <= irq < len(_IRQS):
-        return _IRQS[irq]
-    return _EXCEPTIONS.get(number, f"exception {number}")
 
 
 def _events(records: Iterable[dict[str, Any]], intn_pin: int | None) -> Iterable[Event]:

@@ -22,7 +22,7 @@ from typing import Any
 import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.console import Console
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.machine import ethernet_settings
 from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
@@ -62,6 +62,11 @@ class HostedCircuitPython(Board):
             raise BoardUnavailable("hosted CircuitPython: needs POSIX process groups, which this system has not")
         if definition.network is None:
             raise BoardUnavailable(f"hosted CircuitPython: {definition.id} has no network; choose a board with one")
+        if not isinstance(definition.network, Ethernet):
+            raise BoardUnavailable(
+                f"hosted CircuitPython: {definition.id} has a {definition.network.chip}, whose driver is no library;"
+                " use the emulated board"
+            )
         ethernet_settings(definition, definition.network)
         self._ethernet = asdict(definition.network)
         self._driver_version = _driver_version(driver_folder)

@@ -63,3 +63,11 @@ _ALL: Final = (
 
 CAUSES: Final = {cause.name: cause for cause in _ALL}
 """By name, in the order of a table."""
+
+
+def moment_title(name: str) -> str:
+    """What a moment on a time line is called, where misses and wait states have no place of their own."""
+    cause = CAUSES[name]
+    if name.endswith("_run"):
+        return "SPI: between bytes" if cause.group == _SPI.name else GROUPS[cause.group].title
+    return f"SPI: {cause.title}" if cause.group == _SPI.name else cause.title

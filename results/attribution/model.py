@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Literal, Self
@@ -101,20 +101,23 @@ class Spans(_Model):
 
     def named(self, name: str) -> Spans:
         """Those of one name."""
-        which = [index for index, each in enumerate(self.names) if each == name]
+        return self.some([index for index, each in enumerate(self.names) if each == name])
 
-        def some(columns: dict[str, list[int]]) -> dict[str, list[int]]:
-            return {key: [column[index] for index in which] for key, column in columns.items()}
+    def some(self, which: Sequence[int]) -> Spans:
+        """Those with these indices."""
+
+        def columns(whole: dict[str, list[int]]) -> dict[str, list[int]]:
+            return {key: [column[index] for index in which] for key, column in whole.items()}
 
         return Spans(
-            names=[name] * len(which),
+            names=[self.names[index] for index in which],
             start_ps=[self.start_ps[index] for index in which],
             duration_ps=[self.duration_ps[index] for index in which],
             reported_us=[self.reported_us[index] for index in which],
-            causes_ps=some(self.causes_ps),
-            counts=some(self.counts),
-            interrupts=some(self.interrupts),
-            registers=some(self.registers),
+            causes_ps=columns(self.causes_ps),
+            counts=columns(self.counts),
+            interrupts=columns(self.interrupts),
+            registers=columns(self.registers),
         )
 
     def total(self, name: str = "total") -> Span:
@@ -159,6 +162,25 @@ class FlashPages(_Model):
     """By the address at which a page begins."""
 
 
+class Function(_Model):
+    """A function whose place is known for certain."""
+
+    name: _Text
+    address: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")]
+    """Where it begins, which says what memory it runs from."""
+    bytes: _Count
+    misses: _Count = 0
+    """Flash cache misses of its own code, as in `FlashPages`."""
+    known_by: Literal["elf", "map", "image"]
+    """`image`: the image itself tells, without any file of names."""
+    section: str = ""
+    """As the linker map has it: `.text.f py/vm.o`."""
+
+    @property
+    def region(self) -> str:
+        return {"1": "flash", "2": "SRAM"}.get(self.address[2], "ROM")
+
+
 class Attribution(_Model):
     """Where the time of an emulated row went."""
 
@@ -173,3 +195,10 @@ class Attribution(_Model):
     miss_cycles: _Count | None = None
     """Cycles of clk_sys that a flash cache miss takes."""
     flash_pages: FlashPages = FlashPages()
+    functions: list[Function] = []
+    """Those that missed most, and those in SRAM, as far as something has their names."""
+
+    def span(self, index: int) -> Attribution:
+        """That of one span alone; where misses were is known of all spans together only."""
+        nowhere = {"flash_pages": FlashPages(), "functions": []}
+        return self.model_copy(update={"spans": self.spans.some([index]), **nowhere})

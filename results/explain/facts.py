@@ -6,7 +6,7 @@ import itertools
 import statistics
 from dataclasses import dataclass
 
-from portbench.results.attribution import Attribution, Span
+from portbench.results.attribution import Attribution, Function, Span
 from portbench.results.model import Conditions, Row
 
 
@@ -20,6 +20,8 @@ class Facts:
     spans: int
     noun: str
     """What people call one span: `message`; `run` where they differ."""
+    lacks_intn: bool
+    """INTn is not connected, and the driver would take it: MicroPython's does, WIZnet's own has no argument for it."""
 
     @classmethod
     def of(cls, row: Row) -> Facts | None:
@@ -30,7 +32,8 @@ class Facts:
         names = set(attribution.spans.names)
         noun = attribution.spans.names[0] if len(names) == 1 else "run"
         spans = len(attribution.spans) if len(names) == 1 else 1
-        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun)
+        lacks_intn = row.conditions.intn is False and row.family == "micropython"
+        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun, lacks_intn)
 
     def share(self, *causes: str) -> float:
         """Part of the time, 0 to 1."""
@@ -55,6 +58,14 @@ class Facts:
         """Part of the instructions, 0 to 1, that came from flash; None where none were counted."""
         instructions = self.whole.counts.get("instructions", 0)
         return self.whole.counts.get("flash_instructions", 0) / instructions if instructions else None
+
+    @property
+    def code_misses(self) -> list[tuple[Function, float]]:
+        """Functions in flash by their part, 0 to 1, of all flash cache misses, most first."""
+        total = sum(self.attribution.flash_pages.misses.values())
+        found = [each for each in self.attribution.functions if each.misses and each.region == "flash"]
+        found.sort(key=lambda each: (-each.misses, each.name))
+        return [(each, each.misses / total) for each in found] if total else []
 
     @property
     def period_ps(self) -> float | None:

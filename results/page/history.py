@@ -83,12 +83,13 @@ def _chart(title: str, lines: list[Series]) -> Chart:
 
     def draw(axes: Axes, narrow: bool) -> None:
         with page_libraries():
-            from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+            from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
         axes.set_yscale("log")
         axes.set_ylim(low, high)
         marks = [10.0**exponent * digit for exponent in range(-9, 13) for digit in (1, 2, 5)]
         inside = [mark for mark in marks if low <= mark <= high]
-        axes.yaxis.set_major_locator(FixedLocator(inside if len(inside) < 8 else inside[::3]))
+        few = MaxNLocator(4).tick_values(low, high) if len(inside) < 2 else inside
+        axes.yaxis.set_major_locator(FixedLocator(few if len(few) < 8 else few[::3]))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
         places = {label: place for place, label in enumerate(ticks)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
 from portbench.boards.emulated.config import EmulatedConfig
@@ -21,6 +22,7 @@ from portbench.runner.explain.what_if import WhatIf
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.runner.profile.attributed import with_names
 from portbench.runner.timeouts import Stage
 from portbench.runner.trace.record import prepared_flash
 from portbench.where import Where
@@ -30,11 +32,12 @@ from portbench.workloads import Readiness
 class Measured:
     """A row whose flash is prepared, to be run as often as wanted. Raises BoardError and its like."""
 
-    def __init__(self, row: PlannedRow, options: BenchOptions) -> None:
+    def __init__(self, row: PlannedRow, options: BenchOptions, elf: Path | None = None) -> None:
         if row.entry.family is Family.FOREIGN:
             raise RunFailed(f"{row.entry.id}: a foreign image does not tell what it timed; explain another runtime")
         self.planned = row
         self._options = options
+        self._elf = elf
         self._config, self._flash = prepared_flash(row, options)
 
     def row(self) -> Row:
@@ -43,7 +46,8 @@ class Measured:
         attributed = self._replay(self._config, self._flash).attribute(self.planned.workload.timed, self._deadline())
         if attributed.figures != plain:
             raise BoardError(f"{self.planned.label}: recording it changed the run; the engine's recorder is at fault")
-        return self._as_row(plain, attributed.attribution)
+        image = image_store([self.planned.entry]).obtain(self.planned.entry).path
+        return self._as_row(plain, with_names(attributed.attribution, image, self._elf))
 
     def what_if(self, row: Row) -> Iterator[WhatIf]:
         """What each change would bring to `row`, measured by running it."""

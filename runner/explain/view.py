@@ -8,13 +8,10 @@ from rich.table import Table
 from portbench.results.attribution import CAUSES, GROUPS, Span
 from portbench.results.explain import Sentence
 from portbench.results.explain.words import count, duration, megahertz, percent
+from portbench.runner.causes_table import causes_table
 from portbench.runner.explain.report import Explained, byte_gap_us, cache_hit_rate
 
-_BAR = 20
-_TITLE = 36
 _MOST_REGISTERS = 6
-_SHOWN = 0.0005
-"""Smaller parts are in `--json`."""
 
 
 def show(explained: Explained, console: Console) -> None:
@@ -27,7 +24,7 @@ def show(explained: Explained, console: Console) -> None:
         other = explained.beside
         _say(explained.compared, " ".join(filter(None, ["and then", other.runtime, other.profile])), console)
     each = f"a {facts.noun} of {facts.spans}" if facts.spans > 1 else facts.noun
-    console.print(_causes(facts.whole, facts.spans, f"Where the time goes, {each}, us on average"))
+    console.print(causes_table(facts.whole, facts.spans, f"Where the time goes, {each}, on average"))
     console.print(_counts(explained), soft_wrap=False)
     stages = list(facts.attribution.stages)
     if stages:
@@ -43,33 +40,6 @@ def _say(sentences: list[Sentence], title: str, console: Console) -> None:
     for sentence in sentences:
         console.print(f"- {sentence.text}", highlight=False)
     console.print()
-
-
-def _causes(span: Span, spans: int, title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("cause", width=_TITLE)
-    table.add_column("us", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("", width=_BAR, no_wrap=True)
-    for group in GROUPS.values():
-        causes = [cause for cause in CAUSES.values() if cause.group == group.name and span.ps(cause.name)]
-        if not causes:
-            continue
-        ps = span.ps(group.name)
-        table.add_row(
-            group.title, f"{ps / spans / 1e6:.2f}", f"{100 * span.share(group.name):.1f} %", _bar(span, group.name)
-        )
-        for cause in causes:
-            if cause.title != group.title and span.share(cause.name) >= _SHOWN:
-                share = f"{100 * span.share(cause.name):.1f} %"
-                table.add_row(f"  {cause.title}", f"{span.ps(cause.name) / spans / 1e6:.2f}", share, "", style="dim")
-    table.add_section()
-    table.add_row("all", f"{span.duration_ps / spans / 1e6:.2f}", f"{100 * span.named_share:.1f} % named", "")
-    return table
-
-
-def _bar(span: Span, group: str) -> str:
-    return "#" * round(_BAR * span.share(group))
 
 
 def _counts(explained: Explained) -> str:

@@ -39,8 +39,14 @@ def _sections(lines: list[str]) -> Iterator[Symbol]:
                 waiting = None
                 continue
             place = below[1], below[2], below[3]
-        code = _CODE.match(waiting)
-        waiting = None
+        section, waiting = waiting, None
+        code = _CODE.match(section)
         start, size = int(place[0], 16), int(place[1], 16)
         if code is not None and size and start:
-            yield Symbol(start, size, code[1] or PurePath(place[2].strip()).name)
+            origin = place[2].strip()
+            yield Symbol(start, size, code[1] or PurePath(origin).name, f"{section} {_short(origin)}")
+
+
+def _short(origin: str) -> str:
+    """An object file by its name and its folder's, which is what people tell it by."""
+    return "/".join(PurePath(origin).parts[-2:])

@@ -11,9 +11,8 @@ from portbench.boards.emulated.trace import busiest
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.profile.elf import elf_symbols
 from portbench.runner.profile.errors import ProfileError
-from portbench.runner.profile.linker_map import map_symbols
+from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
 from portbench.runner.profile.recovered import BYTECODE_LOOP, FLASH_BASE, bytecode_loop, call_targets, flash_content
 from portbench.runner.profile.symbols import Symbol, Symbols
@@ -72,23 +71,3 @@ def measured_window(figures: Figures) -> tuple[float, float]:
     if session is None or len(session.received_us) < 2:
         return 0.0, figures.end_us
     return session.received_us[0], session.received_us[-1]
-
-
-def elf_or_map(image: Path, elf: Path | None) -> Path | None:
-    """The file that has names: the one that was named, or one beside the image that is called as it is."""
-    beside = (image.with_suffix(ending) for ending in (".elf", ".elf.map", ".map"))
-    return elf or next((path for path in beside if path.is_file()), None)
-
-
-def image_symbols(image: Path, elf: Path | None) -> list[Symbol]:
-    path = elf_or_map(image, elf)
-    if path is None:
-        return []
-    with path.open("rb") as file:
-        is_elf = file.read(4) == b"\x7fELF"
-    if is_elf:
-        return elf_symbols(path)
-    found = map_symbols(path.read_text(encoding="utf-8", errors="replace"))
-    if not found:
-        raise ProfileError(f"--elf: {path}: is neither an ELF file nor a linker map of GNU ld")
-    return found

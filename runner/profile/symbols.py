@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 _REGIONS: Final = {0x0: "ROM", 0x1: "flash", 0x2: "SRAM"}
@@ -21,11 +21,15 @@ def region(address: int) -> str:
 
 @dataclass(frozen=True, order=True)
 class Symbol:
-    """A function that begins at `start`; `size` 0: nobody tells, it ends before the next one."""
+    """A function that begins at `start`; `size` 0: nobody tells, it ends before the next one.
+
+    `section`: what a linker map says of it, its section and where that is from.
+    """
 
     start: int
     size: int
     name: str
+    section: str = field(default="", compare=False)
 
 
 class Symbols:

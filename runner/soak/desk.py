@@ -63,7 +63,7 @@ class Desk:
             return
         process.terminate()
         try:
-            process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
+            Deadline(_STOP_S, NAME).poll(lambda: process.poll() is not None, _LOOK_S, "its process to end")
+        except BoardError:
             process.kill()
             process.wait()

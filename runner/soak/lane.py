@@ -10,7 +10,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from rich.console import Console
 
 from portbench.boards import BoardError, BoardUnavailable, Deadline
 from portbench.boards.emulated.control import ControlClient
+from portbench.boards.host_time import host_time
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.usb import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
@@ -70,7 +71,7 @@ class _View(ProgressView):
 
     def stage(self, stage: Stage) -> None:
         self.leave()
-        self._entered = (stage, time.monotonic())
+        self._entered = (stage, host_time())
         self._lane.entered(stage)
 
     def leave(self) -> None:
@@ -78,7 +79,7 @@ class _View(ProgressView):
             return
         stage, since = self._entered
         self._entered = None
-        took_s, limit_s = time.monotonic() - since, self._timeouts_s.get(stage, 30.0) + _OVERRUN_S
+        took_s, limit_s = host_time() - since, self._timeouts_s.get(stage, 30.0) + _OVERRUN_S
         if took_s > limit_s:
             self.overruns.append(f"{stage} took {took_s:.1f} s")
 
@@ -130,13 +131,14 @@ class Lane:
         self.use()
         record = Record(cycle.number, _fault_of(cycle))
         began_s = time.monotonic()
+        if self._desk is not None and (fault := self._of_desk(self._desk.start)) is not None:
+            record.status, record.hangs = "failed", [fault]
+            return record
         self._strike, self._armed, self._second_got_in = cycle.strike, False, False
         self._deed_done = False
         self._view.overruns.clear()
         profile = replace(self._planned.profile, spi_hz=cycle.spi_hz)
         try:
-            if self._desk is not None:
-                self._desk.start()
             entry = self._images.entry_for(cycle.number, cycle.foreign)
             if self._bench is None:
                 self._bench = Bench(self._options, image_store([entry], offline=True), Path(__file__).parents[2])
@@ -161,7 +163,8 @@ class Lane:
             if not record.struck and row.status is not Status.MEASURED:
                 record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
             if self._desk is not None and self._desk.runs and row.status is Status.FAILED:
-                self._desk.hold_bootsel()
+                fault = self._of_desk(self._desk.hold_bootsel)
+                record.hangs += [] if fault is None else [fault]
             if self._deed_done and row.status is Status.MEASURED:  # too late for this row, and not to hit the next
                 record.lost += self._close()
         record.hangs += self._view.overruns
@@ -180,17 +183,27 @@ class Lane:
         """Ends the bench; what is then left over or lost."""
         self.use()
         record = Record(-1, None, status="end")
-        began_s = time.monotonic()
+        began_s = host_time()
         if self._bench is not None:
             self._bench.finish()
             record.lost += self._close()
-        record.seconds = time.monotonic() - began_s
+        record.seconds = host_time() - began_s
         if record.seconds > _CLOSE_S:
             record.hangs.append(f"closing took {record.seconds:.1f} s")
         if self._desk is not None:
             self._desk.end()
         record.leaks += left_behind([self._boards, self._locks, self._temporary], others)
         return record
+
+    def _of_desk(self, do: Callable[[], None]) -> str | None:
+        """What the desk's board did not do in time, which the next cycle begins anew with."""
+        assert self._desk is not None
+        try:
+            do()
+        except BoardError as error:
+            self._desk.end()
+            return str(error)
+        return None
 
     def _left_behind(self, others: set[int]) -> list[str]:
         """After a bench that was closed; the board on the desk is to be there as before."""

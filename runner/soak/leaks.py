@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from portbench.boards.host_time import host_time
+
 _GRACE_S = 2.0
 _LOOK_S = 0.02
 _other_threads: set[int | None] = set()
@@ -57,11 +59,11 @@ def left_behind(folders: list[Path], known_pids: set[int]) -> list[str]:
 
     `folders` have to be empty or gone. `known_pids`: child processes that are still in use.
     """
-    end = time.monotonic() + _GRACE_S
+    end = host_time() + _GRACE_S
     while True:
         gc.collect()  # what Ctrl-C tore out of somebody's hands ends with its object
         found = _left_behind(folders, known_pids)
-        if not found or time.monotonic() > end:
+        if not found or host_time() > end:
             return found
         time.sleep(_LOOK_S)
 

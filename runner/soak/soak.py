@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
+from portbench.boards.host_time import host_time
 from portbench.runner.soak.lane import Record
 from portbench.runner.soak.leaks import board_processes
 from portbench.runner.soak.report import Tally
@@ -75,7 +76,7 @@ class Soak:
                 for key, _ in self._selector.select(1.0):
                     self._hear(key.data)
                 for worker in list(self._workers):
-                    if time.monotonic() - worker.heard_s > LONGEST_CYCLE_S:
+                    if host_time() - worker.heard_s > LONGEST_CYCLE_S:
                         self._end_hung(worker)
                 if time.monotonic() > limit_s:
                     self.tally.hangs.append(f"the soak was not over after {given.limit_s:g} s")
@@ -102,7 +103,7 @@ class Soak:
             bufsize=1,
             env=environment,
         )
-        worker = Worker(number, process, cycles, time.monotonic())
+        worker = Worker(number, process, cycles, host_time())
         self._workers.append(worker)
         self._selector.register(process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
 
@@ -116,7 +117,7 @@ class Soak:
                 if worker.process.returncode != 2 and worker.left:
                     self._start(worker.left[1:], worker.number)
             return
-        worker.heard_s = time.monotonic()
+        worker.heard_s = host_time()
         record = Record(**json.loads(line))
         if self._options.records is not None:
             with self._options.records.open("a", encoding="utf-8") as records:

@@ -22,7 +22,9 @@ from portbench.runner.speed.history import ROWS as HISTORY_ROWS
 from portbench.runner.speed.history import measure_history
 from portbench.runner.speed.loop import LoopSpeed, measure_loop
 from portbench.runner.speed.many import measure_many, measure_process
+from portbench.runner.speed.probes import measure_probes, ratios, unprobed_engine
 from portbench.runner.speed.repl import ReplMachine
+from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
 
 MICROPYTHON = "micropython-1.26.0"
 CIRCUITPYTHON = "circuitpython-9.1.4"
@@ -134,6 +136,23 @@ def boards(session: Session) -> Iterator[Figure]:
         yield skipped("boards at once", str(error))
 
 
+def probes(session: Session) -> Iterator[Figure]:
+    """What an attribution, a trace and a profile cost while they are on, and while they are off."""
+    try:
+        engine = unprobed_engine(session.project)
+        deadline = session.deadline("probes")
+        image = PING_PONG.body("native")
+        assert image is not None  # it is in the repository
+        cost = measure_probes(image, session.definition, engine, deadline, rounds=1 if session.quick else 7)
+    except BoardError as error:
+        yield skipped("probes", str(error))
+        return
+    for name, ratio, note in ratios(cost):
+        yield Figure(f"probes: {name}", ratio, "x", None, note)
+    if engine is None:
+        yield skipped("probes: all probes off against an engine without", "build one: make unprobed", "x")
+
+
 def _memory(name: str, value: int | None, note: str) -> Figure:
     target = Target("below", 64)
     if value is None:
@@ -181,5 +200,6 @@ PARTS: dict[str, Part] = {
     "circuitpython": circuitpython,
     "boards": boards,
     "rows": rows,
+    "probes": probes,
     "history": history,
 }

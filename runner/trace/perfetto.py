@@ -11,13 +11,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.boards.emulated.causes import cable_us, causes
+from portbench.boards.emulated.cable import cable_us
+from portbench.boards.emulated.exceptions import exception_name
 from portbench.boards.emulated.replay import Recording
 from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import busiest, exception_name
+from portbench.boards.emulated.trace import busiest
+from portbench.results.attribution import moment_title
 
 Event = dict[str, Any]
 
+_METADATA: Final = {"ph": "M", "cat": "__metadata", "ts": 0}
+"""As Chrome writes it: its DevTools read no event without a category."""
 _PROCESSES: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller")
 
 
@@ -51,7 +55,8 @@ class _Tracks:
         start_us, end_us = max(start_us, self.start_us), min(end_us, self.end_us)
         if start_us <= end_us:
             place = self._place(process, track)
-            took = {"ts": _ns(start_us), "dur": round(_ns(end_us) - _ns(start_us), 3)}
+            # Not rounded again: readers add the two, and slices that touch are not to overlap by a rounding.
+            took = {"ts": _ns(start_us), "dur": _ns(end_us) - _ns(start_us)}
             self.events.append({"ph": "X", "name": name, "cat": process, **place, **took, "args": about})
 
     def moment(self, process: str, track: str, at_us: float, name: str, **about: Any) -> None:
@@ -64,11 +69,11 @@ class _Tracks:
     def names(self) -> Iterator[Event]:
         for order, process in enumerate(_PROCESSES):
             pid = order + 1
-            yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": process}}
-            yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": order}}
+            yield {**_METADATA, "name": "process_name", "pid": pid, "tid": 0, "args": {"name": process}}
+            yield {**_METADATA, "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": order}}
         for (process, track), tid in self._ids.items():
             pid = _PROCESSES.index(process) + 1
-            yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": track}}
+            yield {**_METADATA, "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": track}}
 
     def _place(self, process: str, track: str) -> dict[str, int]:
         tid = self._ids.setdefault((process, track), len(self._ids) + 1)
@@ -81,9 +86,8 @@ def _ns(time_us: float) -> float:
 
 
 def _waits(recording: Recording, tracks: _Tracks) -> None:
-    window = (recording.start_us, recording.end_us)
-    for cause in causes(window, recording.frames, recording.records, recording.pc_us):
-        tracks.slice("waits", "what the time goes by for", cause.start_us, cause.end_us, cause.name)
+    for moment in () if recording.spent is None else recording.spent.moments:
+        tracks.slice("waits", "where the time goes", moment.start_us, moment.end_us, moment_title(moment.cause))
 
 
 def _exchanges(recording: Recording, exchange: str, tracks: _Tracks) -> None:

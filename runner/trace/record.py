@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.boards import BoardError, Deadline
+from portbench.boards import BoardError, Deadline, Ethernet
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay, Run
@@ -65,8 +65,8 @@ def trace_row(
     """One exchange of the row. Raises BoardError and its like."""
     network = row.board.network
     files = files or Files()
-    if files.vcd is not None and network is None:
-        raise BoardError(f"--vcd: {row.board.id} has no network chip whose wires it could show")
+    if files.vcd is not None and not isinstance(network, Ethernet):
+        raise BoardError(f"--vcd: {row.board.id} has no Ethernet chip whose wires it could show")
     exchange = row.workload.exchange
     with tempfile.TemporaryDirectory(prefix="portbench-capture-") as scratch:
         capture = files.pcap or (Path(scratch, "frames.pcap") if files.pcapng else None)
@@ -78,7 +78,7 @@ def trace_row(
         shown = recording
         if files.whole and (files.vcd or files.perfetto):
             shown = replay.record(figures, (0.0, figures.end_us), deadline)
-        if files.vcd is not None and network is not None:
+        if files.vcd is not None and isinstance(network, Ethernet):
             write_vcd(files.vcd, shown, network, row.label)
         if files.perfetto is not None:
             write_perfetto(files.perfetto, shown, replay.intn_pin, exchange)

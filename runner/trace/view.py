@@ -9,9 +9,10 @@ from itertools import islice
 from rich.console import Console
 from rich.table import Table
 
-from portbench.boards.emulated.causes import totals
 from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.boards.emulated.trace import Event, ExchangeTrace
+from portbench.results.attribution import Span
+from portbench.runner.causes_table import causes_table
 from portbench.runner.trace.repeats import repeats
 
 _SHOWN_ADDRESSES = 15
@@ -40,7 +41,8 @@ def show(trace: ExchangeTrace, title: str, console: Console) -> None:
     console.print(_shares(trace))
     if trace.pc_samples:
         console.print(_samples(trace))
-    console.print(_causes(trace))
+    if trace.causes_ps:
+        console.print(_causes(trace))
     console.print(
         f"{trace.duration_us:.1f} us; {len(trace.frames)} chip selects, {trace.wire_bytes} SPI bytes",
         soft_wrap=True,
@@ -101,11 +103,8 @@ def _shares(trace: ExchangeTrace) -> Table:
 
 
 def _causes(trace: ExchangeTrace) -> Table:
-    table = _table("what the time went by for", "times", "us", "of all", right=(1, 2, 3))
-    for total in totals(trace.causes):
-        share = f"{100 * total.of_exchange:.1f} %"
-        table.add_row(total.name, str(total.times), f"{total.duration_us:.2f}", share)
-    return table
+    span = Span("exchange", 0, sum(trace.causes_ps.values()), None, trace.causes_ps, {}, {}, {})
+    return causes_table(span, 1, "Where its time goes")
 
 
 def _samples(trace: ExchangeTrace) -> Table:

@@ -38,7 +38,7 @@ def own_board(folder: Path, name: str = "MY_PICO", **changes: str) -> Path:
 
 def test_the_boards_are_known() -> None:
     boards = known_boards()
-    assert list(boards) == ["RPI_PICO", "W5100S_EVB_PICO", "W5500_EVB_PICO"]
+    assert list(boards) == ["RPI_PICO", "RPI_PICO_W", "W5100S_EVB_PICO", "W5500_EVB_PICO"]
     w5500, w5100s = boards["W5500_EVB_PICO"], boards["W5100S_EVB_PICO"]
     assert w5500.usb.circuitpython == UsbId(0x2E8A, 0x1029) and str(w5100s.usb.circuitpython) == "2e8a:1027"
     assert w5500.usb.bootloader == UsbId(0x2E8A, 0x0003) and w5500.usb.micropython == UsbId(0x2E8A, 0x0005)
@@ -64,7 +64,7 @@ def test_a_board_has_several_names(name: str) -> None:
 
 def test_an_unknown_board_lists_the_known_ones() -> None:
     with pytest.raises(
-        UnknownBoard, match=r"^unknown board 'pico': there are RPI_PICO, W5100S_EVB_PICO, W5500_EVB_PICO$"
+        UnknownBoard, match=r"^unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO, W5500_EVB_PICO$"
     ):
         board_definition("pico")
 
@@ -77,7 +77,7 @@ def test_users_boards_come_from_files_folders_and_the_configuration(
     named = own_board(tmp_path, "NAMED")
     own_board(tmp_path, "NOT_NAMED")
     monkeypatch.setenv(BOARDS_VARIABLE, os.pathsep.join([str(named), str(tmp_path / "folder"), str(home)]))
-    assert list(known_boards())[3:] == ["NAMED", "IN_FOLDER", "AT_HOME"]
+    assert list(known_boards())[4:] == ["NAMED", "IN_FOLDER", "AT_HOME"]
     assert board_definition("in_folder").title == "Raspberry Pi Pico"
 
 
@@ -108,7 +108,8 @@ def test_a_users_file_that_is_wrong_is_named(tmp_path: Path, monkeypatch: pytest
         ("sck_pin = 18", "", "network.sck_pin is absent; add it"),
         ("sck_pin = 18", "sck_pin = 17", "network: sck_pin and csn_pin are both 17; give each wire its own pin"),
         ("sck_pin = 18", "sck_pin = 18\nsda_pin = 1", "network.sda_pin is 1; the key is unknown, remove it"),
-        ('"ethernet"', '"wifi"', "network.kind is 'wifi'; input should be 'ethernet'"),
+        ('"ethernet"', '"token-ring"', "network.kind is 'token-ring'; input should be 'ethernet' or 'wifi'"),
+        ('kind = "ethernet"', "", "network.kind is absent; input should be 'ethernet' or 'wifi'"),
         ('"spi0"', '"spi2"', "network.bus is 'spi2'; input should be 'spi0' or 'spi1'"),
         ('"2e8a:0005"', '"2e8a"', "usb.micropython: '2e8a' is no USB id; write one such as \"2e8a:0005\""),
         ('"2e8a:0005"', "5", "usb.micropython: 5 is no USB id"),

@@ -32,7 +32,7 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[-1].endswith("SPI bytes") and any(line.startswith("what the time went by for") for line in lines)
+    assert lines[-1].endswith("SPI bytes") and any(line.startswith("network and PC") for line in lines)
 
 
 @pytest.mark.parametrize(

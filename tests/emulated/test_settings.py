@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from portbench.boards.emulated.config import CONFIG, EmulatedConfig, LanFaults
 from portbench.boards.emulated.faults import Fault, FaultKind
 from portbench.boards.emulated.machine import engine_settings
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
+from tests.conftest import NO_ENGINE
 from tests.emulated.conftest import DEFINITION, within
 
 PICO = board_definition("RPI_PICO")
@@ -58,6 +60,30 @@ def test_a_chip_that_is_not_emulated_is_refused() -> None:
 def test_a_microcontroller_that_is_not_emulated_is_refused() -> None:
     with pytest.raises(BoardUnavailable, match=r"^RPI_PICO: has a ESP32-S3, which is not emulated \(there are: RP2040"):
         EmulatedBoard(replace(PICO, mcu="ESP32-S3"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("dhcp", False),
+        ("dns_answer", "192.168.50.1"),
+        ("ntp_start_s", 1_700_000_000),
+        ("tcp_echo_port", 7),
+        ("udp_echo_port", 7),
+        ("stack_delay_us", 25),
+        ("delayed_ack_us", 0),
+        ("quick_ack", False),
+    ],
+)
+def test_what_the_pc_serves_reaches_the_engine(name: str, value: object) -> None:
+    """Each from a board's configuration; the engine refuses what it does not know."""
+    engine = pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+    usual = EmulatedConfig().settings(DEFINITION)
+    settings = CONFIG.validate_json(json.dumps({name: value})).settings(DEFINITION)
+    assert {key: settings[key] for key in usual if settings[key] != usual[key]} == {name: value}
+    engine.Machine(bytes(16 << 10), b"", settings)
+    with pytest.raises(KeyError, match=f"unknown setting .*{name}_"):
+        engine.Machine(bytes(16 << 10), b"", settings | {f"{name}_": value})
 
 
 def test_a_board_without_network_starts(pico: EmulatedBoard) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import pytest
 
@@ -37,13 +36,13 @@ NAMES = ["no link", "no DHCP answer", "refused"]
 
 
 @pytest.fixture
-def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[EmulatedConfig], EmulatedBoard]]:
+def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[EmulatedConfig, bool], EmulatedBoard]]:
     made: list[EmulatedBoard] = []
     with tempfile.TemporaryDirectory(prefix="pbw-") as folder:  # short, as sockets' names are
         monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
 
-        def make(config: EmulatedConfig) -> EmulatedBoard:
-            made.append(EmulatedBoard(EVB, config=config))
+        def make(config: EmulatedConfig, attribute: bool) -> EmulatedBoard:
+            made.append(EmulatedBoard(EVB, config=config, attribute=attribute))
             return made[-1]
 
         yield make
@@ -51,11 +50,13 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[EmulatedConfig]
             each.close()
 
 
+@pytest.mark.parametrize("attribute", [False, True], ids=["", "attributed"])
 @pytest.mark.parametrize(("config", "says"), CASES, ids=NAMES)
 def test_the_native_client(
-    config: EmulatedConfig, says: str, board: Callable[[EmulatedConfig], EmulatedBoard], tmp_path: Path
+    config: EmulatedConfig, says: str, attribute: bool, board: Callable[[EmulatedConfig, bool], EmulatedBoard]
 ) -> None:
-    one, deadline = board(config), Deadline(LIMIT_S, "test")
+    """An attribution reads the cable, too, and takes nothing from who looks for the fault."""
+    one, deadline = board(config, attribute), Deadline(LIMIT_S, "test")
     one.flash(NATIVE_IMAGE, deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)

@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -25,7 +26,9 @@ from portbench.runner.explain.measure import Measured
 from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.options import OptionError, read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.profile.attributed import with_names
 from portbench.runner.trace.record import prepared_flash
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 MESSAGES = 12
@@ -76,7 +79,7 @@ def native(native_row: PlannedRow) -> Attributed:
 
 
 def test_recording_moves_nothing_and_all_of_every_message_is_attributed(native: Attributed) -> None:
-    attribution = Attribution.model_validate(native.attribution)
+    attribution = Attribution.model_validate(with_names(native.attribution, NATIVE_IMAGE))
     result = native.figures.result
     assert result is not None
     assert attribution.spans.names == ["message"] * MESSAGES
@@ -94,7 +97,7 @@ def test_recording_moves_nothing_and_all_of_every_message_is_attributed(native: 
 
 
 def test_the_way_to_ready_is_attributed_too(native: Attributed) -> None:
-    stages = list(Attribution.model_validate(native.attribution).stages)
+    stages = list(Attribution.model_validate(with_names(native.attribution, NATIVE_IMAGE)).stages)
     assert stages[0].start_ps == 0
     assert all(one.start_ps + one.duration_ps == two.start_ps for one, two in itertools.pairwise(stages))
     assert sum(stage.ps("link") for stage in stages) > 1_400_000_000_000  # of the 1.5 s that the PHY takes
@@ -123,6 +126,42 @@ def test_a_bench_row_keeps_its_attribution_and_is_explained_from_it(tmp_path: Pa
     table = " ".join(CliRunner().invoke(portbench, ["show", folder], env={"COLUMNS": "80"}).stdout.split())
     assert f"Why, portbench-native tuned: {report['sentences'][0]['text']}" in table
     assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_one_message_alone(tmp_path: Path) -> None:
+    def explained_json(*words: str) -> dict[str, Any]:
+        told = CliRunner().invoke(portbench, ["explain", "portbench-native", folder, "--json", *words])
+        assert told.exit_code == 0, told.output
+        found: dict[str, Any] = json.loads(told.stdout)
+        return found
+
+    folder = f"--results-dir={tmp_path}"
+    command = ["run", "--runtime", "portbench-native", "--where=emulated", "--messages=5", "--runs=1", "--attribute"]
+    assert CliRunner().invoke(portbench, [*command, folder]).exit_code == 0
+    (row,) = read(tmp_path / "latest.json").rows
+    third, slowest = explained_json("--message", "3"), explained_json("--slowest")
+    assert (third["spans"], third["duration_us"]) == (1, row.samples["round_trip_us"][2])
+    assert slowest["duration_us"] == max(row.samples["round_trip_us"])
+    # Frames, bytes and registers are whole numbers of this message, and not averages.
+    assert third["counts"]["spi_frames"] == sum(third["registers"].values()) == int(third["counts"]["spi_frames"])
+    assert third["registers"]["S0_RX_RSR read"] >= 1
+    told = CliRunner().invoke(portbench, ["explain", "portbench-native", folder, "--message", "6"])
+    assert (told.exit_code, "--message: 6: the row has 5; choose 1 to 5" in told.output) == (2, True)
+
+
+def test_requests_that_the_pc_timed_are_windows_of_its_clock(image: Image) -> None:
+    image("micropython-1.26.0")
+    row = measured("micropython-1.26.0", "tuned", workload="http").row()
+    attribution = check_whole(row, exact=False)
+    reported = [span.reported_us for span in attribution.spans]
+    assert reported == row.samples["total_us"] and attribution.spans.names == ["request"] * len(reported)
+    assert attribution.spans.total().duration_ps == pytest.approx(sum(row.samples["total_us"]) * 1e6)
+
+
+def test_transfers_are_attributed(image: Image) -> None:
+    image("micropython-1.26.0")
+    row = measured("micropython-1.26.0", "tuned", workload="bulk").row()
+    assert check_whole(row).spans.names[:3] == ["up_256", "down_256", "echo_256"]
 
 
 def test_what_if_is_run_and_not_stored(tmp_path: Path) -> None:

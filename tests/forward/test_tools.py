@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_ab_completes_all_and_none_fails(board: Served, words: list[str]) -> Non
 def test_nc_sends_ends_its_half_and_gets_all_of_it_back(board: Served) -> None:
     text = b"".join(b"%d\n" % number for number in range(5000))
     assert run("nc", "-N", "127.0.0.1", str(board.tcp(ECHO)), says=text).encode() == text
+
+
+def test_a_browser_shows_the_page(board: Served, tmp_path: Path) -> None:
+    if shutil.which("chromium") is None:
+        pytest.skip("chromium is not installed; install it with: sudo apt-get install chromium")
+    page = f"http://127.0.0.1:{board.tcp(HTTP)}/"
+    shown = run("chromium", "--headless", "--no-sandbox", f"--user-data-dir={tmp_path}", "--dump-dom", page)
+    assert "".join(shown.split()) == "".join(PAGE.decode().split()), shown
 
 
 def test_iperf_sends_for_a_while(board: Served) -> None:

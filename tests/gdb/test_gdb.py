@@ -18,9 +18,11 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.attribution import spent
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
-from portbench.boards.emulated.replay import Figures, Replay
+from portbench.boards.emulated.replay import Figures, Replay, Run
+from portbench.runner.trace.pcapng import read_capture
 from tests.engine.consoles import flash_image
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
@@ -132,6 +134,50 @@ def test_breakpoints_registers_memory_and_steps_move_no_time(
     )
     assert "Hardware watchpoint 2" in said and "Old value" in said
     assert "exited normally" in said
+
+
+KINDS = ("spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire")
+MOST_RECORDS = 1_000_000
+
+
+class Probed(Replay):
+    """Every probe that there is, from power-up on."""
+
+    run: Run
+
+    def start(self) -> Run:
+        self.run = run = super().start()
+        machine = run.machine
+        machine.attribution_start()
+        machine.spi_log(True)
+        machine.log_frames(10_000)
+        machine.trace_start(
+            ["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire"], 10**6, 500
+        )
+        machine.profile_start()
+        return run
+
+
+def test_all_probes_together_move_nothing(figures: Figures, server: GdbServer, tmp_path: Path) -> None:
+    """Attribution, SPI and cable logs, trace (VCD, Perfetto), capture (pcapng), exact profile and gdb in one run."""
+    capture = tmp_path / "frames.pcap"
+    probed = Probed(EVB, EmulatedConfig(phy_link_delay_us=1000, capture=capture), FLASH, "ping_pong", {})
+    gdb = Gdb(server.port, f"hbreak *{RESET:#x}", "continue", "stepi", "info registers", "continue")
+    assert probed.debug(figures, server, gdb.wait) == figures, gdb.end()
+    assert f"Breakpoint 1, {RESET:#010x}" in gdb.end()
+    machine = probed.run.machine
+    machine.attribution_stop()
+    went = spent(machine, 0.0, figures.end_us)
+    assert went is not None and sum(went.causes_ps.values()) == round(figures.end_us * 1e6)
+    records, lost = machine.trace_take()
+    assert {record["kind"] for record in records} >= {"spi", "pins", "irq", "lan", "pc", "registers", "cores", "wire"}
+    assert len(records) == MOST_RECORDS or not lost
+    frames, transfers = machine.lan_frames(), machine.spi_log_take()
+    assert len(transfers) == figures.stats["chip_selects"]
+    profile = machine.profile_take()
+    assert sum(each[1][0] for each in profile["addresses"]) == figures.stats["instructions"]
+    del machine, probed.run  # its capture is whole then
+    assert len(frames) == len(list(read_capture(capture))) > 2 * len(figures.sessions[0].received_us)
 
 
 def test_a_run_goes_on_without_gdb(replay: Replay, figures: Figures, server: GdbServer) -> None:

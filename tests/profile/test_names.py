@@ -76,7 +76,8 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 
 def test_sections_without_a_name_have_the_files() -> None:
     text = "Linker script and memory map\n .text          0x10000200       0x40 /build/obj/crt0.S.o\n"
-    assert map_symbols(text) == [Symbol(0x1000_0200, 0x40, "crt0.S.o")]
+    (found,) = map_symbols(text)
+    assert found == Symbol(0x1000_0200, 0x40, "crt0.S.o") and found.section == ".text obj/crt0.S.o"
 
 
 def test_an_elf_files_functions(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -128,12 +127,3 @@ def test_the_figure_and_intn_stay_where_there_is_little_room() -> None:
         head = next(line for line in output.getvalue().splitlines() if "runtime" in line)
         assert "messages/s" in head and "INTn" in head and "spread" not in head
         assert max(map(len, output.getvalue().splitlines())) <= width
-
-
-def test_the_readme_has_the_very_words_of_the_published_page() -> None:
-    """Both are of one run: whoever publishes another changes both."""
-    root = Path(__file__).parents[2]
-    readme, published = (root / name for name in ("README.md", "docs/results.md"))
-    section = readme.read_text(encoding="utf-8").partition("## A real table\n\n")[2]
-    block = section.partition("\nThe images here")[0]
-    assert block.startswith("|") and "Fastest Python: " in block and block in published.read_text(encoding="utf-8")

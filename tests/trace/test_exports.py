@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -24,10 +25,11 @@ from portbench.boards.emulated.trace import busiest, exchange_window
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
-from portbench.runner.trace.perfetto import trace_events
+from portbench.runner.trace.perfetto import trace_events, write_perfetto
 from portbench.runner.trace.record import prepared_flash
 from portbench.runner.trace.vcd import shifted, write_vcd
 from tests.ping_pong import EVB
+from tests.trace.in_speedscope import in_speedscope
 
 pytestmark = pytest.mark.engine
 MESSAGES = 6
@@ -173,7 +175,7 @@ def test_one_time_line(recorded: tuple[Recording, Path, IPv4Address]) -> None:
             ends.append(event["ts"] + event["dur"])
     spi = [event for event in events if event.get("cat") == "SPI"]
     assert len(spi) == len(recording.frames)
-    (waits,) = (track for place, track in tracks.items() if named[place] == "what the time goes by for")
+    (waits,) = (track for place, track in tracks.items() if named[place] == "where the time goes")
     assert sum(event["dur"] for event in waits) == pytest.approx(recording.end_us - recording.start_us, abs=0.05)
 
 
@@ -190,6 +192,19 @@ def test_trace_processor_reads_it(recorded: tuple[Recording, Path, IPv4Address],
     )
     said = output(processor, "-q", query, file)
     assert str(len(recorded[0].frames)) in said
+
+
+@pytest.mark.slow
+def test_speedscope_reads_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+    """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""
+    file = tmp_path / "run.json"
+    write_perfetto(file, recorded[0], 21, "message")
+    opened = in_speedscope(file, tmp_path)
+    assert (opened.imported_as, opened.complaints) == ("Importing as Trace Event Format profile", ())
+    for track in ("where the time goes", "messages", "PC to board", "board to PC", "INTn", "W5500", "core 0"):
+        assert re.search(rf", {track} \(tid \d+\)", opened.text), track
+    took_us = recorded[0].end_us - recorded[0].start_us
+    assert f"where the time goes (tid 1) {took_us:.2f}µs" in opened.text
 
 
 @given(st.binary(max_size=100))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardError
-from portbench.boards.emulated.causes import PC, RUNS, SLEEPS, SPI, UNREAD, causes, totals
+from portbench.boards.emulated.exceptions import exception_name
 from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import exception_name, exchange_trace, exchange_window, pc_times, slowest_exchange
+from portbench.boards.emulated.trace import exchange_trace, exchange_window, slowest_exchange
 from portbench.workloads import Session
 
 
@@ -54,35 +53,6 @@ def test_the_slowest_is_the_earliest_of_equals_and_never_the_first() -> None:
     assert slowest_exchange([session(1.0), session(5.0, 6.0)]) == 2
     with pytest.raises(BoardError, match="the run had 1 exchanges"):
         slowest_exchange([session(5.0)])
-
-
-def test_the_pc_has_its_turnaround() -> None:
-    assert pc_times([session(10.0, 400.0), session(50.0)], 200) == [(10.0, 210.0), (50.0, 250.0), (400.0, 600.0)]
-
-
-def frame(start_us: float, end_us: float) -> SpiFrame:
-    return SpiFrame(start_us, end_us, "W5500", "S0_SR", 3, False, 1, b"\x17", "SOCK_ESTABLISHED", 4)
-
-
-def test_each_moment_has_the_first_cause_that_holds() -> None:
-    records: list[dict[str, Any]] = [
-        {"t_us": 0.0, "kind": "cores", "core": 0, "running": True},
-        {"t_us": 5.0, "kind": "cores", "core": 1, "running": True},
-        {"t_us": 30.0, "kind": "lan", "from_board": False, "len": 1},  # 5.76 us on the cable
-        {"t_us": 60.0, "kind": "cores", "core": 0, "running": False},
-    ]
-    found = causes((0.0, 80.0), [frame(40.0, 50.0), frame(70.0, 75.0)], records, [(0.0, 24.0)])
-    assert [(cause.start_us, cause.end_us, cause.name) for cause in found] == [
-        (0.0, 24.0, PC),
-        (24.0, pytest.approx(24.24), RUNS),
-        (pytest.approx(24.24), 30.0, "on the cable"),
-        (30.0, 40.0, UNREAD),
-        (40.0, 50.0, SPI),
-        (50.0, 60.0, RUNS),
-        (60.0, 70.0, SLEEPS),
-        (70.0, 75.0, SPI),
-        (75.0, 80.0, SLEEPS),
-    ]
 
 
 def test_events_are_told_in_order_and_only_changes_of_intn() -> None:
@@ -136,23 +106,3 @@ def test_shares_add_up(frames: list[SpiFrame], start_us: float, duration_us: flo
     assert not any("+" in share.name for share in trace.shares())
     known = trace.as_json()
     assert known["spi"]["bytes"] == trace.wire_bytes and len(known["frames"]) == len(inside)
-
-
-moments = st.floats(0, 100)
-spans = st.tuples(moments, moments).map(sorted)
-lan = st.builds(lambda at, out: {"t_us": at, "kind": "lan", "from_board": out, "len": 60}, moments, st.booleans())
-cores = st.builds(lambda at, runs: {"t_us": at, "kind": "cores", "core": 0, "running": runs}, moments, st.booleans())
-irqs = st.builds(lambda at, entry: {"t_us": at, "kind": "irq", "core": 0, "entry": entry}, moments, st.booleans())
-
-
-@given(st.lists(spans), st.lists(st.one_of(lan, cores, irqs)), st.lists(spans))
-def test_causes_leave_no_gap(
-    frames: list[list[float]], records: list[dict[str, Any]], pc_us: list[tuple[float, float]]
-) -> None:
-    records.sort(key=lambda record: record["t_us"])
-    found = causes((20.0, 70.0), sorted(frame(*span) for span in frames), records, sorted(pc_us))
-    assert found[0].start_us == 20.0 and found[-1].end_us == 70.0
-    for one, two in pairwise(found):
-        assert one.end_us == two.start_us and one.name != two.name
-    assert sum(total.duration_us for total in totals(found)) == pytest.approx(50.0)
-    assert sum(total.of_exchange for total in totals(found)) == pytest.approx(1.0)

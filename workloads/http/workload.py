@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +17,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadSettings,
     read_result,
@@ -96,6 +98,23 @@ class HttpWorkload(Workload):
         }
         return Measurement(self.derive(figures, settings), samples)
 
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
+        """Each request from its connection's first packet, or the answer before it, to the answer's last byte.
+
+        Requests that overlap are one span: a moment of the board's is not one request's or another's.
+        """
+        found: list[Timed] = []
+        for session in sessions[:-1]:  # the last one tells the board to stop
+            began_us = session.started_us
+            for came_us in session.received_us:
+                found.append(Timed("request", came_us - began_us, start_us=began_us))
+                began_us = came_us
+        found.sort(key=_start_us)
+        if any(_end_us(one) > _start_us(two) for one, two in pairwise(found)):
+            began_us = _start_us(found[0])
+            return [Timed("run", max(map(_end_us, found)) - began_us, start_us=began_us)]
+        return found
+
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
         if "duration_us" not in figures:
             return dict(figures)
@@ -113,6 +132,15 @@ class HttpWorkload(Workload):
             counts_failures=True,
             farewell=End,
         )
+
+
+def _start_us(timed: Timed) -> float:
+    assert timed.start_us is not None  # all of them are the PC's
+    return timed.start_us
+
+
+def _end_us(timed: Timed) -> float:
+    return _start_us(timed) + timed.duration_us
 
 
 def _pages_of_connections(settings: Settings) -> Iterator[int]:

@@ -89,7 +89,7 @@ class InterpreterWorkload(Workload):
         samples: dict[str, list[float]] = {f"{loop.name}_us": [*said.loops[loop.name].times_us] for loop in loops}
         return Measurement(self.derive(figures, settings), samples)
 
-    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         """The loops run one after the other in the order of `loops.py`, each as often as it is repeated."""
         said = read_result(Result, result)
         return [

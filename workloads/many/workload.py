@@ -58,7 +58,7 @@ class ManyWorkload(Workload):
         Column("ms each", "each_us", scale=0.001),
     )
     settings_type = Settings
-    patience_us = 90e6
+    patience_us = 45e6
     exchange = "line"
 
     def quick(self) -> Settings:

@@ -25,7 +25,7 @@ _LINE: Final = re.compile(rb"ping ([0-9]{1,4}(?:,[0-9]{1,4})*) ([0-9]{1,4}) ([0-
 
 
 class PingsOnDemand(Conversation):
-    """The one exchange is over when the board has been pinged."""
+    """The one exchange is the question and the word at the end."""
 
     def __init__(self, max_report_bytes: int) -> None:
         self._line = bytearray()
@@ -42,11 +42,11 @@ class PingsOnDemand(Conversation):
             self._line += data
             if len(self._line) > _LONGEST_LINE or b"\n" in self._line:
                 self.pings = _plan(bytes(self._line))
+                self.exchanges = 1
         return b""
 
     def pinged(self) -> bytes:
         self._over = True
-        self.exchanges = 1
         return DONE
 
     def eof(self) -> None:

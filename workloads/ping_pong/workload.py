@@ -79,7 +79,7 @@ class PingPongWorkload(Workload):
         figures = self.derive({"total_us": said.total_us}, settings)
         return Measurement(figures, {"round_trip_us": list(said.round_trip_us)})
 
-    def timed(self, result: Mapping[str, Any]) -> list[Timed]:
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         return [Timed("message", us, exchange=number) for number, us in enumerate(result["round_trip_us"])]
 
     def measure_session(self, session: Session, settings: Settings) -> Measurement:

@@ -90,7 +90,7 @@ class UdpWorkload(Workload):
     )
     comparable = ("up_mbit_s",)
     settings_type = Settings
-    patience_us = 90e6
+    patience_us = 45e6
     exchange = "run"
 
     def quick(self) -> Settings:

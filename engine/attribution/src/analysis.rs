@@ -28,8 +28,8 @@ pub struct Shares {
     pub exceptions: BTreeMap<u8, Vec<u64>>,
     /// SPI frames by what they read or wrote.
     pub registers: BTreeMap<String, Vec<u64>>,
-    /// Misses from the first span to the last one by 4 KiB page of flash.
-    pub pages: Vec<u32>,
+    /// Flash cache misses from the first span to the last one, by the flash offset of the line.
+    pub misses: BTreeMap<u32, u64>,
 }
 
 /// `spans` are in order and do not overlap. `transfers` are those of the network chip, in order.
@@ -74,9 +74,49 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer]
         }
     }
     if let (Some(first), Some(last)) = (spans.first(), spans.last()) {
-        shares.pages = pages_between(recording, first.0, last.1);
+        shares.misses = misses_between(recording, first.0, last.1);
     }
     shares
+}
+
+/// What goes on at each moment of `span`, in order and without a gap. Misses and wait states are counted and have no
+/// moment: they are in the cause that ends in `_run`.
+pub fn timeline(
+    recording: &Recording,
+    frames: &[Frame],
+    transfers: &[Transfer],
+    span: Interval,
+) -> Vec<(Interval, Cause)> {
+    let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
+    let views = Views::new(recording);
+    let mut found: Vec<(Interval, Cause)> = Vec::new();
+    let mut add = |(from, to): Interval, cause: Cause| {
+        let at = found.last().map_or(span.0, |last| last.0.1);
+        if at < from {
+            found.push(((at, from), Cause::Unnamed));
+        }
+        match found.last_mut() {
+            Some(last) if last.1 == cause && last.0.1 == from => last.0.1 = to,
+            _ if from < to => found.push(((from, to), cause)),
+            _ => {}
+        }
+    };
+    views.walk(span, &overlays, |piece| match piece {
+        Piece::Stretch(..) => {}
+        Piece::Wait(part, cause) => add(part, cause),
+        Piece::Board(record, _, part) => {
+            let cause = views.idle(record, part.0).unwrap_or_else(|| views.place(record, part.0)[2]);
+            let mut at = part.0;
+            for bits in views.bits_in(part) {
+                add((at, bits.0), cause);
+                add(bits, Cause::SpiBits);
+                at = bits.1;
+            }
+            add((at, part.1), cause);
+        }
+    });
+    add((span.1, span.1), Cause::Unnamed);
+    found
 }
 
 /// Each look lasts until the next transfer: who asks no more and tells nothing waits, be it for a pin.
@@ -104,14 +144,18 @@ fn within(transfers: &[Transfer], (from, to): Interval) -> std::ops::Range<usize
     transfers.partition_point(|each| each.start < from)..transfers.partition_point(|each| each.start < to)
 }
 
-fn pages_between(recording: &Recording, from: Ps, to: Ps) -> Vec<u32> {
-    let as_of = |at: Ps| {
-        let copies = &recording.pages[..recording.pages.partition_point(|copy| copy.0 <= at)];
-        copies.last().map_or(&[][..], |copy| &copy.1)
-    };
-    let (before, after) = (as_of(from), as_of(to));
-    let before = before.iter().copied().chain(std::iter::repeat(0));
-    after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
+/// To the copy of the misses: what was missed since the copy before belongs to where it was made.
+fn misses_between(recording: &Recording, from: Ps, to: Ps) -> BTreeMap<u32, u64> {
+    let first = recording.misses.partition_point(|copy| copy.0 <= from);
+    let mut last = recording.misses.partition_point(|copy| copy.0 <= to);
+    if first == last && last < recording.misses.len() {
+        last += 1; // spans that are shorter than it is from one copy to the next
+    }
+    let mut found = BTreeMap::new();
+    for (line, count) in recording.misses[first..last].iter().flat_map(|copy| &copy.1) {
+        *found.entry(*line).or_default() += u64::from(*count);
+    }
+    found
 }
 
 fn common(one: Interval, other: Interval) -> Interval {
@@ -129,6 +173,14 @@ struct Counts {
     instructions: u64,
     flash_instructions: u64,
     rom_instructions: u64,
+}
+
+enum Piece<'a> {
+    /// A stretch of the recording: all of it, and what lies in the span. The pieces of it follow.
+    Stretch(&'a Record, Interval, Interval),
+    Wait(Interval, Cause),
+    /// Of a stretch, the whole and the piece.
+    Board(&'a Record, Interval, Interval),
 }
 
 /// What the board itself does at each time.
@@ -156,6 +208,15 @@ impl<'a> Views<'a> {
     }
 
     fn share(&self, span: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
+        self.walk(span, overlays, |piece| match piece {
+            Piece::Stretch(record, whole, inside) => self.count(record, whole, inside, counts),
+            Piece::Wait(part, cause) => causes[cause as usize] += length(part),
+            Piece::Board(record, whole, part) => self.board(record, whole, part, causes),
+        });
+    }
+
+    /// Every piece of `span` in order: what the network or a wait takes away, and the rest.
+    fn walk(&self, span: Interval, overlays: &Overlays, mut visit: impl FnMut(Piece)) {
         let records = &self.recording.records;
         let first = records.partition_point(|record| record.at <= span.0).saturating_sub(1);
         let mut overlay = overlays.waits.partition_point(|(interval, _)| interval.1 <= span.0);
@@ -164,27 +225,29 @@ impl<'a> Views<'a> {
                 break;
             }
             let end = records.get(index + 1).map_or(self.recording.end, |next| next.at);
-            let inside = common((record.at, end), span);
+            let whole = (record.at, end);
+            let inside = common(whole, span);
             if length(inside) == 0 {
                 continue;
             }
-            self.count(record, (record.at, end), inside, counts);
-            // What the network or a wait takes away from this stretch, and the rest, piece by piece.
+            visit(Piece::Stretch(record, whole, inside));
             let mut at = inside.0;
             while at < inside.1 {
                 let next = overlays.waits.get(overlay);
                 match next {
                     Some(&((from, to), cause)) if from <= at => {
                         let until = to.min(inside.1);
-                        causes[cause as usize] += until.saturating_sub(at);
-                        at = at.max(until);
+                        if until > at {
+                            visit(Piece::Wait((at, until), cause));
+                            at = until;
+                        }
                         if to <= at {
                             overlay += 1;
                         }
                     }
                     _ => {
                         let until = next.map_or(inside.1, |each| each.0.0.min(inside.1));
-                        self.board(record, (record.at, end), (at, until), causes);
+                        visit(Piece::Board(record, whole, (at, until)));
                         at = until;
                     }
                 }
@@ -207,16 +270,8 @@ impl<'a> Views<'a> {
         causes[Cause::SpiBits as usize] += bits;
         let rest = length(part) - bits;
         let mut add = |cause: Cause, ps: Ps| causes[cause as usize] += ps;
-        let is = |bit: u8| record.state & bit != 0;
-        if is(state::BUSY) {
-            add(Cause::GapPause, rest);
-        } else if is(state::STOPPED) {
-            add(Cause::Unnamed, rest);
-        } else if is(state::ASLEEP) {
-            let index = self.sleeps.partition_point(|sleep| sleep.1 <= part.0);
-            add(self.sleeps.get(index).map_or(Cause::WaitOther, |sleep| sleep.2), rest);
-        } else if is(state::USB) {
-            add(Cause::Usb, rest);
+        if let Some(cause) = self.idle(record, part.0) {
+            add(cause, rest);
         } else {
             let stalled = scaled(record.stalled_ps, rest, length(whole)).min(rest);
             let waited = scaled(record.waited_ps, rest, length(whole)).min(rest - stalled);
@@ -224,6 +279,21 @@ impl<'a> Views<'a> {
             add(miss, stalled);
             add(wait, waited);
             add(run, rest - stalled - waited);
+        }
+    }
+
+    /// What goes on at `at` if core 0 does not run a program there.
+    fn idle(&self, record: &Record, at: Ps) -> Option<Cause> {
+        let is = |bit: u8| record.state & bit != 0;
+        if is(state::BUSY) {
+            Some(Cause::GapPause)
+        } else if is(state::STOPPED) {
+            Some(Cause::Unnamed)
+        } else if is(state::ASLEEP) {
+            let index = self.sleeps.partition_point(|sleep| sleep.1 <= at);
+            Some(self.sleeps.get(index).map_or(Cause::WaitOther, |sleep| sleep.2))
+        } else {
+            is(state::USB).then_some(Cause::Usb)
         }
     }
 
@@ -240,9 +310,14 @@ impl<'a> Views<'a> {
     }
 
     fn bits_within(&self, part: Interval) -> Ps {
+        self.bits_in(part).map(length).sum()
+    }
+
+    /// When bits were on the bus.
+    fn bits_in(&self, part: Interval) -> impl Iterator<Item = Interval> {
         let bits = &self.recording.bits;
         let first = bits.partition_point(|each| each.1 <= part.0);
-        bits[first..].iter().take_while(|each| each.0 < part.1).map(|&each| length(common(each, part))).sum()
+        bits[first..].iter().take_while(move |each| each.0 < part.1).map(move |&each| common(each, part))
     }
 }
 
@@ -311,6 +386,7 @@ mod tests {
             arrival: (start + 6) * US,
             to_board,
             class: Class::Message,
+            flow: (6, 1, 2),
         };
         let transfers =
             vec![read(100, "S0_TX buffer write", 4), read(130, "S0_CR write", 4), read(920, "S0_RX_RSR read", 5)];
@@ -383,6 +459,44 @@ mod tests {
     }
 
     #[test]
+    fn each_moment_has_its_cause() {
+        let (recording, frames, transfers) = message();
+        let us: Vec<_> = timeline(&recording, &frames, &transfers, (90 * US, 170 * US))
+            .into_iter()
+            .map(|((from, to), cause)| (from / US, to / US, cause))
+            .collect();
+        use Cause::*;
+        let expected = [
+            (90, 100, CodeRun),
+            (100, 105, GapRun),
+            (105, 106, GapPause),
+            (106, 110, SpiBits),
+            (110, 111, GapPause),
+            (111, 115, SpiBits),
+            (115, 120, GapRun),
+            (120, 130, DriverRun),
+            (130, 140, GapRun),
+            (140, 146, WireToPc),
+            (146, 170, Pc),
+        ];
+        assert_eq!(us, expected);
+    }
+
+    #[test]
+    fn misses_are_those_from_the_first_span_to_the_last() {
+        let copies = [(10, vec![(0, 5)]), (20, vec![(0, 1), (8, 2)]), (30, vec![(8, 4)]), (40, vec![(16, 9)])];
+        let recording = Recording {
+            misses: copies.map(|(at, lines)| (at * US, lines)).to_vec(),
+            end: 50 * US,
+            ..Recording::default()
+        };
+        let missed = |from: Ps, to: Ps| attribute(&recording, &[], &[], &[(from * US, to * US)]).misses;
+        assert_eq!(missed(10, 30), BTreeMap::from([(0, 1), (8, 6)]));
+        assert_eq!(missed(21, 22), BTreeMap::from([(8, 4)]), "a span that is shorter than the copies are apart");
+        assert_eq!(missed(45, 46), BTreeMap::new());
+    }
+
+    #[test]
     fn what_was_not_recorded_has_no_name() {
         let (recording, frames, transfers) = message();
         let shares = attribute(&recording, &frames, &transfers, &[(990 * US, 1010 * US)]);
@@ -420,7 +534,7 @@ mod tests {
                 .map(|_| {
                     let start = next(3000) * US;
                     let class = [Class::Message, Class::Open, Class::Acknowledgement][next(3) as usize];
-                    Frame { start, arrival: start + next(300) * US, to_board: next(2) == 0, class }
+                    Frame { start, arrival: start + next(300) * US, to_board: next(2) == 0, class, flow: (6, 1, 2) }
                 })
                 .collect();
             frames.sort_by_key(|frame| frame.start);
@@ -436,8 +550,26 @@ mod tests {
                 from = to;
             }
             let shares = attribute(&recording, &frames, &transfers, &spans);
-            for (causes, span) in shares.causes_ps.iter().zip(&spans) {
+            for (causes, &span) in shares.causes_ps.iter().zip(&spans) {
                 assert_eq!(causes.iter().sum::<Ps>(), span.1 - span.0);
+                let moments = timeline(&recording, &frames, &transfers, span);
+                let ends = moments.iter().map(|moment| moment.0.1);
+                let starts = moments.iter().map(|moment| moment.0.0);
+                assert!(std::iter::once(span.0).chain(ends).eq(starts.chain([span.1])), "no gap");
+                let mut by_cause = [0; Cause::COUNT];
+                moments.iter().for_each(|&(part, cause)| by_cause[cause as usize] += length(part));
+                let mut expected = *causes;
+                use Cause::*;
+                for (run, others) in [
+                    (GapRun, [GapMiss, GapWait]),
+                    (DriverRun, [DriverMiss, DriverWait]),
+                    (CodeRun, [CodeMiss, CodeWait]),
+                ] {
+                    for other in others {
+                        expected[run as usize] += std::mem::take(&mut expected[other as usize]);
+                    }
+                }
+                assert_eq!(by_cause, expected);
             }
         }
     }

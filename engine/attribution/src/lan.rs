@@ -22,6 +22,36 @@ pub struct Frame {
     pub arrival: Ps,
     pub to_board: bool,
     pub class: Class,
+    pub flow: Flow,
+}
+
+/// What belongs together: protocol and ports, the lower one first; of ARP, who asks, and for which address. A question
+/// and its answer are of one flow.
+pub type Flow = (u16, u16, u16);
+
+const ARP: u16 = 0x806;
+
+/// Of an Ethernet frame.
+pub fn flow(frame: &[u8], to_board: bool) -> Flow {
+    let word = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
+    let arp = || {
+        let request = word(20)? == 1;
+        let address = if request { 38 } else { 28 }; // the one that is asked for, or the one that answers
+        Some((ARP + u16::from(request == to_board), word(address)?, word(address + 2)?))
+    };
+    if word(12) == Some(ARP) {
+        return arp().unwrap_or((ARP, 0, 0));
+    }
+    let ports = || {
+        let ip = frame.get(14..).filter(|_| word(12) == Some(0x800))?;
+        let (protocol, header) = (*ip.get(9)?, usize::from(*ip.first()? & 15) * 4);
+        if !matches!(protocol, 6 | 17) {
+            return Some((u16::from(protocol), 0, 0));
+        }
+        let (one, other) = (word(14 + header)?, word(16 + header)?);
+        Some((u16::from(protocol), one.min(other), one.max(other)))
+    };
+    ports().unwrap_or((word(12).unwrap_or(0), 0, 0))
 }
 
 /// Of an Ethernet frame without FCS.
@@ -78,6 +108,32 @@ mod tests {
         assert_eq!(classify(&tcp(0x12, 0)), Class::Message);
         assert_eq!(classify(&tcp(0x11, 0)), Class::Message);
         assert_eq!(classify(&tcp(0x14, 0)), Class::Message);
+    }
+
+    #[test]
+    fn a_question_and_its_answer_are_of_one_flow() {
+        let ports = |from: u16, to: u16| {
+            let mut frame = tcp(0x18, 1);
+            frame[34..36].copy_from_slice(&from.to_be_bytes());
+            frame[36..38].copy_from_slice(&to.to_be_bytes());
+            frame
+        };
+        assert_eq!(flow(&ports(5000, 49152), false), flow(&ports(49152, 5000), true));
+        assert_ne!(flow(&ports(5000, 49152), false), flow(&ports(5000, 49153), true));
+        let mut udp = ports(68, 67);
+        udp[23] = 17;
+        assert_eq!(flow(&udp, true), (17, 67, 68));
+        let arp = |request: bool, from: u8, to: u8| {
+            let mut frame = [vec![0; 12], vec![8, 6, 0, 1, 8, 0, 6, 4, 0, if request { 1 } else { 2 }]].concat();
+            frame.resize(60, 0);
+            (frame[31], frame[41]) = (from, to);
+            frame
+        };
+        assert_eq!(flow(&arp(true, 100, 1), false), flow(&arp(false, 1, 100), true));
+        // The PC's own question is no answer to one of the board's, nor to what the board only announces.
+        assert_ne!(flow(&arp(true, 100, 100), false), flow(&arp(true, 1, 100), true));
+        assert_eq!(flow(&arp(true, 1, 100), true), flow(&arp(false, 100, 1), false));
+        (0..42).for_each(|length| _ = flow(&arp(true, 1, 2)[..length], true));
     }
 
     #[test]

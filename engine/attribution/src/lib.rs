@@ -10,10 +10,10 @@ pub mod marks;
 pub mod overlay;
 pub mod recorder;
 
-pub use analysis::{Shares, attribute};
+pub use analysis::{Shares, attribute, timeline};
 pub use cause::Cause;
-pub use lan::{Class, Frame};
-pub use marks::{Clock, Mark, Sought, Windows, find};
+pub use lan::{Class, Flow, Frame};
+pub use marks::{Clock, Mark, Sought, Windows, find, find_ready};
 pub use recorder::{Counters, Recorder, Recording, Transfer, state};
 
 /// From one moment to another, the second excluded.

@@ -4,7 +4,7 @@ use sim::{PS_PER_MS, Ps};
 
 use crate::Interval;
 use crate::cause::{Cause, exception, is_timer};
-use crate::lan::{Class, Frame};
+use crate::lan::{Class, Flow, Frame};
 use crate::recorder::{Recording, state};
 
 /// An acknowledgement that takes the PC this long has been delayed; no PC needs it for its work.
@@ -96,8 +96,8 @@ impl Overlays {
             if next < request.arrival {
                 continue; // what was sent last is what is waited for
             }
-            let answer = first_from(&answers, request.arrival).filter(|answer| answer.start < next);
-            let ack = first_from(&acks, request.arrival).filter(|ack| ack.start < next);
+            let answer = first_of(&answers, request.flow, (request.arrival, next));
+            let ack = first_of(&acks, request.flow, (request.arrival, next));
             let (reply, cause) = match (answer, ack) {
                 (Some(answer), _) => (answer, Cause::Pc),
                 // No answer before the board's next message: it may have waited for the acknowledgement of this one.
@@ -128,8 +128,9 @@ impl Overlays {
     }
 }
 
-fn first_from<'a>(frames: &[&'a Frame], from: Ps) -> Option<&'a Frame> {
-    frames[frames.partition_point(|frame| frame.start < from)..].first().copied()
+fn first_of<'a>(frames: &[&'a Frame], flow: Flow, (from, to): Interval) -> Option<&'a Frame> {
+    let later = frames[frames.partition_point(|frame| frame.start < from)..].iter();
+    later.take_while(|frame| frame.start < to).find(|frame| frame.flow == flow).copied()
 }
 
 /// From a frame's arrival until the interrupt that made a sleeping board look at its chip.
@@ -221,6 +222,7 @@ mod tests {
     use sim::PS_PER_US;
 
     const US: Ps = PS_PER_US;
+    const FLOW: Flow = (6, 5000, 49152);
 
     fn recording(states: &[(Ps, u8)], exceptions: &[(Ps, u8)], end: Ps) -> Recording {
         Recording {
@@ -232,7 +234,7 @@ mod tests {
     }
 
     fn frame(start: Ps, arrival: Ps, to_board: bool, class: Class) -> Frame {
-        Frame { start: start * US, arrival: arrival * US, to_board, class }
+        Frame { start: start * US, arrival: arrival * US, to_board, class, flow: FLOW }
     }
 
     fn us(found: &Overlays) -> Vec<(Ps, Ps, Cause)> {
@@ -318,6 +320,14 @@ mod tests {
         let frames = [frame(100, 106, false, Class::Message), frame(900, 906, false, Class::Message)];
         let found = overlays(&recording(&[(0, 0)], &[], 1000), &frames, &looks(&[120]), &[]);
         assert_eq!(found, Overlays::default());
+    }
+
+    #[test]
+    fn what_comes_of_another_flow_is_no_answer() {
+        let mut frames = round();
+        frames[1].flow = (17, 67, 68);
+        let found = overlays(&recording(&[(0, 0)], &[], 900), &frames, &[(150 * US, 320 * US)], &[]);
+        assert_eq!(us(&found), [(300, 306, Cause::WireToBoard)], "the PC sends it unasked");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Keeps what changed, with the core's counters at each change.
 
-use sim::{PS_PER_S, Ps};
+use sim::{PS_PER_MS, PS_PER_S, Ps};
 
 use crate::Interval;
 use crate::cause::exception;
@@ -59,8 +59,8 @@ pub struct Transfer {
     pub what: String,
 }
 
-/// Misses by 4 KiB page of flash, counted since power-on, as of a time.
-pub type Pages = (Ps, Vec<u32>);
+/// Flash offsets of the lines missed since the copy before, and how often each, as of a time.
+pub type Misses = (Ps, Vec<(u32, u32)>);
 
 /// All that was recorded, in the order of time.
 #[derive(Clone, Debug, Default)]
@@ -71,19 +71,21 @@ pub struct Recording {
     /// Exceptions taken, by number.
     pub exceptions: Vec<(Ps, u8)>,
     pub marks: Vec<Mark>,
-    pub pages: Vec<Pages>,
+    pub misses: Vec<Misses>,
     /// When it ended.
     pub end: Ps,
     /// Changes that did not fit.
     pub lost: u64,
 }
 
-/// How far apart two copies of the page counts are.
-const PAGES_EVERY: Ps = PS_PER_S / 20;
+/// How far apart two copies of the misses are, at least.
+const MISSES_EVERY: Ps = 5 * PS_PER_MS;
 
 #[derive(Clone, Debug)]
 pub struct Recorder {
     limit: usize,
+    /// Lines in all copies of misses.
+    lines: usize,
     last: Counters,
     /// As the chip's owner last told them.
     instructions: [u64; 3],
@@ -91,7 +93,7 @@ pub struct Recorder {
     stopped: bool,
     /// Exceptions being served, innermost last.
     serving: Vec<u8>,
-    next_pages: Ps,
+    next_misses: Ps,
     kept: Recording,
 }
 
@@ -100,12 +102,13 @@ impl Recorder {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
+            lines: 0,
             last: Counters::default(),
             instructions: [0; 3],
             asleep: false,
             stopped: false,
             serving: Vec::new(),
-            next_pages: 0,
+            next_misses: 0,
             kept: Recording::default(),
         }
     }
@@ -182,14 +185,17 @@ impl Recorder {
         record.rom_instructions += moved(before.rom_instructions, counters.rom_instructions) as u32;
     }
 
-    /// Whether a copy of the page counts is due.
-    pub fn wants_pages(&self, at: Ps) -> bool {
-        at >= self.next_pages
+    /// Whether a copy of the misses is due.
+    pub fn wants_misses(&self, at: Ps) -> bool {
+        at >= self.next_misses
     }
 
-    pub fn pages(&mut self, at: Ps, counts: &[u32]) {
-        self.next_pages = at + PAGES_EVERY;
-        self.kept.pages.push((at, counts.to_vec()));
+    pub fn misses(&mut self, at: Ps, missed: Vec<(u32, u32)>) {
+        self.next_misses = at + MISSES_EVERY;
+        self.lines += missed.len();
+        if !missed.is_empty() && self.has_room(self.lines) {
+            self.kept.misses.push((at, missed));
+        }
     }
 
     /// Everything so far.

@@ -13,6 +13,7 @@ mod py_pins;
 mod py_profile;
 mod py_time;
 mod py_trace;
+mod py_wifi;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -29,6 +30,7 @@ pyo3::create_exception!(
 fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MCUS", PyTuple::new(m.py(), board::MCUS)?)?;
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
+    m.add("RADIOS", PyTuple::new(m.py(), board::RADIOS)?)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add("SD_CARDS", PyTuple::new(m.py(), sd_card::KINDS.iter().map(|kind| (kind.name, kind.blocks)))?)?;
     m.add_class::<py_card::PyMedium>()?;

@@ -1,26 +1,42 @@
 //! An attribution of time as Python has it: dicts of lists, an entry for each span.
 
-use attribution::{Cause, Class, Clock, Interval, Shares, Sought, Windows, attribute, find};
+use attribution::{Cause, Class, Clock, Interval, Shares, Sought, Windows, attribute, find, find_ready, timeline};
 use board::{Machine, Recorded};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::Ps;
 
-/// `{"spans": {...} or None, "stages": {...}, "pages": {...}, "lost": int, "clk_sys_hz": int, "miss_cycles": int}`.
+use crate::py_time::us;
+
+/// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": int, "clk_sys_hz": int, "miss_cycles": int}`.
 ///
+/// `given`: the spans, where nobody has to look for them.
+/// `misses`: (address of a line of flash, how often it was missed) from the first span to the last one.
 /// `spans` is None where no readings of the clock fit what the client told.
 pub fn shared<'py>(
     py: Python<'py>,
     machine: &Machine,
     recorded: &Recorded,
     sought: &Sought,
+    given: Option<Vec<Interval>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("lost", recorded.recording.lost)?;
     d.set_item("clk_sys_hz", machine.chip().bus.sys.freq.clk_sys_hz)?;
     d.set_item("miss_cycles", machine.chip().mem.xip.miss_cycles)?;
-    let on = |clock| find(&recorded.recording.marks, &Sought { clock, ..sought.clone() });
-    let Some(windows) = Clock::ALL.into_iter().find_map(on) else {
+    let marks = &recorded.recording.marks;
+    let clocks = Clock::ALL.into_iter();
+    let found = match given {
+        None => clocks.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| find(marks, &sought)),
+        Some(spans) => {
+            let first = spans.first().map_or(0, |span| span.0);
+            let before = &marks[..marks.partition_point(|mark| mark.at <= first)];
+            let ready = clocks.map(|clock| Sought { clock, ..sought.clone() });
+            let ready = ready.filter_map(|sought| find_ready(before, &sought)).next().unwrap_or_default();
+            Some(Windows { spans, ..ready })
+        }
+    };
+    let Some(windows) = found else {
         d.set_item("spans", py.None())?;
         return Ok(d);
     };
@@ -30,12 +46,16 @@ pub fn shared<'py>(
     let told = columns(py, &attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &stages), &stages)?;
     told.set_item("names", names)?;
     d.set_item("stages", told)?;
-    let pages = PyDict::new(py);
-    for (page, &misses) in shares.pages.iter().enumerate().filter(|(_, misses)| **misses != 0) {
-        pages.set_item(rp2040::memory::XIP_BASE + ((page as u32) << 12), misses)?;
-    }
-    d.set_item("pages", pages)?;
+    let lines = shares.misses.iter().map(|(line, count)| (rp2040::memory::XIP_BASE + line, *count));
+    d.set_item("misses", lines.collect::<Vec<_>>())?;
     Ok(d)
+}
+
+/// `[(start_us, end_us, cause)]`, see [`timeline`].
+pub fn moments(recorded: &Recorded, span: Interval) -> Vec<(f64, f64, &'static str)> {
+    let found = timeline(&recorded.recording, &recorded.frames, &recorded.transfers, span);
+    let name = |cause: Cause| Cause::ALL[cause as usize].1;
+    found.into_iter().map(|((from, to), cause)| (us(from), us(to), name(cause))).collect()
 }
 
 fn columns<'py>(py: Python<'py>, shares: &Shares, spans: &[Interval]) -> PyResult<Bound<'py, PyDict>> {

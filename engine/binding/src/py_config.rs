@@ -2,7 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use board::{BoardConfig, Chip, EthernetConfig, MCUS, PINS, SidePins, SpiWires, Surroundings};
+use board::{
+    AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, PINS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
+    WifiWires,
+};
 use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -11,6 +14,7 @@ use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
 
 use crate::py_card;
+use crate::py_wifi;
 
 pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value
@@ -124,7 +128,8 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let mut usb = HostConfig::default();
     // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
-    let (mut flash_size, mut ethernet, mut card, mut capture) = (2usize << 20, None, None, None);
+    let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
+    let mut point = AccessPoint::default();
     let (mut xip_miss_cost, mut spi_speed) = (true, 1);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
@@ -134,8 +139,10 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         }
         match key.as_str() {
             "mcu" => mcu(&value.extract::<String>()?)?,
+            "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
-            "devices" => ethernet = devices(&value)?,
+            "devices" => devices = Devices::from_list(&value)?,
+            "access_point" => point = py_wifi::access_point(&value)?,
             "sd_card" => card = py_card::socket(&value)?,
             "capture" => capture = value.extract()?,
             "pins" => hold_pins(&value, &mut surroundings)?,
@@ -161,10 +168,14 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));
     }
     let (phy, lan) = (network.phy, network.lan);
+    let ethernet = devices.ethernet;
+    point.seed = lan.seed;
+    let wifi = devices.radio.map(|wires| WifiConfig { wires, chip: cyw43::Config::default(), point });
     Ok(BoardConfig {
         bootrom,
         flash_size,
         ethernet,
+        wifi,
         card,
         phy,
         lan,
@@ -191,19 +202,41 @@ pub fn chip(name: &str) -> PyResult<Chip> {
     })
 }
 
-/// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`. The Ethernet chip among them.
-fn devices(value: &Bound<'_, PyAny>) -> PyResult<Option<EthernetConfig>> {
-    let mut ethernet: Option<EthernetConfig> = None;
-    for device in value.cast::<PyList>()?.iter() {
-        let device = spi_device(device.cast::<PyDict>()?)?;
-        if let Some(first) = &ethernet {
-            let (first, second) = (first.chip.name(), device.chip.name());
-            let message = format!("devices: {first} and {second} are both Ethernet chips; the board has one cable");
-            return Err(PyValueError::new_err(message));
+/// What is soldered to the board.
+#[derive(Default)]
+struct Devices {
+    ethernet: Option<EthernetConfig>,
+    radio: Option<WifiWires>,
+}
+
+impl Devices {
+    /// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`, or `[{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, ...}]`.
+    fn from_list(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut devices = Self::default();
+        let mut first: Option<String> = None;
+        for device in value.cast::<PyList>()?.iter() {
+            let device = device.cast::<PyDict>()?;
+            let name = match device.get_item("chip")? {
+                Some(name) => name.extract::<String>()?,
+                None => return Err(PyValueError::new_err("devices: a device without \"chip\"")),
+            };
+            if let Some(first) = first {
+                let message = if devices.radio.is_none() && !RADIOS.contains(&name.as_str()) {
+                    format!("devices: {first} and {name} are both Ethernet chips; the board has one cable")
+                } else {
+                    format!("devices: {first} and {name} are both network chips; the board has one network")
+                };
+                return Err(PyValueError::new_err(message));
+            }
+            if RADIOS.contains(&name.as_str()) {
+                devices.radio = Some(py_wifi::wires(&name, device)?);
+            } else {
+                devices.ethernet = Some(spi_device(device)?);
+            }
+            first = Some(name);
         }
-        ethernet = Some(device);
+        Ok(devices)
     }
-    Ok(ethernet)
 }
 
 const PIN_KEYS: [&str; 6] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin"];

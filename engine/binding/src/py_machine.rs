@@ -12,7 +12,7 @@ use rp2040::probe::profile::Profile;
 use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
-use sim::EthernetChip;
+use sim::LogReader;
 
 use crate::EngineError;
 use crate::py_app::{PyApp, PyUdpApp};
@@ -33,6 +33,14 @@ type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 #[pyclass(name = "Machine", module = "portbench._engine")]
 pub struct PyMachine {
     inner: Mutex<Machine>,
+    readers: Mutex<Readers>,
+}
+
+/// Who reads the logs for Python.
+#[derive(Default)]
+struct Readers {
+    frames: Option<LogReader>,
+    spi: Option<LogReader>,
 }
 
 /// From, sequence, data, when it was sent and when the answer came.
@@ -50,6 +58,10 @@ impl PyMachine {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Machine> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn readers(&self) -> MutexGuard<'_, Readers> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -58,7 +70,8 @@ impl PyMachine {
     #[pyo3(signature = (bootrom, flash, settings, bootsel = false))]
     fn new(bootrom: Vec<u8>, flash: &[u8], settings: &Bound<'_, PyDict>, bootsel: bool) -> PyResult<Self> {
         let config = py_config::board(bootrom, settings)?;
-        Ok(Self { inner: Mutex::new(Machine::new(config, flash, bootsel).map_err(value_error)?) })
+        let machine = Machine::new(config, flash, bootsel).map_err(value_error)?;
+        Ok(Self { inner: Mutex::new(machine), readers: Mutex::default() })
     }
 
     /// Simulated time in microseconds.
@@ -93,6 +106,7 @@ impl PyMachine {
     /// Restart the chips and the LAN at simulated time 0; flash stays. LAN applications must be added again.
     #[pyo3(signature = (bootsel = false))]
     fn power_cycle(&self, bootsel: bool) -> PyResult<()> {
+        *self.readers() = Readers::default();
         self.lock().power_cycle(bootsel).map_err(value_error)
     }
 
@@ -158,14 +172,22 @@ impl PyMachine {
 
     /// Keep the newest `limit` frames of the cable from now on (0: none), for `lan_frames`. Until the next power cycle.
     fn log_frames(&self, limit: usize) -> PyResult<()> {
-        self.lock().lan().map_err(value_error)?.log_frames(limit);
+        let mut machine = self.lock();
+        let lan = machine.lan().map_err(value_error)?;
+        let mut readers = self.readers();
+        if let Some(reader) = readers.frames.take() {
+            lan.end_log(reader);
+        }
+        readers.frames = (limit > 0).then(|| lan.log_frames(limit));
         Ok(())
     }
 
     /// Take the frames of the cable in order: `[(start_us, arrival_us, to_board, fate, bytes)]`, the fate as
     /// `lan::Fate` names it.
     fn lan_frames<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyLanFrame<'py>>> {
-        let frames = self.lock().lan().map_err(value_error)?.take_log();
+        let mut machine = self.lock();
+        let lan = machine.lan().map_err(value_error)?;
+        let frames = self.readers().frames.as_ref().map(|reader| lan.take_log(reader)).unwrap_or_default();
         let tuple = |f: FrameRecord| {
             (us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), PyBytes::new(py, &f.frame))
         };
@@ -259,7 +281,7 @@ impl PyMachine {
     fn link_up(&self) -> bool {
         let mut machine = self.lock();
         let now = machine.now();
-        machine.wiring().network.as_ref().is_some_and(|network| network.chip().link_up(now))
+        machine.wiring().network.as_ref().is_some_and(|network| network.link_up(now))
     }
 
     /// Bytes that the board printed.
@@ -456,9 +478,9 @@ impl PyMachine {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut machine = self.lock();
         let network = machine.wiring().network.as_ref();
-        let ethernet = network.map(|network| network.chip().stats()).unwrap_or_default();
-        let dropped = network.map_or(0, |network| network.lan.stats().dropped);
-        let spi = network.map(Network::spi);
+        let ethernet = network.map(Network::stats).unwrap_or_default();
+        let dropped = network.map_or(0, Network::dropped);
+        let spi = network.and_then(Network::spi);
         let chip = machine.chip();
         let d = PyDict::new(py);
         d.set_item("spi_bytes", ethernet.bus_bytes)?;
@@ -614,7 +636,8 @@ impl PyMachine {
     }
 
     /// Where the time of a client's spans went; None where nothing was recorded. See `boards/emulated/attribution.py`.
-    #[pyo3(signature = (spans_us, within_us = Vec::new(), ready_us = None, link_us = None))]
+    /// `windows_us`: when each span was, where somebody else than the client knows; `spans_us` is of no use then.
+    #[pyo3(signature = (spans_us, within_us = Vec::new(), ready_us = None, link_us = None, windows_us = None))]
     fn attribution<'py>(
         &self,
         py: Python<'py>,
@@ -622,22 +645,41 @@ impl PyMachine {
         within_us: Vec<f64>,
         ready_us: Option<u64>,
         link_us: Option<u64>,
+        windows_us: Option<Vec<(f64, f64)>>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let within = within_us.into_iter().map(ps).collect();
         let sought = Sought { spans_us, clock: Clock::default(), within, ready_us, link_us };
+        let given = windows_us.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect::<Vec<_>>());
         let machine = self.lock();
-        machine.attribution().map(|recorded| py_attribution::shared(py, &machine, recorded, &sought)).transpose()
+        let recorded = machine.attribution();
+        recorded.map(|recorded| py_attribution::shared(py, &machine, recorded, &sought, given)).transpose()
+    }
+
+    /// What went on at each moment from one time to another: `[(start_us, end_us, cause)]` without a gap; None where
+    /// nothing was recorded, or not all of it. Causes are those of `attribution`, of which `_run` stands for what counts
+    /// as `_miss` and `_wait`, too.
+    fn attribution_moments(&self, start_us: f64, end_us: f64) -> Option<Vec<(f64, f64, &'static str)>> {
+        let machine = self.lock();
+        let recorded = machine.attribution().filter(|recorded| recorded.recording.lost == 0)?;
+        Some(py_attribution::moments(recorded, (ps(start_us), ps(end_us))))
     }
 
     /// Log decoded SPI frames of the devices from now on (or stop).
     fn spi_log(&self, on: bool) {
-        self.lock().wiring().set_spi_log(on);
+        let mut machine = self.lock();
+        let mut readers = self.readers();
+        if let Some(reader) = readers.spi.take() {
+            machine.wiring().end_spi_log(reader);
+        }
+        readers.spi = on.then(|| machine.wiring().log_spi());
     }
 
     /// Take the decoded SPI frames in order: `[(start_us, end_us, device, name, address, write, length,
     /// first bytes, meaning, wire_bytes)]`.
     fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<PyFrame<'py>> {
-        let frames = self.lock().wiring().take_spi_log();
+        let mut machine = self.lock();
+        let frames =
+            self.readers().spi.as_ref().map(|reader| machine.wiring().take_spi_log(reader)).unwrap_or_default();
         frames.into_iter().map(|(device, frame)| py_trace::frame(py, device, frame)).collect()
     }
 }

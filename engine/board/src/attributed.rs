@@ -25,6 +25,7 @@ impl Recorded {
                 arrival: each.arrival,
                 to_board: each.to_board,
                 class: lan::classify(&each.frame),
+                flow: lan::flow(&each.frame, each.to_board),
             })
             .collect();
         frames.sort_by_key(|frame| frame.start);

@@ -4,6 +4,8 @@ use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
 /// Microcontrollers that are modelled.
 pub const MCUS: &[&str] = &["RP2040"];
+/// Radio chips that are modelled.
+pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 
 /// The Ethernet chips, by variant and type; `$` for the parameters of the macro within.
 macro_rules! ethernet_chips {

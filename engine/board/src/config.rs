@@ -9,12 +9,21 @@ use usb_host::HostConfig;
 use crate::chip::Chip;
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
+use crate::wifi_port::WifiWires;
 
 /// The Ethernet chip of a board.
 #[derive(Clone, Debug)]
 pub struct EthernetConfig {
     pub chip: Chip,
     pub wires: SpiWires,
+}
+
+/// The radio chip of a board, and the access point that it finds.
+#[derive(Clone, Debug)]
+pub struct WifiConfig {
+    pub wires: WifiWires,
+    pub chip: cyw43::Config,
+    pub point: air::AccessPoint,
 }
 
 /// An SD card in the board's socket.
@@ -28,8 +37,9 @@ pub struct CardSocketConfig {
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
-    /// `None`: a board without a network.
+    /// With neither of these, a board without a network.
     pub ethernet: Option<EthernetConfig>,
+    pub wifi: Option<WifiConfig>,
     /// `None`: a board without a socket, or nothing in it.
     pub card: Option<CardSocketConfig>,
     pub phy: wiznet::Config,

@@ -1,4 +1,4 @@
-//! One emulated board: a microcontroller, what is soldered to its pins, the Ethernet cable and the USB port, composed from
+//! One emulated board: a microcontroller, what is soldered to its pins, the Ethernet cable or the air, and the USB port, composed from
 //! the other crates and run on simulated time.
 
 mod agenda;
@@ -16,13 +16,15 @@ mod serial_lead;
 mod spi_port;
 mod surroundings;
 mod uart_port;
+mod wifi_port;
 mod wires;
 mod wiring;
 
+pub use air::{AccessPoint, Delay};
 pub use attributed::Recorded;
 pub use card_socket::CardSocket;
-pub use chip::{Chip, EthernetPart, MCUS};
-pub use config::{BoardConfig, CardSocketConfig, EthernetConfig};
+pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
+pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;
@@ -32,5 +34,6 @@ pub use serial_lead::SerialLead;
 pub use spi_port::SpiWires;
 pub use surroundings::{PINS, Surroundings};
 pub use uart_port::UartWires;
+pub use wifi_port::WifiWires;
 pub use wires::SidePins;
 pub use wiring::Wiring;

@@ -2,7 +2,7 @@
 
 use lan::{Lan, LanError};
 use rp2040::{Chip, ChipConfig, RunEnd};
-use sim::{PS_PER_MS, Ps, TcpApp};
+use sim::{LogReader, PS_PER_MS, Ps, TcpApp};
 use usb_host::{Event, UsbHost, Volume, VolumeError};
 
 use crate::attributed::Recorded;
@@ -36,6 +36,8 @@ pub enum Stop {
 pub struct Machine {
     config: BoardConfig,
     chip: Chip<Wiring>,
+    /// Who reads SPI and cable for an attribution under way.
+    attributing: Option<(LogReader, Option<LogReader>)>,
     attribution: Option<Recorded>,
 }
 
@@ -47,7 +49,7 @@ impl Machine {
     /// A board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
-        Ok(Self { config, chip, attribution: None })
+        Ok(Self { config, chip, attributing: None, attribution: None })
     }
 
     fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip<Wiring>, LanError> {
@@ -70,6 +72,7 @@ impl Machine {
         let debug = std::mem::take(&mut self.chip.probes.debug);
         self.chip = Self::power_up(&self.config, &flash, bootsel)?;
         self.chip.probes.debug = debug;
+        self.attributing = None;
         self.attribution = None;
         Ok(())
     }
@@ -91,10 +94,12 @@ impl Machine {
         &mut self.chip.bus.world
     }
 
-    /// The Ethernet chip and its cable; an error where the board has none.
+    /// The network chip and what it is connected to; an error where the board has none.
     pub fn network(&mut self) -> Result<&mut Network, LanError> {
         let network = self.wiring().network.as_mut();
-        network.ok_or_else(|| LanError("this board has no network: none of its devices is an Ethernet chip".into()))
+        network.ok_or_else(|| {
+            LanError("this board has no network: none of its devices is an Ethernet or radio chip".into())
+        })
     }
 
     pub fn lan(&mut self) -> Result<&mut Lan, LanError> {
@@ -187,22 +192,25 @@ impl Machine {
 
     /// Begins to record what an attribution of time needs: `limit` changes at most.
     pub fn start_attribution(&mut self, limit: usize) {
+        self.stop_attribution();
         self.attribution = None;
         self.chip.start_recording(limit);
-        self.wiring().set_spi_log(true);
-        if let Some(network) = &mut self.wiring().network {
-            network.lan.log_frames(limit);
-        }
+        let wiring = self.wiring();
+        let spi = wiring.log_spi();
+        let frames = wiring.network.as_mut().map(|network| network.lan.log_frames(limit));
+        self.attributing = Some((spi, frames));
     }
 
     /// Ends it; [`Self::attribution`] has what was recorded.
     pub fn stop_attribution(&mut self) {
         let Some(recording) = self.chip.stop_recording() else { return };
-        let transfers = self.wiring().take_spi_log();
-        self.wiring().set_spi_log(false);
-        let frames = self.wiring().network.as_mut().map(|network| {
-            let frames = network.lan.take_log();
-            network.lan.log_frames(0);
+        let Some((spi, reader)) = self.attributing.take() else { return };
+        let wiring = self.wiring();
+        let transfers = wiring.take_spi_log(&spi);
+        wiring.end_spi_log(spi);
+        let frames = wiring.network.as_mut().zip(reader).map(|(network, reader)| {
+            let frames = network.lan.take_log(&reader);
+            network.lan.end_log(reader);
             frames
         });
         self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers));

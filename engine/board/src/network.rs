@@ -1,87 +1,223 @@
-//! The board's Ethernet chip with its cable and what is at the other end.
+//! The board's network chip with its cable or its air, and what is at the other end.
 
 use attribution::state;
 use lan::{Lan, LanError};
 use rp2040::Sys;
 use rp2040::trace::{Record, kind};
-use sim::{Device, EthernetChip, NEVER, Ps, SpiDevice};
+use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SpiDevice, SpiFrame};
 
 use crate::chip::EthernetPart;
-use crate::config::{BoardConfig, EthernetConfig};
+use crate::config::BoardConfig;
 use crate::spi_port::SpiPort;
+use crate::wifi_port::WifiPort;
+
+/// How the board reaches its network.
+enum Way {
+    Cable(SpiPort<EthernetPart>),
+    Air(WifiPort),
+}
 
 pub struct Network {
-    pub(crate) port: SpiPort<EthernetPart>,
+    way: Way,
     pub lan: Lan,
-    /// The cable is in the board's socket.
+    /// The cable is in the board's socket, or the access point is there.
     plugged: bool,
 }
 
 impl Network {
-    pub(crate) fn new(config: &BoardConfig, ethernet: &EthernetConfig) -> Result<Self, LanError> {
+    /// `None`: the board has no network chip.
+    pub(crate) fn new(config: &BoardConfig) -> Result<Option<Self>, LanError> {
+        let plugged = config.phy.cable_plugged;
         let mut lan = Lan::try_new(config.lan.clone())?;
+        let way = if let Some(ethernet) = &config.ethernet {
+            let mut chip = EthernetPart::new(ethernet.chip, config.phy.clone());
+            chip.set_cable(0, plugged && lan.cable_up(0));
+            Way::Cable(SpiPort::new(ethernet.wires, chip))
+        } else if let Some(wifi) = &config.wifi {
+            let mut port = WifiPort::new(wifi).map_err(|error| LanError(error.0))?;
+            port.air.set_up(0, plugged && lan.cable_up(0));
+            Way::Air(port)
+        } else {
+            return Ok(None);
+        };
         if let Some(path) = &config.capture {
             lan.capture_to(path).map_err(|e| LanError(format!("{}: cannot write the capture: {e}", path.display())))?;
         }
-        let mut chip = EthernetPart::new(ethernet.chip, config.phy.clone());
-        chip.set_cable(0, config.phy.cable_plugged && lan.cable_up(0));
-        Ok(Self { port: SpiPort::new(ethernet.wires, chip), lan, plugged: config.phy.cable_plugged })
+        Ok(Some(Self { way, lan, plugged }))
     }
 
-    pub fn chip(&self) -> &EthernetPart {
-        &self.port.device
+    pub(crate) fn ethernet(&self) -> Option<&SpiPort<EthernetPart>> {
+        match &self.way {
+            Way::Cable(port) => Some(port),
+            Way::Air(_) => None,
+        }
     }
 
-    pub fn chip_mut(&mut self) -> &mut EthernetPart {
-        &mut self.port.device
+    pub(crate) fn ethernet_mut(&mut self) -> Option<&mut SpiPort<EthernetPart>> {
+        match &mut self.way {
+            Way::Cable(port) => Some(port),
+            Way::Air(_) => None,
+        }
     }
 
-    /// The SPI controller that the chip is on.
-    pub fn spi(&self) -> usize {
-        self.port.wires.spi
+    /// The Ethernet chip, where the network is a cable.
+    pub fn chip_mut(&mut self) -> Option<&mut EthernetPart> {
+        self.ethernet_mut().map(|port| &mut port.device)
+    }
+
+    pub fn wifi(&self) -> Option<&WifiPort> {
+        match &self.way {
+            Way::Cable(_) => None,
+            Way::Air(port) => Some(port),
+        }
+    }
+
+    pub(crate) fn wifi_mut(&mut self) -> Option<&mut WifiPort> {
+        match &mut self.way {
+            Way::Cable(_) => None,
+            Way::Air(port) => Some(port),
+        }
+    }
+
+    fn device(&self) -> &dyn Device {
+        match &self.way {
+            Way::Cable(port) => &port.device,
+            Way::Air(port) => &port.chip,
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.device().name()
+    }
+
+    /// The SPI controller that the chip is on; `None`: it is on none.
+    pub fn spi(&self) -> Option<usize> {
+        self.ethernet().map(|port| port.wires.spi)
+    }
+
+    pub fn stats(&self) -> EthernetStats {
+        match &self.way {
+            Way::Cable(port) => port.device.stats(),
+            Way::Air(port) => port.chip.stats(),
+        }
+    }
+
+    /// Frames that got lost between chip and PC because there was no room.
+    pub fn dropped(&self) -> u64 {
+        self.lan.stats().dropped + self.wifi().map_or(0, |port| port.air.stats().dropped)
+    }
+
+    pub fn link_up(&self, now: Ps) -> bool {
+        match &self.way {
+            Way::Cable(port) => port.device.link_up(now),
+            Way::Air(port) => port.chip.link_up(),
+        }
+    }
+
+    pub(crate) fn set_log(&mut self, on: bool) {
+        match &mut self.way {
+            Way::Cable(port) => port.device.set_log(on),
+            Way::Air(port) => port.chip.set_log(on),
+        }
+    }
+
+    pub(crate) fn take_log(&mut self) -> Vec<SpiFrame> {
+        match &mut self.way {
+            Way::Cable(port) => port.device.take_log(),
+            Way::Air(port) => port.chip.take_log(),
+        }
+    }
+
+    pub(crate) fn watched(&self) -> u32 {
+        match &self.way {
+            Way::Cable(port) => port.watched(),
+            Way::Air(port) => port.watched(),
+        }
+    }
+
+    pub(crate) fn sample_pins(&mut self, sys: &mut Sys) {
+        match &mut self.way {
+            Way::Cable(port) => port.sample_pins(sys),
+            Way::Air(port) => drop(port.follow(sys)),
+        }
     }
 
     pub(crate) fn set_cable(&mut self, now: Ps, plugged: bool) {
         self.plugged = plugged;
-        self.port.device.set_cable(now, plugged);
+        match &mut self.way {
+            Way::Cable(port) => port.device.set_cable(now, plugged),
+            Way::Air(port) => port.air.set_up(now, plugged),
+        }
     }
 
     /// For the recorder of an attribution of time.
     pub(crate) fn attributed(&self, now: Ps) -> u8 {
-        let selected = if self.port.is_selected() { state::SELECTED } else { 0 };
-        selected | if self.chip().link_up(now) { state::LINK } else { 0 }
+        let selected = match &self.way {
+            Way::Cable(port) => port.is_selected(),
+            Way::Air(port) => port.chip.is_selected(),
+        };
+        let selected = if selected { state::SELECTED } else { 0 };
+        selected | if self.link_up(now) { state::LINK } else { 0 }
     }
 
     /// One SPI byte.
     pub(crate) fn exchange(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
-        self.port.device.exchange(sys.now(), mosi)
+        self.ethernet_mut().map_or(0xff, |port| port.device.exchange(sys.now(), mosi))
     }
 
     /// Moves frames between chip and cable and drives INTn. Returns the time of the next event.
     pub(crate) fn settle(&mut self, sys: &mut Sys) -> Ps {
         let now = sys.now();
-        while let Some((at, frame)) = self.port.device.take_frame() {
-            trace_frame(sys, at, true, frame.len());
-            self.lan.from_board(at, &frame);
-        }
-        self.port.wires.side.drive_interrupt(sys, &self.port.device);
-        if let Some(what) = self.port.device.take_unmodelled() {
+        let (next, unmodelled) = match &mut self.way {
+            Way::Cable(port) => {
+                while let Some((at, frame)) = port.device.take_frame() {
+                    trace_frame(sys, at, true, frame.len());
+                    self.lan.from_board(at, &frame);
+                }
+                port.wires.side.drive_interrupt(sys, &port.device);
+                (port.device.next_event().unwrap_or(NEVER), port.device.take_unmodelled())
+            }
+            Way::Air(port) => {
+                let next = port.settle();
+                port.drive(sys);
+                (next, port.chip.take_unmodelled())
+            }
+        };
+        if let Some(what) = unmodelled {
             sys.unmodelled(what);
         }
-        let next = [self.port.device.next_event(), self.lan.next_event(), self.lan.next_cable_change(now)];
-        next.into_iter().flatten().min().unwrap_or(NEVER).max(now)
+        let lan = [self.lan.next_event(), self.lan.next_cable_change(now)];
+        lan.into_iter().flatten().min().unwrap_or(NEVER).min(next).max(now)
     }
 
     /// The chip or the cable has something to do.
     pub(crate) fn advance(&mut self, sys: &mut Sys) {
         let now = sys.now();
-        let chip = &mut self.port.device;
-        chip.set_cable(now, self.plugged && self.lan.cable_up(now));
-        chip.advance(now);
-        self.lan.advance(now);
-        while let Some(frame) = self.lan.to_board(now) {
-            trace_frame(sys, now, false, frame.len());
-            chip.receive_frame(now, &frame);
+        let there = self.plugged && self.lan.cable_up(now);
+        match &mut self.way {
+            Way::Cable(port) => {
+                let chip = &mut port.device;
+                chip.set_cable(now, there);
+                chip.advance(now);
+                self.lan.advance(now);
+                while let Some(frame) = self.lan.to_board(now) {
+                    trace_frame(sys, now, false, frame.len());
+                    chip.receive_frame(now, &frame);
+                }
+            }
+            Way::Air(port) => {
+                port.air.set_up(now, there);
+                port.advance(now);
+                while let Some((at, frame)) = port.air.to_cable() {
+                    trace_frame(sys, at, true, frame.len());
+                    self.lan.from_board(at, &frame);
+                }
+                self.lan.advance(now);
+                while let Some(frame) = self.lan.to_board(now) {
+                    trace_frame(sys, now, false, frame.len());
+                    port.air.from_cable(now, frame);
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use lan::LanError;
 use rp2040::peripherals::uart::Uart;
 use rp2040::sys::{EventId, Sys, watcher};
 use rp2040::{Inputs, UsbPort, World};
-use sim::{Device, I2cDevice, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
+use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
@@ -55,15 +55,24 @@ pub struct Wiring {
     pub card: Option<CardSocket>,
     leads: [SerialLead; 2],
     ports: Vec<Port>,
+    spi_log: Log<(&'static str, SpiFrame)>,
     agenda: Agenda,
 }
 
 impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
-        let network = config.ethernet.as_ref().map(|ethernet| Network::new(config, ethernet)).transpose()?;
+        let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
         let card = config.card.as_ref().map(CardSocket::new);
-        Ok(Self { network, usb, card, leads: Default::default(), ports: Vec::new(), agenda: Agenda::new(DEVICES) })
+        Ok(Self {
+            network,
+            usb,
+            card,
+            leads: Default::default(),
+            ports: Vec::new(),
+            spi_log: Log::default(),
+            agenda: Agenda::new(DEVICES),
+        })
     }
 
     /// Puts an SD card into the socket.
@@ -93,7 +102,7 @@ impl Wiring {
 
     /// Says which pins have to show every edge, and schedules the first events of the world.
     pub fn start(&mut self, sys: &mut Sys) {
-        let network = self.network.as_ref().map_or(0, |network| network.port.watched());
+        let network = self.network.as_ref().map_or(0, |network| network.watched());
         let card = self.card.as_ref().map_or(0, |card| card.port.watched());
         sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network | card, |pins, port| pins | port.watched()));
         self.settle_network(sys);
@@ -111,10 +120,34 @@ impl Wiring {
         self.schedule_usb(sys);
     }
 
-    /// Starts or stops logging decoded SPI frames, on all devices.
-    pub fn set_spi_log(&mut self, on: bool) {
+    /// Logs decoded SPI frames of all devices from now on.
+    pub fn log_spi(&mut self) -> LogReader {
+        if self.spi_log.is_read() {
+            self.gather_spi_log();
+        } else {
+            self.set_spi_log(true);
+        }
+        self.spi_log.open(usize::MAX)
+    }
+
+    /// The frames since `reader` last took some with their devices' names, by the times at which they began.
+    pub fn take_spi_log(&mut self, reader: &LogReader) -> Vec<(&'static str, SpiFrame)> {
+        self.gather_spi_log();
+        let mut frames = self.spi_log.take(reader);
+        frames.sort_by_key(|(_, frame)| frame.start);
+        frames
+    }
+
+    pub fn end_spi_log(&mut self, reader: LogReader) {
+        self.spi_log.close(reader);
+        if !self.spi_log.is_read() {
+            self.set_spi_log(false);
+        }
+    }
+
+    fn set_spi_log(&mut self, on: bool) {
         if let Some(network) = &mut self.network {
-            network.chip_mut().set_log(on);
+            network.set_log(on);
         }
         if let Some(card) = &mut self.card {
             card.port.device.set_log(on);
@@ -126,12 +159,11 @@ impl Wiring {
         }
     }
 
-    /// The decoded SPI frames since the last call with their devices' names, by the times at which they began.
-    pub fn take_spi_log(&mut self) -> Vec<(&'static str, SpiFrame)> {
+    fn gather_spi_log(&mut self) {
         let mut frames = Vec::new();
         if let Some(network) = &mut self.network {
-            let name = network.chip().name();
-            frames.extend(network.chip_mut().take_log().into_iter().map(|frame| (name, frame)));
+            let name = network.name();
+            frames.extend(network.take_log().into_iter().map(|frame| (name, frame)));
         }
         if let Some(card) = &mut self.card {
             let name = card.card().name();
@@ -143,8 +175,7 @@ impl Wiring {
                 frames.extend(port.device.take_log().into_iter().map(|frame| (name, frame)));
             }
         }
-        frames.sort_by_key(|(_, frame)| frame.start);
-        frames
+        frames.into_iter().for_each(|frame| self.spi_log.push(|| frame));
     }
 
     /// The lead from the PC to UART `uart`.
@@ -204,7 +235,7 @@ impl Wiring {
 
     fn sample_pins(&mut self, sys: &mut Sys) {
         if let Some(network) = &mut self.network {
-            network.port.sample_pins(sys);
+            network.sample_pins(sys);
         }
         self.settle_network(sys);
         if let Some(card) = &mut self.card {
@@ -223,13 +254,13 @@ impl Wiring {
 
     /// The network's part of an SPI frame; `None`: it does not hear it.
     fn network_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> Option<u16> {
-        let port = &self.network.as_ref()?.port;
+        let port = self.network.as_ref()?.ethernet()?;
         if !port.hears(sys, spi) {
             return None;
         }
         let mosi = port.mosi(sys, mosi);
         let miso = exchange_frame(mosi, bits, |byte| self.network_byte(sys, byte));
-        Some(self.network.as_ref()?.port.miso(sys, miso))
+        Some(self.network.as_ref()?.ethernet()?.miso(sys, miso))
     }
 
     fn network_byte(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
@@ -286,13 +317,21 @@ impl World for Wiring {
     }
 
     fn pins_changed(&mut self, sys: &mut Sys) {
+        if let Some(wifi) = self.network.as_mut().and_then(Network::wifi_mut) {
+            if wifi.follow(sys) {
+                self.settle_network(sys);
+            }
+            if self.ports.is_empty() && self.card.is_none() {
+                return;
+            }
+        }
         self.sample_pins(sys);
-        if let Some(network) = &mut self.network
-            && let Some(mosi) = network.port.follow_clock(sys)
+        if let Some(mosi) =
+            self.network.as_mut().and_then(Network::ethernet_mut).and_then(|port| port.follow_clock(sys))
         {
             let miso = self.network_byte(sys, mosi);
-            if let Some(network) = &mut self.network {
-                network.port.answer(miso);
+            if let Some(port) = self.network.as_mut().and_then(Network::ethernet_mut) {
+                port.answer(miso);
             }
         }
         if self.card.as_mut().is_some_and(|card| card.follow_clock(sys)) {

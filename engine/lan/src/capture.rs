@@ -34,34 +34,6 @@ pub struct FrameRecord {
     pub frame: Vec<u8>,
 }
 
-/// Keeps the newest frames up to a limit; off (limit 0) by default.
-#[derive(Default)]
-pub(crate) struct FrameLog {
-    limit: usize,
-    records: std::collections::VecDeque<FrameRecord>,
-}
-
-impl FrameLog {
-    pub(crate) fn set_limit(&mut self, limit: usize) {
-        self.limit = limit;
-        self.records.drain(..self.records.len().saturating_sub(limit));
-    }
-
-    pub(crate) fn push(&mut self, record: impl FnOnce() -> FrameRecord) {
-        if self.limit == 0 {
-            return;
-        }
-        if self.records.len() == self.limit {
-            self.records.pop_front();
-        }
-        self.records.push_back(record());
-    }
-
-    pub(crate) fn take(&mut self) -> Vec<FrameRecord> {
-        self.records.drain(..).collect()
-    }
-}
-
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const LINKTYPE_ETHERNET: u32 = 1;
 const SNAP_BYTES: u32 = 65_535;

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
-use sim::{AppReply, Ps, TcpApp};
+use sim::{AppReply, Log, LogReader, Ps, TcpApp};
 
 use crate::app::UdpApp;
-use crate::capture::{Fate, FrameLog, FrameRecord, Pcap};
+use crate::capture::{Fate, FrameRecord, Pcap};
 use crate::config::{LanConfig, LanError, check};
 use crate::dhcp::Lease;
 use crate::faults::Faults;
@@ -45,7 +45,7 @@ pub struct Lan {
     to_board: Wire,
     arrived: VecDeque<Vec<u8>>,
     pc: Pc,
-    log: FrameLog,
+    log: Log<FrameRecord>,
     pcap: Option<Pcap>,
     stats: LanStats,
 }
@@ -68,7 +68,7 @@ impl Lan {
             to_board: Wire::new(),
             arrived: VecDeque::new(),
             pc: Pc::new(&config),
-            log: FrameLog::default(),
+            log: Log::default(),
             pcap: None,
             stats: LanStats::default(),
         };
@@ -297,14 +297,18 @@ impl Lan {
         self.pcap.take().map_or(Ok(()), Pcap::finish)
     }
 
-    /// Keeps the newest `frames` frames for [`Lan::take_log`]; 0 turns the log off.
-    pub fn log_frames(&mut self, frames: usize) {
-        self.log.set_limit(frames);
+    /// Logs frames from now on; keeps the newest `frames` of those that have not been taken.
+    pub fn log_frames(&mut self, frames: usize) -> LogReader {
+        self.log.open(frames)
     }
 
-    /// Frames logged since the last call, oldest first within each direction.
-    pub fn take_log(&mut self) -> Vec<FrameRecord> {
-        self.log.take()
+    /// Frames since `reader` last took some, oldest first within each direction.
+    pub fn take_log(&mut self, reader: &LogReader) -> Vec<FrameRecord> {
+        self.log.take(reader)
+    }
+
+    pub fn end_log(&mut self, reader: LogReader) {
+        self.log.close(reader);
     }
 
     fn at(&self, now: Ps) -> Ps {

@@ -63,8 +63,8 @@ fn the_log_tells_what_became_of_each_frame_and_is_bounded() {
     let mut lan = Lan::new(LanConfig::default());
     lan.from_board(0, &arp(1, BOARD, PC));
     lan.advance(PS_PER_MS);
-    assert_eq!(lan.take_log(), [], "off by default");
-    lan.log_frames(3);
+    let (reader, other) = (lan.log_frames(3), lan.log_frames(100));
+    assert_eq!(lan.take_log(&reader), [], "off by default");
     let faults = Faults { down: vec![(2 * PS_PER_MS, 3 * PS_PER_MS)], ..Faults::default() };
     lan.set_faults(faults).unwrap();
     for (us, len) in [(1000, 1515), (1999, 60), (4000, 42), (5000, 42)] {
@@ -73,7 +73,7 @@ fn the_log_tells_what_became_of_each_frame_and_is_bounded() {
         lan.from_board(us * PS_PER_US, &frame);
     }
     lan.advance(PS_PER_S);
-    let log = lan.take_log();
+    let log = lan.take_log(&reader);
     let seen: Vec<_> = log.iter().map(|record| (record.queued, record.arrival, record.fate, record.to_board)).collect();
     let at = |us: u64| us * PS_PER_US;
     assert_eq!(
@@ -84,7 +84,10 @@ fn the_log_tells_what_became_of_each_frame_and_is_bounded() {
             (at(5000), at(5000) + SHORT, Fate::Delivered, false),
         ]
     );
-    assert_eq!(lan.take_log(), []);
+    assert_eq!(lan.take_log(&reader), []);
+    let whole = lan.take_log(&other);
+    assert_eq!(whole[whole.len() - 3..], log, "each reader has its own");
+    assert_eq!(whole[0].fate, Fate::Oversize);
     assert_eq!((lan.stats().lost, lan.stats().dropped), (1, 1));
 }
 

@@ -100,14 +100,14 @@ fn without_a_rule_nothing_is_polled_and_with_one_the_board_sees_nothing_of_it() 
             assert_eq!(board.lan.next_event(), None);
         }
         board.lan.listen(5000, recorder(ping_pong).1).unwrap();
-        board.lan.log_frames(1000);
+        let log = board.lan.log_frames(1000);
         let handle = board.connect(40_000, 5000);
         board.run_until(PS_PER_S, "the connection", |board| board.tcp(handle).may_send());
         board.tcp(handle).send_slice(b"1").unwrap();
         board.run_to(PS_PER_S);
         assert_eq!(board.received(handle), b"2");
         assert!(!board.lan.serves_host(board.now));
-        board.lan.take_log()
+        board.lan.take_log(&log)
     };
     assert_eq!(run(true), run(false));
 }

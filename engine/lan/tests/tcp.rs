@@ -202,10 +202,10 @@ fn echo(board: &mut Board, len: usize, deadline: Ps) -> Ps {
 #[test]
 fn bulk_data_is_cut_into_full_segments_and_fills_the_wire() {
     let mut board = board();
-    board.lan.log_frames(100_000);
+    let log = board.lan.log_frames(100_000);
     let len = 1_000_000;
     let took = echo(&mut board, len, PS_PER_S);
-    let log = board.lan.take_log();
+    let log = board.lan.take_log(&log);
     let sizes = |to_board: bool| {
         log.iter().filter(|record| record.to_board == to_board).map(|record| record.frame.len()).max().unwrap()
     };
@@ -258,7 +258,7 @@ fn one_cut_costs_one_retransmission_timeout() {
 #[test]
 fn dhcp_gives_an_address_in_four_messages_and_renews_it() {
     let mut board = Board::new(Lan::new(LanConfig::default()));
-    board.lan.log_frames(100);
+    let log = board.lan.log_frames(100);
     let handle = board.sockets.add(dhcpv4::Socket::new());
     let mut offered = None;
     let at = board.run_until(PS_PER_S, "the lease", |board| {
@@ -272,7 +272,7 @@ fn dhcp_gives_an_address_in_four_messages_and_renews_it() {
     let address = offered.unwrap().address();
     assert_eq!((address, offered.unwrap().prefix_len()), (Ipv4Addr::new(192, 168, 50, 100), 24));
     // DISCOVER, turnaround, OFFER, REQUEST, turnaround, ACK.
-    let log = board.lan.take_log();
+    let log = board.lan.take_log(&log);
     let wire: Ps = log.iter().map(|record| wire_time_ps(record.frame.len())).sum();
     assert_eq!((log.len(), at), (4, wire + 400 * PS_PER_US));
     // BOOTP's fixed 300 bytes behind UDP, IP and Ethernet headers.
@@ -456,7 +456,7 @@ fn ports_are_checked() {
 fn two_lans_with_the_same_inputs_are_identical() {
     let run = || {
         let mut board = board();
-        board.lan.log_frames(1_000_000);
+        let log = board.lan.log_frames(1_000_000);
         board.lan.listen(5000, recorder(ping_pong).1).unwrap();
         let faults = Faults {
             seed: 3,
@@ -469,7 +469,7 @@ fn two_lans_with_the_same_inputs_are_identical() {
         let handle = board.connect(40_000, 5000);
         board.run_until(100 * PS_PER_S, "connect", |board| board.tcp(handle).may_send());
         let times = play(&mut board, handle, 200, 1000 * PS_PER_S);
-        (times, board.lan.take_log(), board.lan.stats())
+        (times, board.lan.take_log(&log), board.lan.stats())
     };
     let (first, second) = (run(), run());
     assert!(first.2.lost > 0);
@@ -486,10 +486,11 @@ fn the_steps_of_the_caller_do_not_matter() {
     let lan = || {
         let mut lan = Lan::new(LanConfig { tcp_echo_port: Some(7), ..LanConfig::default() });
         lan.listen(5000, recorder(ping_pong).1).unwrap();
-        lan.log_frames(1_000_000);
-        lan
+        let log = lan.log_frames(1_000_000);
+        (lan, log)
     };
-    let mut board = Board::with_address(lan());
+    let (lan_of_board, log) = lan();
+    let mut board = Board::with_address(lan_of_board);
     let handle = board.connect(40_001, 5000);
     board.run_until(PS_PER_S, "connect", |board| board.tcp(handle).may_send());
     play(&mut board, handle, 20, PS_PER_S);
@@ -497,13 +498,13 @@ fn the_steps_of_the_caller_do_not_matter() {
     echo(&mut board, 50_000, PS_PER_S);
     let end = board.now + 50 * PS_PER_MS;
     board.run_to(end);
-    let log = board.lan.take_log();
+    let log = board.lan.take_log(&log);
     let inputs: Vec<FrameRecord> = log.iter().filter(|record| !record.to_board).cloned().collect();
     let expected = to_board(log);
     assert!(inputs.len() > 60 && expected.len() > 60);
 
     for step in [PS_PER_US / 3, 7 * PS_PER_US, PS_PER_S] {
-        let mut lan = lan();
+        let (mut lan, log) = lan();
         let mut now = 0;
         for input in &inputs {
             while now + step < input.queued {
@@ -513,6 +514,6 @@ fn the_steps_of_the_caller_do_not_matter() {
             lan.from_board(input.queued, &input.frame);
         }
         lan.advance(end);
-        assert_eq!(to_board(lan.take_log()), expected, "in steps of {step} ps");
+        assert_eq!(to_board(lan.take_log(&log)), expected, "in steps of {step} ps");
     }
 }

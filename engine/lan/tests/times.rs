@@ -282,7 +282,6 @@ fn the_steps_of_the_caller_do_not_matter() {
             now = end;
             lan.advance(now);
         }
-        lan.log_frames(0);
         while let Some(frame) = lan.to_board(now) {
             frames.push(frame);
         }

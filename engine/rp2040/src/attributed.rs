@@ -8,7 +8,6 @@ use crate::chip::Chip;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::world::World;
-use crate::xip_cache::PAGES;
 
 /// TIMER's TIMELR and TIMERAWL, with their atomic aliases.
 const TIMER: u32 = 0x4005_4000;
@@ -17,22 +16,23 @@ const LOW_WORDS: [u32; 2] = [0x0c, 0x28];
 impl<W: World> Chip<W> {
     /// Begins to record; `limit` changes at most.
     pub fn start_recording(&mut self, limit: usize) {
-        self.mem.xip.pages = Some(vec![0; PAGES].into_boxed_slice());
-        self.bus.sys.recorder = Some(Box::new(Recorder::new(limit)));
+        self.mem.xip.missed_lines = Some(Box::default());
+        self.bus.sys.recording = Some(Box::new(Recorder::new(limit)));
         self.attribute();
     }
 
     /// Ends it. None: it had not begun.
     pub fn stop_recording(&mut self) -> Option<Recording> {
-        self.mem.xip.pages = None;
-        let recorder = self.bus.sys.recorder.take()?;
+        let missed = self.mem.xip.missed_lines.take();
+        let mut recorder = self.bus.sys.recording.take()?;
         let (now, hz) = (self.now(), self.bus.sys.clock.hz());
+        recorder.misses(now, missed.map(|mut lines| lines.take()).unwrap_or_default());
         Some(recorder.finish(now, self.bus.counters(&self.mem), hz))
     }
 
     #[inline]
     pub(crate) fn attribute(&mut self) {
-        if self.bus.sys.recorder.is_some() {
+        if self.bus.sys.records() {
             self.note_core();
         }
     }
@@ -43,7 +43,7 @@ impl<W: World> Chip<W> {
         let asleep = matches!(core.state, State::Wfi | State::Wfe);
         let stopped = matches!(core.state, State::LockedUp | State::Held);
         let counted = [core.instructions, core.flash_instructions, core.rom_instructions];
-        if let Some(recorder) = &mut self.bus.sys.recorder {
+        if let Some(recorder) = self.bus.sys.recorder() {
             recorder.core(asleep, stopped, counted);
         }
         self.bus.observe(&mut self.mem, false);
@@ -71,12 +71,12 @@ impl<W: World> Bus<W> {
         let hz = self.sys.clock.hz();
         let shifting = self.blocks.spi.iter().any(|spi| spi.shifting());
         let outside = self.world.attributed(now) | if shifting { state::BUSY } else { 0 };
-        let Some(recorder) = &mut self.sys.recorder else { return };
+        let Some(recorder) = self.sys.recorder() else { return };
         recorder.observe(now, outside, counters, hz, always);
-        if recorder.wants_pages(now)
-            && let Some(pages) = &mem.xip.pages
+        if recorder.wants_misses(now)
+            && let Some(missed) = &mut mem.xip.missed_lines
         {
-            recorder.pages(now, pages);
+            recorder.misses(now, missed.take());
         }
     }
 }
@@ -84,7 +84,7 @@ impl<W: World> Bus<W> {
 impl Core {
     #[inline]
     pub(crate) fn count_waits<W>(&self, bus: &mut Bus<W>, address: u32) {
-        if self.index == 0 && address >> 28 != 1 {
+        if bus.sys.records() && self.index == 0 && address >> 28 != 1 {
             bus.waited += u64::from(bus.waits);
         }
     }
@@ -100,7 +100,7 @@ impl Core {
         // When the timer came to this value; a timer that stands still came to it just now.
         let at = tick.time_of(tick.count(bus.sys.now())).min(bus.sys.now());
         bus.observe(mem, true);
-        if let Some(recorder) = &mut bus.sys.recorder {
+        if let Some(recorder) = bus.sys.recorder() {
             recorder.read_clock(Mark { at, value, pc: self.pc });
         }
     }

@@ -469,7 +469,7 @@ impl<W: World> Bus<W> {
         if self.sys.dreq_rose != 0 {
             self.blocks.dma.requests_changed(&mut self.sys);
         }
-        if self.sys.recorder.is_some() {
+        if self.sys.records() {
             self.observe(mem, false);
         }
     }

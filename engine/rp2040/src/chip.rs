@@ -1,5 +1,6 @@
 //! The whole chip: interleaves both cores, events and resets in one deterministic order.
 
+use crate::PROBED;
 use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
@@ -127,7 +128,7 @@ impl<W: World> Chip<W> {
                 // Core 0 goes first when both are at the same cycle.
                 limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
             }
-            if self.next_sample != u64::MAX {
+            if PROBED && self.next_sample != u64::MAX {
                 self.sample(cycles);
                 limit = limit.min(self.next_sample).max(cycles + 1);
             }
@@ -313,7 +314,7 @@ impl<W: World> Chip<W> {
         self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
         self.cores[index].cycles = self.cores[index].cycles.max(cycle);
         if index == 0
-            && let Some(recorder) = &mut self.bus.sys.recorder
+            && let Some(recorder) = self.bus.sys.recorder()
         {
             recorder.reset();
         }

@@ -17,6 +17,10 @@ mod usb_port;
 pub mod world;
 pub mod xip_cache;
 
+/// Whether anything can look at what the chip does; a build without is there to measure what the looking costs while
+/// it is off.
+pub const PROBED: bool = !cfg!(feature = "unprobed");
+
 pub use chip::{Chip, ChipConfig, RunEnd};
 pub use sys::Sys;
 pub use usb_port::UsbPort;

@@ -1,5 +1,6 @@
 //! What every peripheral shares: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
+use crate::PROBED;
 use crate::cpu::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
@@ -178,8 +179,8 @@ pub struct Sys {
     pub unmodelled: Option<Unmodelled>,
     pub faults: Faults,
     pub trace: Trace,
-    /// Keeps what an attribution of time needs, while somebody wants one.
-    pub recorder: Option<Box<Recorder>>,
+    /// Keeps what an attribution of time needs, while somebody wants one; see [`Sys::recorder`].
+    pub(crate) recording: Option<Box<Recorder>>,
     /// What the SPI clocks are multiplied with: 1, but where somebody asks what a faster bus would bring.
     pub spi_speed: u64,
     /// Of the SPI frame that has just ended: how long it was, and how many half periods of SCK that are.
@@ -197,6 +198,17 @@ pub struct Sys {
 }
 
 impl Sys {
+    /// Who keeps what an attribution of time needs, while somebody wants one.
+    #[inline]
+    pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
+        if PROBED { self.recording.as_deref_mut() } else { None }
+    }
+
+    #[inline]
+    pub(crate) fn records(&self) -> bool {
+        PROBED && self.recording.is_some()
+    }
+
     pub fn new(hz: u64) -> Self {
         Self {
             cycle: 0,
@@ -223,7 +235,7 @@ impl Sys {
             unmodelled: None,
             faults: Faults::default(),
             trace: Trace::default(),
-            recorder: None,
+            recording: None,
             spi_speed: 1,
             spi_shifted: (0, 1),
             attention: false,

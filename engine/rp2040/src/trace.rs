@@ -1,5 +1,6 @@
 //! The event trace: off by default, and without any effect on simulated time when on.
 
+use crate::PROBED;
 use sim::Ps;
 
 /// What can be traced; a bit of [`Trace::mask`] each.
@@ -104,7 +105,7 @@ impl Trace {
 
     #[inline]
     pub fn wants(&self, kind: u32) -> bool {
-        self.mask & kind != 0
+        PROBED && self.mask & kind != 0
     }
 
     pub fn push(&mut self, at: Ps, record: Record) {

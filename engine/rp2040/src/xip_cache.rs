@@ -46,8 +46,8 @@ pub struct XipCache {
     pub evictions: Option<Box<Evictions>>,
     /// Cycles that core 0 has waited for misses since power-on.
     pub(crate) stalled: u64,
-    /// Misses since power-on by 4 KiB page of flash, while somebody wants to know.
-    pub(crate) pages: Option<Box<[u32]>>,
+    /// Which lines were missed, while somebody wants to know.
+    pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
 impl Default for XipCache {
@@ -66,7 +66,7 @@ impl Default for XipCache {
             misses: 0,
             evictions: None,
             stalled: 0,
-            pages: None,
+            missed_lines: None,
         }
     }
 }
@@ -90,8 +90,8 @@ impl XipCache {
     #[cold]
     fn miss(&mut self, line: u32, word: u32) -> u32 {
         self.misses += 1;
-        if let Some(pages) = &mut self.pages {
-            count_page(pages, line << LINE_BYTES_LOG2);
+        if let Some(missed) = &mut self.missed_lines {
+            missed.count(line);
         }
         let tag = line >> 10;
         let ways = &mut self.lines[line as usize & (SETS - 1)];
@@ -129,8 +129,8 @@ impl XipCache {
     pub fn access_uncached(&mut self, offset: u32) -> u32 {
         self.accesses += 1;
         self.misses += 1;
-        if let Some(pages) = &mut self.pages {
-            count_page(pages, offset);
+        if let Some(missed) = &mut self.missed_lines {
+            missed.count(offset >> LINE_BYTES_LOG2);
         }
         if self.offline {
             self.missed_offline = Some(offset);
@@ -180,13 +180,36 @@ impl XipCache {
     }
 }
 
-const PAGE_BYTES_LOG2: u32 = 12;
-/// Of 16 MiB, the most that XIP can address.
-pub(crate) const PAGES: usize = 1 << (24 - PAGE_BYTES_LOG2);
+/// Misses by line since they were last taken.
+pub(crate) struct MissedLines {
+    counts: Box<[u32]>,
+    /// Those that are not 0.
+    lines: Vec<u32>,
+}
 
-fn count_page(pages: &mut [u32], offset: u32) {
-    if let Some(count) = pages.get_mut((offset >> PAGE_BYTES_LOG2) as usize) {
-        *count += 1;
+impl Default for MissedLines {
+    fn default() -> Self {
+        // Of 16 MiB, the most that XIP can address.
+        Self { counts: vec![0; 1 << (24 - LINE_BYTES_LOG2)].into_boxed_slice(), lines: Vec::new() }
+    }
+}
+
+impl MissedLines {
+    fn count(&mut self, line: u32) {
+        if let Some(count) = self.counts.get_mut(line as usize) {
+            if *count == 0 {
+                self.lines.push(line);
+            }
+            *count += 1;
+        }
+    }
+
+    /// Flash offsets in order, and how often each was missed.
+    pub(crate) fn take(&mut self) -> Vec<(u32, u32)> {
+        self.lines.sort_unstable();
+        let counts = &mut self.counts;
+        let taken = self.lines.drain(..);
+        taken.map(|line| (line << LINE_BYTES_LOG2, std::mem::take(&mut counts[line as usize]))).collect()
     }
 }
 
@@ -205,6 +228,20 @@ mod tests {
         let mut c = cache();
         assert_eq!([0, 2, 4, 6, 0, 4].map(|at| c.access_word(at)), [50, 0, 50, 0, 0, 0]);
         assert_eq!((c.accesses, c.misses), (6, 2));
+    }
+
+    #[test]
+    fn missed_lines_are_told_once_taken() {
+        let mut c = cache();
+        c.access_word(0);
+        c.missed_lines = Some(Box::default());
+        for at in [8, 12, 0x2000, 8, 0x40] {
+            c.access_word(at);
+        }
+        c.access_uncached(0x44);
+        let mut taken = || c.missed_lines.as_mut().map(|lines| lines.take());
+        assert_eq!(taken(), Some(vec![(8, 2), (0x40, 2), (0x2000, 1)]));
+        assert_eq!(taken(), Some(vec![]));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct HostConfig {
     /// From SET_ADDRESS to the first request at the new address. Section 9.2.6.3 gives devices 2 ms; Linux waits 10 ms
     /// (hub_set_address in drivers/usb/core/hub.c), because some take longer.
     pub address_recovery_us: u64,
+    /// From the end of a request of enumeration to the next: what the PC's driver takes. USB asks for none.
+    pub request_gap_us: u64,
     /// A control transfer fails after this time (section 9.2.6.1: 5 s).
     pub control_timeout_us: u64,
     /// Resets and enumerations that are tried before the port is left alone until the device detaches (Linux:
@@ -78,6 +80,7 @@ impl Default for HostConfig {
             reset_us: 50_000,
             reset_recovery_us: 10_000,
             address_recovery_us: 10_000,
+            request_gap_us: 0,
             control_timeout_us: 5_000_000,
             enumeration_attempts: 4,
             poll: PollConfig::default(),

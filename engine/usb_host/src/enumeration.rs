@@ -52,17 +52,19 @@ pub struct Enumeration {
     step: Step,
     ready_at: Ps,
     address_recovery: Ps,
+    request_gap: Ps,
     language: u16,
     device: Device,
 }
 
 impl Enumeration {
     /// A sequence that starts at `ready_at` (after reset recovery) and gives the device `address`.
-    pub fn new(address: u8, ready_at: Ps, address_recovery: Ps) -> Enumeration {
+    pub fn new(address: u8, ready_at: Ps, address_recovery: Ps, request_gap: Ps) -> Enumeration {
         Enumeration {
             step: Step::DeviceStart,
             ready_at,
             address_recovery,
+            request_gap,
             language: 0,
             device: Device { address, ..Device::default() },
         }
@@ -92,7 +94,7 @@ impl Enumeration {
 
     /// Takes the result of the request, which ended at `end`.
     pub fn finished(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Progress {
-        self.ready_at = end;
+        self.ready_at = end + self.request_gap;
         match self.take(end, result) {
             Ok(progress) => progress,
             Err(reason) => Progress::Failed(format!("{:?}: {reason}", self.step)),

@@ -350,7 +350,8 @@ impl UsbHost {
                 self.last_address = self.last_address % 127 + 1;
                 let ready_at = t + self.config.reset_recovery_us * PS_PER_US;
                 let recovery = self.config.address_recovery_us * PS_PER_US;
-                self.enumeration = Some(Enumeration::new(self.last_address, ready_at, recovery));
+                let gap = self.config.request_gap_us * PS_PER_US;
+                self.enumeration = Some(Enumeration::new(self.last_address, ready_at, recovery, gap));
                 self.run(t, bus);
             }
             Port::Debouncing | Port::Resetting | Port::Failed => {}

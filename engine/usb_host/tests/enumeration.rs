@@ -54,6 +54,21 @@ fn times_are_those_of_usb_2() {
     assert!(device.configured);
 }
 
+/// Arduino's mbed core takes a SETUP before the end of the transfer that was before it, where it finds both.
+#[test]
+fn a_slower_driver_leaves_a_gap_after_each_request() {
+    const GAP_US: u64 = 300;
+    let config = HostConfig { request_gap_us: GAP_US, ..HostConfig::default() };
+    let (mut host, mut device) = (UsbHost::new(config), Device::new(8));
+    configured(&mut host, &mut device, 200 * MS);
+    let device8 =
+        bits(35 + 4 + 35 + 64 + 4 + 19 + 4) + bits(35 + 4 + 35 + 64 + 4 + 19 + 4) + bits(35 + 4 + 35 + 4 + 19 + 4);
+    let second = 160 * MS + sof() + out_received(8) + device8 + GAP_US * MS / 1000;
+    assert!(device.setups[1].0.abs_diff(second) < 10, "{} {second}", device.setups[1].0);
+    assert_eq!(device.setups.len(), 10);
+    assert!(device.setups.windows(2).all(|pair| pair[1].0 - pair[0].0 > GAP_US * MS / 1000));
+}
+
 #[test]
 fn frames_are_a_millisecond_apart_and_numbered_modulo_2048() {
     let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));

@@ -5,7 +5,7 @@ from __future__ import annotations
 from portbench.results.attribution import CAUSES
 from portbench.results.explain.facts import Facts
 from portbench.results.explain.sentence import Sentence
-from portbench.results.explain.words import duration, part, percent
+from portbench.results.explain.words import duration, percent
 
 LEAST = 0.5
 FIRES = "the way to ready has stages, and one cause other than execution takes at least half of the longest of them"
@@ -21,7 +21,7 @@ def say(facts: Facts) -> Sentence | None:
     if name in ("code_run", "unnamed") or ps < LEAST * longest.duration_ps:
         return None
     text = (
-        f"ready {duration(whole_ps)} after power-up, {part(longest.duration_ps, whole_ps)} of it in stage"
-        f" {longest.name!r}: {percent(longest.share(name))} of that is {CAUSES[name].title}"
+        f"ready {duration(whole_ps)} after power-up, {duration(longest.duration_ps)} of it in stage {longest.name!r};"
+        f" {percent(longest.share(name))} of that: {CAUSES[name].title}"
     )
     return Sentence("ready", text, None, (name,), {"ready_us": whole_ps / 1e6})

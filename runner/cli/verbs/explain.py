@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +33,7 @@ from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.explain.view import show
 from portbench.runner.options import BenchOptions, OptionError, read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.profile.errors import ProfileError
 
 if TYPE_CHECKING:
     from portbench.runner.explain.measure import Measured
@@ -43,11 +45,13 @@ _FAULTS = (
     HashLockError,
     ImageError,
     NativeConfigError,
+    ProfileError,
     RunFailed,
     StorageError,
     Uf2Error,
 )
 _FILE_COLUMNS = 80
+_NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command()
@@ -58,6 +62,10 @@ _FILE_COLUMNS = 80
 @click.option(
     "--beside", metavar="ROW", help="another row of the same workload: what has changed from this one to that"
 )
+@click.option("--elf", type=_NAMES, help="names of ROW's functions: its image's ELF file, or its linker map")
+@click.option("--beside-elf", type=_NAMES, help="those of the other row's")
+@click.option("--message", type=click.IntRange(1), metavar="N", help="one message, or whatever ROW's workload times")
+@click.option("--slowest", is_flag=True, help="the one that took longest")
 @click.option("--what-if", "what_if", is_flag=True, help="run it with one thing changed at a time")
 @click.option("--json", "as_json", is_flag=True, help="print it for programs")
 def COMMAND(
@@ -65,18 +73,29 @@ def COMMAND(
     file: str | None,
     results_dir: str | None,
     beside: str | None,
+    elf: Path | None,
+    beside_elf: Path | None,
+    message: int | None,
+    slowest: bool,
     what_if: bool,
     as_json: bool,
     **values: Any,
 ) -> None:
+    if message is not None and slowest:
+        raise click.UsageError("--message and --slowest name one each: give one of them")
+    if beside_elf is not None and beside is None:
+        raise click.UsageError("--beside-elf is for the row of --beside: name one")
     with one_line(*_FAULTS):
         if what_if and file is not None:
             raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
-        source = _Source(file, results_dir, given(values), run_again=what_if)
-        one = source.row(row)
-        other = None if beside is None else source.row(beside)
+        if file is not None and (elf or beside_elf):
+            raise OptionError("--elf: what --file has was named when it was measured; leave out one of them")
+        source = _Source(file, results_dir, given(values), run_again=what_if or bool(elf or beside_elf))
+        one = source.row(row, elf)
+        other = None if beside is None else source.row(beside, beside_elf)
         said = [] if other is None else compared(one, other)
         changes = list(source.measured[row].what_if(one)) if what_if else []
+        one = _span_of(one, message, slowest)
         found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
@@ -94,16 +113,16 @@ class _Source:
         self._stored = run_file(file, results_dir) if file is not None or not (asked or run_again) else None
         self.measured: dict[str, Measured] = {}
 
-    def row(self, text: str) -> Row:
+    def row(self, text: str, elf: Path | None = None) -> Row:
         """Raises OptionError where there is no such row, or nothing in it was timed."""
-        row = self._found(RowName.read(text), text)
+        row = self._found(RowName.read(text), text, elf)
         if Facts.of(row) is None:
             raise OptionError(
                 f"{text}: its time cannot be told: the workload times nothing, or no readings of the board's timer fit"
             )
         return row
 
-    def _found(self, name: RowName, text: str) -> Row:
+    def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
         if self._stored is not None and (self._file is not None or self._stored.exists()):
             workload = self._options(name).chosen_workloads[0].name
             row = stored_row(read(self._stored), name, workload)
@@ -118,7 +137,7 @@ class _Source:
         from portbench.runner.explain.measure import Measured
 
         options = self._options(name)
-        self.measured[text] = Measured(_planned(options), options)
+        self.measured[text] = Measured(_planned(options), options, elf)
         return self.measured[text].row()
 
     def _options(self, name: RowName) -> BenchOptions:
@@ -126,6 +145,20 @@ class _Source:
         if name.profile is not None:
             asked["profile"] = [name.profile]
         return replace(read_options(self._values | asked), quick=True)
+
+
+def _span_of(row: Row, message: int | None, slowest: bool) -> Row:
+    """The row with one span only, if one is asked for. Raises OptionError."""
+    attribution = row.attribution
+    assert attribution is not None  # `_Source.row` has seen to it
+    spans = attribution.spans
+    if slowest:
+        message = 1 + max(range(len(spans)), key=lambda index: (spans.duration_ps[index], -index))
+    if message is None:
+        return row
+    if message > len(spans):
+        raise OptionError(f"--message: {message}: the row has {len(spans)}; choose 1 to {len(spans)}")
+    return row.model_copy(update={"attribution": attribution.span(message - 1)})
 
 
 def _planned(options: BenchOptions) -> PlannedRow:

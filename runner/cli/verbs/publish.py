@@ -13,6 +13,7 @@ import click
 from portbench.results.histories.store import FOLDER, keep_finished, load
 from portbench.results.page.libraries import LibraryMissing
 from portbench.results.publish import HTML_PAGE, PAGE, publish
+from portbench.results.publish import into as put_into
 from portbench.results.storage import RESULTS_FOLDER, StorageError, read
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
@@ -38,9 +39,20 @@ from portbench.runner.cli.options import bench_option, run_file
     help=f"what a page of HTML shows of earlier runs, as `portbench history` keeps them (default: {FOLDER} in the"
     " results' folder)",
 )
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="also put the first table into this page, between <!-- results --> and <!-- /results -->",
+)
 @click.option("--force", is_flag=True, help="also in place of a page that has rows which the run has not")
 def COMMAND(
-    file: str | None, results_dir: str | None, outputs: tuple[Path, ...], folder: Path | None, force: bool
+    file: str | None,
+    results_dir: str | None,
+    outputs: tuple[Path, ...],
+    folder: Path | None,
+    into: Path | None,
+    force: bool,
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
     pages = list(outputs) or [PAGE, results / HTML_PAGE]
@@ -57,5 +69,7 @@ def COMMAND(
             pages = [PAGE]
             publish(run, pages, history=history, force=force)
             click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
+        if into is not None:
+            put_into(run, into)
     for page in pages:
         click.echo(page)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from portbench.results.attribution import Attribution, FlashPages, Spans
+from portbench.results.attribution import Attribution, FlashPages, Function, Spans
 from portbench.results.model import Conditions, Headline, Row, Status
 from portbench.where import Where
 
@@ -21,6 +21,7 @@ def row(
     names: tuple[str, ...] = ("message",) * 10,
     spi_hz: int | None = 20_000_000,
     pages: Mapping[str, int] | None = None,
+    functions: Sequence[Function] = (),
     stages: Spans | None = None,
     **conditions: Any,
 ) -> Row:
@@ -44,6 +45,7 @@ def row(
             clk_sys_hz=125_000_000,
             miss_cycles=48,
             flash_pages=FlashPages(misses=dict(pages or {})),
+            functions=list(functions),
         ),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from portbench.results.attribution import Spans
+from portbench.results.attribution import Function, Spans
 from portbench.results.explain import RULES, compared, explained
 from portbench.results.model import Row
 from tests.results.explain.synthetic import row
@@ -19,6 +21,8 @@ _STAGES = Spans(
 _WORKING_STAGES = _STAGES.model_copy(
     update={"causes_ps": {"code_run": [300_000_000_000, 900_000_000_000], "link": [0, 600_000_000_000]}}
 )
+_LOOP = Function(name="mp_execute_bytecode", address="0x1001bfaa", bytes=4454, known_by="image")
+_RECEIVE = Function(name="tcp_receive", address="0x10042004", bytes=900, misses=180, known_by="elf")
 _PAGES = {"0x10042000": 900, **{f"0x1005{page:x}000": 100 for page in range(10)}}
 
 FIRES: dict[str, tuple[Row, str]] = {
@@ -32,10 +36,11 @@ FIRES: dict[str, tuple[Row, str]] = {
             {"code_miss": 510, "code_run": 490},
             counts={"cache_misses": 2394, "cache_accesses": 18_954, "instructions": 100, "flash_instructions": 66},
             pages=_PAGES,
+            functions=[_LOOP.model_copy(update={"misses": 1000}), _RECEIVE],
         ),
         "51 % of the time is flash cache misses: 2 394 of 18 954 accesses a message, 48 cycles each; 66 % of the"
-        " instructions come from flash, and 90 % of the misses are spread over 40 KiB of it, where the cache has 16;"
-        " most are at 0x10042000",
+        " instructions come from flash; 53 % of the misses in `mp_execute_bytecode` and 9 % of the misses in"
+        " `tcp_receive`, which this build runs from flash",
     ),
     "byte_by_byte": (
         row({"gap_run": 230, "spi_bits": 4, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
@@ -76,10 +81,14 @@ FIRES: dict[str, tuple[Row, str]] = {
         row({"wait_timer": 250, "code_run": 750}),
         "the board sleeps until a timer for 0.25 of 1 ms of a message",
     ),
+    "asleep_for_chip": (
+        row({"wait_chip": 250, "code_run": 750}),
+        "the board sleeps until its network chip has something for it for 0.25 of 1 ms of a message",
+    ),
     "usb": (row({"usb": 60, "code_run": 940}), "6 % of the time goes to USB"),
     "ready": (
         row({"code_run": 1}, stages=_STAGES),
-        "ready 1.8 s after power-up, 1.5 of 1.8 s of it in stage 'link': 80 % of that is the link comes up",
+        "ready 1.8 s after power-up, 1.5 s of it in stage 'link'; 80 % of that: the link comes up",
     ),
 }
 
@@ -115,6 +124,7 @@ SILENT: dict[str, list[Row]] = {
         row({"spi_bits": 10, "code_run": 990}, counts={"spi_frames": 58}, registers={"S0_SR read": 50}),
     ],
     "asleep": [row({"wait_timer": 19, "code_run": 81}), row({"wait_poll": 90, "code_run": 10})],
+    "asleep_for_chip": [row({"wait_chip": 19, "code_run": 81}), row({"wait_intn": 90, "code_run": 10})],
     "usb": [row({"usb": 4, "code_run": 96})],
     "ready": [row({"code_run": 1}, stages=_WORKING_STAGES), row({"code_run": 1})],
 }
@@ -183,10 +193,62 @@ def test_the_other_way_round_it_has_moved_to_sram() -> None:
     assert "0.53x" in said[0].text
 
 
+def _misses(**about: Any) -> str:
+    counts = {"cache_misses": 10, "cache_accesses": 90}
+    (text,) = _said("flash_misses", row({"code_miss": 51, "code_run": 49}, counts=counts, **about))
+    return text
+
+
+def test_misses_have_a_name_only_where_it_is_certain_and_a_place_only_where_one_stands_out() -> None:
+    assert _misses(pages=_PAGES).endswith(
+        "a message, 48 cycles each; 47 % of the misses in the 4 KiB of flash at 0x10042000"
+    )
+    spread = {f"0x100{page:02x}000": 10 for page in range(16)}
+    nowhere = "; the misses are spread: no 4 KiB of flash has more than 6 % of them"
+    assert _misses(pages=spread).endswith("48 cycles each" + nowhere)
+    few = _LOOP.model_copy(update={"misses": 10})
+    named = "48 cycles each; 6 % of the misses in `mp_execute_bytecode`, which this build runs from flash"
+    assert _misses(pages=spread, functions=[few]).endswith(named + nowhere)
+    assert "mp_execute_bytecode" not in _misses(pages=_PAGES, functions=[few])
+    in_sram = _LOOP.model_copy(update={"address": "0x20004f20", "misses": 0})
+    assert "mp_execute_bytecode" not in _misses(pages=_PAGES, functions=[in_sram])
+    both = _misses(pages=_PAGES, functions=[_RECEIVE.model_copy(update={"misses": 700}), few, _LOOP])
+    assert both.endswith("; 37 % of the misses in `tcp_receive`, which this build runs from flash")
+    assert _misses().endswith("48 cycles each"), "where they were is not known of a message alone"
+
+
+def test_what_moved_is_named_with_the_map_s_lines() -> None:
+    def rows(section: str) -> list[str]:
+        then = _LOOP.model_copy(update={"address": "0x2000263c"})
+        now = _LOOP.model_copy(update={"misses": 9, "section": section})
+        stays = _RECEIVE
+        one, other = _interpreter(120, 100), _interpreter(930, 187, 640)
+        assert one.attribution is not None and other.attribution is not None
+        one = one.model_copy(update={"attribution": one.attribution.model_copy(update={"functions": [then, stays]})})
+        other = other.model_copy(
+            update={"attribution": other.attribution.model_copy(update={"functions": [stays, now]})}
+        )
+        return [sentence.text for sentence in compared(one, other)]
+
+    named = "; `mp_execute_bytecode` (0x2000263c -> 0x1001bfaa) runs from flash now; 0.15 flash cache accesses"
+    (text,) = rows("")
+    assert named in text
+    (text,) = rows(".text.mp_execute_bytecode py/vm.c.obj")
+    assert "runs from flash now, see '.text.mp_execute_bytecode py/vm.c.obj' in the linker map; 0.15" in text
+
+
 def test_a_poll_is_not_blamed_on_intn_where_that_is_connected_or_not_known() -> None:
     for intn in (True, None):
         (text,) = _said("unread_until_poll", row({"wait_poll": 59_600, "code_run": 2600}, intn=intn))
         assert "INTn" not in text
+
+
+def test_nor_where_the_driver_has_no_use_for_it() -> None:
+    """WIZnet's own stack sleeps a millisecond between two looks, and has no argument for the pin."""
+    of = row({"wait_poll": 760, "code_run": 2000}, intn=False).model_copy(update={"family": "wiznet"})
+    assert _said("unread_until_poll", of) == [
+        "a frame lies unread in the chip for 0.76 of 2.76 ms of a message, until a timer's poll"
+    ]
 
 
 def test_the_period_of_polls_is_not_guessed() -> None:

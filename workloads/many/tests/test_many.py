@@ -145,8 +145,8 @@ def test_the_simulated_pc_does_what_it_is_told_and_sees_a_board_that_hangs() -> 
     assert server.receive(1, b"restart 1000\n", 200.0) == RESET
     pc.look(300.0)
     assert lan.done == [("listen", 5000), ("unlisten", 5000)]
-    assert pc.given_up(200.0 + 89e6) is None
-    assert pc.given_up(200.0 + 90e6) == "the board hangs: nothing came of it for 90 s of simulated time"
+    assert pc.given_up(200.0 + 44e6) is None
+    assert pc.given_up(200.0 + 45e6) == "the board hangs: nothing came of it for 45 s of simulated time"
     assert [session.ok for session in pc.sessions()] == [True]
 
 

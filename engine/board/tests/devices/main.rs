@@ -6,3 +6,4 @@ mod pins;
 mod rig;
 mod spi;
 mod uart;
+mod wifi;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use board::{BoardConfig, Surroundings, Wiring};
+use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
 use lan::LanConfig;
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
@@ -28,10 +28,16 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(attach: impl FnOnce(&mut Wiring)) -> Self {
+        Self::with(attach, None)
+    }
+
+    /// With a radio chip.
+    pub fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
         let config = BoardConfig {
             bootrom: Vec::new(),
             flash_size: 1 << 20,
             ethernet: None,
+            wifi,
             card: None,
             phy: wiznet::Config::default(),
             lan: LanConfig::default(),

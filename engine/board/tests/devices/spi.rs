@@ -279,13 +279,20 @@ fn the_spi_log_has_all_devices_by_time() {
     rig.output(13, false);
     rig.output(17, false);
     exchange(&mut rig, SPI1, 1);
-    rig.bus.world.set_spi_log(true);
+    let reader = rig.bus.world.log_spi();
     exchange(&mut rig, SPI1, 2);
+    let other = rig.bus.world.log_spi();
     exchange(&mut rig, SPI0, 3);
     exchange(&mut rig, SPI1, 4);
-    rig.bus.world.set_spi_log(false);
+    let frames = rig.bus.world.take_spi_log(&reader);
+    rig.bus.world.end_spi_log(reader);
     exchange(&mut rig, SPI0, 5);
-    let frames = rig.bus.world.take_spi_log();
     assert!(frames.iter().all(|(device, _)| *device == "PROBE"));
     assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [2, 3, 4]);
+    let frames = rig.bus.world.take_spi_log(&other);
+    assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [3, 4, 5], "what another took, too");
+    rig.bus.world.end_spi_log(other);
+    exchange(&mut rig, SPI0, 6);
+    let reader = rig.bus.world.log_spi();
+    assert_eq!(rig.bus.world.take_spi_log(&reader), []);
 }

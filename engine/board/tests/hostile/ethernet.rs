@@ -49,7 +49,7 @@ impl Guest {
     /// One that reaches the chip whatever the guest has done to its pins.
     fn at_the_chip(&mut self, block: u32, address: u16, data: &[u8]) {
         let now = self.machine.now();
-        let chip = self.machine.network().expect("a board with a network").chip_mut();
+        let chip = self.machine.network().expect("a board with a network").chip_mut().expect("a W5500");
         chip.select(now, true);
         for byte in [&address.to_be_bytes()[..], &[(block << 3 | 4) as u8], data].concat() {
             chip.exchange(now, byte);
@@ -150,7 +150,8 @@ impl Guest {
         self.reached.pongs += lan.take_ping_replies().len() as u64;
         for _ in 0..frames {
             let frame = TO_BOARD.any(&mut self.r, &LISTENING);
-            self.machine.network().expect("a board with a network").chip_mut().receive_frame(now, &frame);
+            let network = self.machine.network().expect("a board with a network");
+            network.chip_mut().expect("a W5500").receive_frame(now, &frame);
         }
         self.machine.reschedule();
         let us = self.r.below(3000);

@@ -4,7 +4,7 @@ use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surr
 use lan::{LanConfig, TcpEcho, UdpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
-use sim::{EthernetChip, PS_PER_US};
+use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
 
 use crate::random::Random;
@@ -70,6 +70,7 @@ pub struct Guest {
     /// Which of them all.
     pub number: u64,
     temper: Temper,
+    frames: LogReader,
 }
 
 impl Guest {
@@ -83,9 +84,9 @@ impl Guest {
         machine.listen(ECHO, Box::new(TcpEcho)).expect("a free port");
         machine.lan().and_then(|lan| lan.udp_listen(PC_UDP, Box::new(UdpEcho))).expect("a free port");
         // Whoever looks later may never look.
-        machine.lan().expect("a board with a network").log_frames(MOST_FRAMES);
+        let frames = machine.lan().expect("a board with a network").log_frames(MOST_FRAMES);
         machine.chip_mut().start_trace(u32::MAX, MOST_TRACED);
-        let mut guest = Self { machine, r, reached: Reached::default(), number, temper };
+        let mut guest = Self { machine, r, reached: Reached::default(), number, temper, frames };
         for offset in (0..0x8000).step_by(4) {
             let word = guest.r.next();
             guest.machine.chip_mut().mem.set_ram_u32(offset, word);
@@ -214,14 +215,14 @@ impl Guest {
         let (records, _) = self.machine.chip_mut().bus.sys.trace.take();
         assert!(records.len() <= MOST_TRACED, "{} records kept", records.len());
         let lan = self.machine.lan().expect("a board with a network");
-        let frames = lan.take_log().len();
+        let frames = lan.take_log(&self.frames).len();
         assert!(frames <= 2 * MOST_FRAMES, "{frames} frames kept");
         assert!(lan.leases().len() <= 100, "{} leases", lan.leases().len());
         self.reached.instructions = self.machine.chip().cores.iter().map(|core| core.instructions).sum();
         self.reached.simulated_us = self.machine.now() / PS_PER_US;
         self.reached.flash_changes = self.machine.chip().mem.flash_generation;
         let network = self.machine.network().expect("a board with a network");
-        self.reached.chip_selects = network.chip().stats().chip_selects;
+        self.reached.chip_selects = network.stats().chip_selects;
         self.reached.to_board = network.lan.stats().to_board;
         self.reached.from_board = network.lan.stats().from_board;
         self.reached
@@ -258,6 +259,7 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
                 side: SidePins { rstn: Some(20), intn: Some(21) },
             },
         }),
+        wifi: None,
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
         lan: LanConfig {
             tcp_echo_port: Some(7),

@@ -236,7 +236,7 @@ impl Core {
             });
         }
         let value = bus.read(mem, Master::Core(self.index), address, size).map_err(|_| Cause::Read { address })?;
-        if bus.sys.recorder.is_some() {
+        if bus.sys.records() {
             self.note_clock(mem, bus, address, value);
         }
         // SIO answers on the single-cycle IO port; everything else is an AHB-Lite access.
@@ -415,10 +415,9 @@ impl Core {
             let at = bus.sys.clock.ps_at(start);
             bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: true });
         }
-        if self.index == 0
-            && let Some(recorder) = &mut bus.sys.recorder
-        {
-            recorder.exception_taken(bus.sys.clock.ps_at(start), number as u8);
+        if self.index == 0 && bus.sys.records() {
+            let at = bus.sys.clock.ps_at(start);
+            bus.sys.recorder().into_iter().for_each(|recorder| recorder.exception_taken(at, number as u8));
         }
         if let Some(cause) = fault {
             let locked_up =
@@ -467,7 +466,7 @@ impl Core {
             bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: false });
         }
         if self.index == 0
-            && let Some(recorder) = &mut bus.sys.recorder
+            && let Some(recorder) = bus.sys.recorder()
         {
             recorder.exception_left();
         }

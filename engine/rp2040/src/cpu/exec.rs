@@ -5,6 +5,7 @@
 use super::core::{Core, Exit, NO_WORD, State};
 use super::decode::{Kind, Op, decode};
 use super::fault::Cause;
+use crate::PROBED;
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
 use crate::world::World;
@@ -43,12 +44,16 @@ impl Core {
         } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
             let (size, before) = (mem.flash_size() as u32, self.instructions);
             let exit = self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS);
-            self.flash_instructions += self.instructions - before;
+            if PROBED {
+                self.flash_instructions += self.instructions - before;
+            }
             exit
         } else if pc < ROM_SIZE as u32 {
             let before = self.instructions;
             let exit = self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS);
-            self.rom_instructions += self.instructions - before;
+            if PROBED {
+                self.rom_instructions += self.instructions - before;
+            }
             exit
         } else {
             self.run_region::<{ region::BUS }, COUNT, W>(mem, bus, limit, pc, 4, SCRATCH_OP)

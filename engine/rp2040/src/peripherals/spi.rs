@@ -368,7 +368,7 @@ impl Spi {
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
         sys.spi_shifted = (frame.last_edge - frame.begin, frame.halves);
-        if let Some(recorder) = &mut sys.recorder {
+        if let Some(recorder) = sys.recorder() {
             recorder.shifted(frame.begin, frame.last_edge);
         }
         let from_wire = (mine & RX_PINS & sys.pins.connected() != 0).then(|| match frame.bitwise {

@@ -6,6 +6,7 @@
 pub mod debug;
 pub mod profile;
 
+use crate::PROBED;
 use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
@@ -26,7 +27,7 @@ impl Probes {
     /// Whether cores have to run instruction by instruction.
     #[inline]
     pub fn look(&self) -> bool {
-        self.profile.is_some() || self.debug.looks()
+        PROBED && (self.profile.is_some() || self.debug.looks())
     }
 
     /// Runs `core` as [`Core::run`] does. True: the debugger wants the chip to stop.

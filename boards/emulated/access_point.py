@@ -1,0 +1,35 @@
+"""The access point that an emulated board with a radio chip finds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic.dataclasses import dataclass
+
+from portbench.boards.wifi import WifiCredentials
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class AccessPoint:
+    """`passphrase` None: open, else WPA2. `hidden`: its beacons do not tell its name. `rssi_dbm`: its signal at the
+    board, which below -92 dBm is out of range. `beacon_tu`: from beacon to beacon in time units of 1024 us; `dtim`:
+    beacons from one that announces frames for everybody to the next. `delay_us`: what it adds to a frame for the board;
+    None: what a published ping shows, see docs/pico-w.md.
+    """
+
+    ssid: Annotated[StrictStr, Field(min_length=1, max_length=32)] = "portbench"
+    passphrase: Annotated[StrictStr, Field(min_length=8, max_length=63)] | None = "emulated"
+    hidden: StrictBool = False
+    channel: Annotated[StrictInt, Field(ge=1, le=13)] = 6
+    rssi_dbm: Annotated[StrictInt, Field(ge=-120, le=0)] = -50
+    beacon_tu: Annotated[StrictInt, Field(ge=10, le=1000)] = 100
+    dtim: Annotated[StrictInt, Field(ge=1, le=10)] = 1
+    delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] | None = None
+
+    def settings(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @property
+    def credentials(self) -> WifiCredentials:
+        return WifiCredentials(self.ssid, self.passphrase)

@@ -1,0 +1,118 @@
+//! What is known of the access point.
+
+use sim::{Bss, Join, Mac, PS_PER_US, Ps, Security};
+
+use crate::airtime::LEAST_DBM;
+use crate::delay::Delay;
+
+/// A setting cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AirError(pub String);
+
+impl std::fmt::Display for AirError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for AirError {}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccessPoint {
+    pub ssid: String,
+    /// WPA2 with this passphrase of 8 to 63 characters; `None`: open.
+    pub passphrase: Option<String>,
+    /// Its beacons do not tell its name.
+    pub hidden: bool,
+    pub channel: u8,
+    /// At the board. Below -92 dBm it is out of range.
+    pub rssi_dbm: i16,
+    pub beacon_tu: u16,
+    pub dtim: u8,
+    pub delay: Delay,
+    pub seed: u64,
+}
+
+impl Default for AccessPoint {
+    fn default() -> Self {
+        Self {
+            ssid: "portbench".into(),
+            passphrase: Some("emulated".into()),
+            hidden: false,
+            channel: 6,
+            rssi_dbm: -50,
+            beacon_tu: 100,
+            dtim: 1,
+            delay: Delay::Published,
+            seed: 1,
+        }
+    }
+}
+
+/// Without the passphrase.
+impl std::fmt::Debug for AccessPoint {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let security = if self.passphrase.is_some() { "WPA2" } else { "open" };
+        write!(out, "AccessPoint({:?}, {security}, channel {}, {} dBm)", self.ssid, self.channel, self.rssi_dbm)
+    }
+}
+
+impl AccessPoint {
+    /// Locally administered.
+    const BSSID: Mac = [0x02, 0x50, 0x42, 0x41, 0x50, 0x01];
+
+    pub fn validate(&self) -> Result<(), AirError> {
+        let check = |good: bool, message: String| if good { Ok(()) } else { Err(AirError(message)) };
+        let length = self.ssid.len();
+        check((1..=32).contains(&length), format!("wifi ssid has {length} bytes: use 1 to 32"))?;
+        if let Some(passphrase) = &self.passphrase {
+            let length = passphrase.len();
+            check((8..=63).contains(&length), format!("wifi passphrase has {length} characters: use 8 to 63"))?;
+        }
+        check((1..=13).contains(&self.channel), format!("wifi channel {}: use 1 to 13", self.channel))?;
+        check((-120..=0).contains(&self.rssi_dbm), format!("wifi rssi_dbm {}: use -120 to 0", self.rssi_dbm))?;
+        check((10..=1000).contains(&self.beacon_tu), format!("wifi beacon_tu {}: use 10 to 1000", self.beacon_tu))?;
+        check((1..=10).contains(&self.dtim), format!("wifi dtim {}: use 1 to 10", self.dtim))
+    }
+
+    pub(crate) fn security(&self) -> Security {
+        if self.passphrase.is_some() { Security::Wpa2 } else { Security::Open }
+    }
+
+    pub(crate) fn in_range(&self) -> bool {
+        self.rssi_dbm >= LEAST_DBM
+    }
+
+    pub(crate) fn beacon_interval(&self) -> Ps {
+        Ps::from(self.beacon_tu) * 1024 * PS_PER_US
+    }
+
+    pub(crate) fn passes(&self, join: &Join) -> bool {
+        self.passphrase.as_ref().is_none_or(|passphrase| passphrase.as_bytes() == join.passphrase)
+    }
+
+    pub(crate) fn is_meant(&self, join: &Join) -> bool {
+        join.ssid == self.ssid.as_bytes() && join.bssid.is_none_or(|bssid| bssid == Self::BSSID)
+    }
+
+    pub(crate) fn bss(&self) -> Bss {
+        Bss {
+            ssid: self.ssid.as_bytes().to_vec(),
+            bssid: Self::BSSID,
+            channel: self.channel,
+            rssi_dbm: self.rssi_dbm,
+            security: self.security(),
+            beacon_tu: self.beacon_tu,
+            dtim: self.dtim,
+        }
+    }
+
+    /// What it answers a probe for `ssid` with, which is empty for any.
+    pub(crate) fn seen(&self, ssid: &[u8]) -> Option<Bss> {
+        let named = ssid == self.ssid.as_bytes();
+        (named || ssid.is_empty()).then(|| {
+            let bss = self.bss();
+            if self.hidden && !named { Bss { ssid: Vec::new(), ..bss } } else { bss }
+        })
+    }
+}

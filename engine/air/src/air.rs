@@ -1,0 +1,468 @@
+//! The air as its callers see it.
+
+use std::collections::VecDeque;
+
+use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security};
+
+use crate::access_point::{AccessPoint, AirError};
+use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
+use crate::random::SplitMix64;
+use crate::todo::Agenda;
+
+/// Of each channel: probed, or where that is not allowed everywhere, listened to.
+const ACTIVE_DWELL: Ps = 40 * PS_PER_MS;
+const PASSIVE_DWELL: Ps = 110 * PS_PER_MS;
+const ACTIVE_CHANNELS: u8 = 11;
+const CHANNELS: u8 = 13;
+/// How often a network is looked for before it counts as not there.
+const JOIN_SCANS: u64 = 3;
+/// From the scan's end to authentication, from there to association, and to the keys (public trace, see the crate cyw43).
+const AUTHENTICATES: Ps = 2 * PS_PER_MS;
+const ASSOCIATES: Ps = 5 * PS_PER_MS;
+const HANDSHAKE: Ps = 13 * PS_PER_MS;
+/// hostapd sends the first message of the handshake after 100 ms again, then thrice after a second, and gives up.
+const HANDSHAKE_GIVEN_UP: Ps = 3_100 * PS_PER_MS;
+const REASON_HANDSHAKE_TIMEOUT: u16 = 15;
+/// Without a beacon for so long, the network is lost.
+const BEACONS_LOST: Ps = 8 * PS_PER_S;
+/// What an access point takes for a frame at least, in either direction: half of a published ping's least, less what the
+/// simulated board takes of it.
+const FORWARDING: Ps = 1_220 * PS_PER_US;
+/// Frames that it keeps for a station that sleeps, or queues.
+const KEPT: usize = 64;
+/// Frames on their way; more are dropped.
+const MOST: usize = 512;
+
+#[derive(Debug)]
+enum Todo {
+    Request(RadioRequest),
+    /// Of the join or scan that is on.
+    Report(RadioReport),
+    /// The access point has the frame from its cable, and its turn comes.
+    Down(Vec<u8>),
+    Delivered(Vec<u8>),
+    /// The access point has it; then its cable.
+    Up(Vec<u8>),
+    Forwarded(Vec<u8>),
+    Beacon(u64),
+    BeaconsLost,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirStats {
+    pub from_board: u64,
+    pub to_board: u64,
+    /// Nobody was joined, nobody was in range, or a queue was full.
+    pub dropped: u64,
+    /// Frames that waited for a beacon.
+    pub kept: u64,
+}
+
+pub struct Air {
+    point: AccessPoint,
+    random: SplitMix64,
+    agenda: Agenda<Todo>,
+    now: Ps,
+    /// Within reach at all.
+    up: bool,
+    phase: Ps,
+    free_at: Ps,
+    last_down: Ps,
+    joined: bool,
+    /// The station listens to each so many beacons only.
+    doze: Option<u32>,
+    kept: VecDeque<Vec<u8>>,
+    groups: VecDeque<Vec<u8>>,
+    reports: VecDeque<RadioReport>,
+    forwarded: VecDeque<(Ps, Vec<u8>)>,
+    stats: AirStats,
+}
+
+impl Air {
+    pub fn new(point: AccessPoint) -> Result<Self, AirError> {
+        point.validate()?;
+        let mut random = SplitMix64::new(point.seed);
+        let phase = random.below(point.beacon_interval());
+        Ok(Self {
+            point,
+            random,
+            agenda: Agenda::new(),
+            now: 0,
+            up: true,
+            phase,
+            free_at: 0,
+            last_down: 0,
+            joined: false,
+            doze: None,
+            kept: VecDeque::new(),
+            groups: VecDeque::new(),
+            reports: VecDeque::new(),
+            forwarded: VecDeque::new(),
+            stats: AirStats::default(),
+        })
+    }
+
+    pub fn point(&self) -> &AccessPoint {
+        &self.point
+    }
+
+    pub fn stats(&self) -> AirStats {
+        self.stats
+    }
+
+    /// The access point goes out of reach, or comes back as it was.
+    pub fn set_up(&mut self, now: Ps, up: bool) {
+        if up == self.up {
+            return;
+        }
+        self.up = up;
+        self.agenda.retain(|todo| !matches!(todo, Todo::BeaconsLost));
+        if !up && self.joined {
+            self.agenda.plan(now + BEACONS_LOST, Todo::BeaconsLost);
+        }
+    }
+
+    fn reached(&self) -> bool {
+        self.up && self.point.in_range()
+    }
+
+    /// The radio does something at `at`, which may be ahead.
+    pub fn request(&mut self, at: Ps, request: RadioRequest) {
+        if self.agenda.len() < MOST {
+            self.agenda.plan(at.max(self.now), Todo::Request(request));
+        } else {
+            self.stats.dropped += 1;
+        }
+    }
+
+    /// A frame comes to the access point by its cable.
+    pub fn from_cable(&mut self, now: Ps, frame: Vec<u8>) {
+        if !self.joined || self.agenda.len() >= MOST {
+            self.stats.dropped += 1;
+            return;
+        }
+        // In order: what waits longer holds up what comes after it.
+        let at = (now + FORWARDING + self.point.delay.draw(&mut self.random)).max(self.last_down);
+        self.last_down = at;
+        self.agenda.plan(at, Todo::Down(frame));
+    }
+
+    pub fn next_event(&self) -> Option<Ps> {
+        self.agenda.next()
+    }
+
+    pub fn advance(&mut self, now: Ps) {
+        while let Some((at, todo)) = self.agenda.take(now) {
+            self.now = self.now.max(at);
+            self.carry_out(at, todo);
+        }
+        self.now = self.now.max(now);
+    }
+
+    pub fn take_report(&mut self) -> Option<RadioReport> {
+        self.reports.pop_front()
+    }
+
+    /// The next frame that goes out by the cable, and when.
+    pub fn to_cable(&mut self) -> Option<(Ps, Vec<u8>)> {
+        self.forwarded.pop_front()
+    }
+
+    fn carry_out(&mut self, now: Ps, todo: Todo) {
+        match todo {
+            Todo::Request(request) => self.requested(now, request),
+            Todo::Report(report) => self.tell(report),
+            Todo::Down(frame) => self.send_down(now, frame),
+            Todo::Delivered(frame) => {
+                if self.joined && self.reached() {
+                    self.stats.to_board += 1;
+                    self.reports.push_back(RadioReport::Frame(frame));
+                } else {
+                    self.stats.dropped += 1;
+                }
+            }
+            Todo::Up(frame) => {
+                self.reports.push_back(RadioReport::Sent);
+                if self.joined && self.reached() {
+                    self.agenda.plan(now + FORWARDING, Todo::Forwarded(frame));
+                } else {
+                    self.stats.dropped += 1;
+                }
+            }
+            Todo::Forwarded(frame) => {
+                self.stats.from_board += 1;
+                self.forwarded.push_back((now, frame));
+            }
+            Todo::Beacon(number) => self.beacon(now, number),
+            Todo::BeaconsLost => {
+                self.end_association();
+                self.reports.push_back(RadioReport::BeaconsLost);
+            }
+        }
+    }
+
+    fn tell(&mut self, report: RadioReport) {
+        match &report {
+            RadioReport::Associated(bss) if bss.security == Security::Open => self.joined = true,
+            RadioReport::Keyed => self.joined = true,
+            RadioReport::ThrownOut(_) => self.end_association(),
+            _ => {}
+        }
+        self.reports.push_back(report);
+    }
+
+    fn end_association(&mut self) {
+        self.joined = false;
+        self.doze = None;
+        self.stats.dropped += (self.kept.len() + self.groups.len()) as u64;
+        self.kept.clear();
+        self.groups.clear();
+        self.agenda.retain(|todo| !matches!(todo, Todo::Beacon(_) | Todo::BeaconsLost));
+    }
+
+    fn requested(&mut self, now: Ps, request: RadioRequest) {
+        match request {
+            RadioRequest::Scan { ssid } => {
+                if let Some(bss) = self.point.seen(&ssid).filter(|_| self.reached()) {
+                    self.agenda.plan(now + scan_time(self.point.channel), Todo::Report(RadioReport::Found(bss)));
+                }
+                self.agenda.plan(now + scan_time(CHANNELS), Todo::Report(RadioReport::ScanDone));
+            }
+            RadioRequest::Join(join) => self.join(now, &join),
+            RadioRequest::Leave => {
+                self.end_association();
+                self.agenda.retain(|todo| {
+                    !matches!(todo, Todo::Report(report) if !matches!(report, RadioReport::Found(_) | RadioReport::ScanDone))
+                });
+            }
+            RadioRequest::Frame(frame) => {
+                let (start, end) = self.on_air(now, frame.len());
+                self.free_at = end;
+                debug_assert!(start >= now);
+                self.agenda.plan(end, Todo::Up(frame));
+            }
+            RadioRequest::Doze { beacons } => {
+                let known = self.doze.replace(beacons.max(1)).is_some();
+                if self.joined && !known {
+                    self.plan_beacon(now);
+                }
+            }
+            RadioRequest::Awake => {
+                self.doze = None;
+                self.agenda.retain(|todo| !matches!(todo, Todo::Beacon(_)));
+                self.release(now + NULL, 0);
+            }
+            RadioRequest::Poll => self.release(now, NULL),
+        }
+    }
+
+    fn join(&mut self, now: Ps, join: &Join) {
+        let found = self.point.is_meant(join) && self.reached();
+        let mut plan = |at: Ps, report: RadioReport| self.agenda.plan(at, Todo::Report(report));
+        if !found {
+            return plan(now + JOIN_SCANS * scan_time(CHANNELS), RadioReport::NoNetwork);
+        }
+        let bss = self.point.bss();
+        let scanned = now + scan_time(CHANNELS);
+        if join.security != bss.security {
+            return plan(scanned, RadioReport::OtherSecurity(bss));
+        }
+        let associated = scanned + AUTHENTICATES + ASSOCIATES;
+        plan(scanned + AUTHENTICATES, RadioReport::Authenticated(bss.clone()));
+        plan(associated, RadioReport::Associated(bss));
+        if join.security == Security::Open {
+            return;
+        }
+        if self.point.passes(join) {
+            plan(associated + HANDSHAKE, RadioReport::Keyed);
+        } else {
+            plan(associated + HANDSHAKE_GIVEN_UP, RadioReport::ThrownOut(REASON_HANDSHAKE_TIMEOUT));
+        }
+    }
+
+    /// When a frame of `length` bytes begins and ends, acknowledged, if its sender waits for its turn from `now` on.
+    fn on_air(&mut self, now: Ps, length: usize) -> (Ps, Ps) {
+        let random = &mut self.random;
+        let start = self.free_at.max(now) + DIFS + backoff(|bound| random.below(bound));
+        (start, start + data_time(length, self.point.rssi_dbm) + ACK)
+    }
+
+    fn send_down(&mut self, now: Ps, frame: Vec<u8>) {
+        if !self.joined || !self.reached() {
+            self.stats.dropped += 1;
+            return;
+        }
+        if self.doze.is_none() {
+            return self.deliver(now, frame, 0);
+        }
+        let is_group = frame.first().is_some_and(|byte| byte & 1 != 0);
+        let queue = if is_group { &mut self.groups } else { &mut self.kept };
+        if queue.len() < KEPT {
+            self.stats.kept += 1;
+            queue.push_back(frame);
+        } else {
+            self.stats.dropped += 1;
+        }
+    }
+
+    fn deliver(&mut self, now: Ps, frame: Vec<u8>, before: Ps) {
+        let (start, end) = self.on_air(now, frame.len());
+        self.free_at = end + before;
+        debug_assert!(start >= now);
+        self.agenda.plan(self.free_at - ACK, Todo::Delivered(frame));
+    }
+
+    /// Sends what was kept.
+    fn release(&mut self, now: Ps, before: Ps) {
+        while let Some(frame) = self.kept.pop_front() {
+            self.deliver(now, frame, before);
+        }
+    }
+
+    fn plan_beacon(&mut self, now: Ps) {
+        let Some(every) = self.doze else { return };
+        let interval = self.point.beacon_interval();
+        let every = u64::from(every);
+        let number = if now < self.phase { 0 } else { (now - self.phase) / interval + 1 };
+        let number = number.next_multiple_of(every);
+        self.agenda.plan(self.phase + number * interval, Todo::Beacon(number));
+    }
+
+    /// A beacon that the station listens to.
+    fn beacon(&mut self, now: Ps, number: u64) {
+        if self.doze.is_none() || !self.joined {
+            return;
+        }
+        self.plan_beacon(now);
+        if !self.reached() {
+            return;
+        }
+        let end = now + BEACON;
+        self.free_at = self.free_at.max(end);
+        if number.is_multiple_of(u64::from(self.point.dtim)) {
+            while let Some(frame) = self.groups.pop_front() {
+                self.deliver(end, frame, 0);
+            }
+        }
+        if !self.kept.is_empty() {
+            self.agenda.plan(end, Todo::Report(RadioReport::Kept));
+        }
+    }
+}
+
+/// From the scan's begin to the end of `channel`.
+fn scan_time(channel: u8) -> Ps {
+    let active = Ps::from(channel.min(ACTIVE_CHANNELS));
+    active * ACTIVE_DWELL + (Ps::from(channel) - active) * PASSIVE_DWELL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delay::Delay;
+
+    fn open() -> Air {
+        Air::new(AccessPoint { passphrase: None, delay: Delay::Fixed(0), ..AccessPoint::default() }).unwrap()
+    }
+
+    fn join(passphrase: &str, security: Security) -> RadioRequest {
+        let (ssid, passphrase) = (b"portbench".to_vec(), passphrase.into());
+        RadioRequest::Join(Join { ssid, bssid: None, security, passphrase })
+    }
+
+    fn all(air: &mut Air, until: Ps) -> Vec<(Ps, RadioReport)> {
+        let mut reports = Vec::new();
+        while let Some(at) = air.next_event().filter(|&at| at <= until) {
+            air.advance(at);
+            reports.extend(std::iter::from_fn(|| air.take_report()).map(|report| (at / PS_PER_MS, report)));
+        }
+        air.advance(until);
+        reports
+    }
+
+    #[test]
+    fn joins_with_the_right_passphrase_only() {
+        for (passphrase, right) in [("emulated", true), ("simulated", false)] {
+            let mut air = Air::new(AccessPoint::default()).unwrap();
+            air.request(0, join(passphrase, Security::Wpa2));
+            let reports = all(&mut air, 10 * PS_PER_S);
+            let last = reports.last().cloned().unwrap();
+            let (keyed, out) = (RadioReport::Keyed, RadioReport::ThrownOut(15));
+            assert_eq!((reports.len(), last), (3, if right { (680, keyed) } else { (3767, out) }));
+        }
+    }
+
+    #[test]
+    fn a_network_of_another_kind_or_out_of_range_is_not_joined() {
+        let mut air = open();
+        air.request(0, join("whatever", Security::Wpa2));
+        assert!(matches!(all(&mut air, PS_PER_S)[..], [(660, RadioReport::OtherSecurity(_))]));
+        let mut air = Air::new(AccessPoint { rssi_dbm: -95, ..AccessPoint::default() }).unwrap();
+        air.request(0, join("emulated", Security::Wpa2));
+        air.request(0, RadioRequest::Scan { ssid: Vec::new() });
+        let reports = all(&mut air, 5 * PS_PER_S);
+        assert_eq!(reports, [(660, RadioReport::ScanDone), (1980, RadioReport::NoNetwork)]);
+    }
+
+    #[test]
+    fn a_hidden_network_answers_to_its_name() {
+        let point = AccessPoint { hidden: true, ..AccessPoint::default() };
+        for (asked, seen) in [("", ""), ("portbench", "portbench")] {
+            let mut air = Air::new(point.clone()).unwrap();
+            air.request(0, RadioRequest::Scan { ssid: asked.into() });
+            let reports = all(&mut air, PS_PER_S);
+            assert!(matches!(&reports[0], (240, RadioReport::Found(bss)) if bss.ssid == seen.as_bytes()), "{asked}");
+        }
+    }
+
+    #[test]
+    fn frames_for_a_station_that_sleeps_wait_for_its_beacon() {
+        let mut air = open();
+        air.request(0, join("", Security::Open));
+        all(&mut air, PS_PER_S);
+        air.request(PS_PER_S, RadioRequest::Doze { beacons: 3 });
+        all(&mut air, PS_PER_S);
+        air.from_cable(PS_PER_S, vec![0; 60]);
+        let reports = all(&mut air, 2 * PS_PER_S);
+        let interval = air.point.beacon_interval();
+        let first = (0..).map(|n| air.phase + 3 * n * interval).find(|&at| at > PS_PER_S).unwrap();
+        assert_eq!(reports[0], ((first + BEACON) / PS_PER_MS, RadioReport::Kept));
+        air.request(2 * PS_PER_S, RadioRequest::Awake);
+        let reports = all(&mut air, 3 * PS_PER_S);
+        assert!(matches!(reports[..], [(2000, RadioReport::Frame(_))]), "{reports:?}");
+        assert_eq!(air.stats().kept, 1);
+    }
+
+    #[test]
+    fn gone_for_long_is_lost_and_gone_for_short_is_not() {
+        for (back_s, lost) in [(5, false), (20, true)] {
+            let mut air = open();
+            air.request(0, join("", Security::Open));
+            all(&mut air, PS_PER_S);
+            air.set_up(PS_PER_S, false);
+            let mut reports = all(&mut air, back_s * PS_PER_S);
+            air.set_up(back_s * PS_PER_S, true);
+            reports.extend(all(&mut air, 30 * PS_PER_S));
+            assert_eq!(reports.contains(&(9000, RadioReport::BeaconsLost)), lost, "{reports:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_calls_give_the_same_times() {
+        let run = || {
+            let mut air = Air::new(AccessPoint { passphrase: None, seed: 5, ..AccessPoint::default() }).unwrap();
+            air.request(0, join("", Security::Open));
+            all(&mut air, PS_PER_S);
+            for number in 0..50 {
+                air.from_cable(PS_PER_S + number * PS_PER_MS, vec![0; 60 + number as usize]);
+            }
+            let mut times = Vec::new();
+            while let Some(at) = air.next_event() {
+                air.advance(at);
+                times.push(at);
+            }
+            times
+        };
+        assert_eq!(run(), run());
+    }
+}

@@ -1,0 +1,39 @@
+//! What happens on the air, by time; what comes at the same time comes in the order in which it was planned.
+
+use std::collections::BTreeMap;
+
+use sim::Ps;
+
+pub struct Agenda<T> {
+    planned: BTreeMap<(Ps, u64), T>,
+    count: u64,
+}
+
+impl<T> Agenda<T> {
+    pub fn new() -> Self {
+        Self { planned: BTreeMap::new(), count: 0 }
+    }
+
+    pub fn plan(&mut self, at: Ps, what: T) {
+        self.planned.insert((at, self.count), what);
+        self.count += 1;
+    }
+
+    pub fn next(&self) -> Option<Ps> {
+        self.planned.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    pub fn take(&mut self, until: Ps) -> Option<(Ps, T)> {
+        let entry = self.planned.first_entry().filter(|entry| entry.key().0 <= until)?;
+        let ((at, _), what) = entry.remove_entry();
+        Some((at, what))
+    }
+
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.planned.retain(|_, what| keep(what));
+    }
+
+    pub fn len(&self) -> usize {
+        self.planned.len()
+    }
+}

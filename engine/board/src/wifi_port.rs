@@ -1,0 +1,88 @@
+//! A radio chip's place on a board: gSPI on four pins, and the air.
+
+use air::{Air, AirError};
+use cyw43::Cyw43439;
+use rp2040::Sys;
+use sim::{Device, NEVER, Ps, Radio};
+
+use crate::config::WifiConfig;
+use crate::wires::level;
+
+/// GPIO numbers of a radio chip on gSPI.
+#[derive(Clone, Copy, Debug)]
+pub struct WifiWires {
+    /// High: the chip has power.
+    pub on: u32,
+    /// Data both ways, and between transfers the chip's interrupt.
+    pub data: u32,
+    pub csn: u32,
+    pub clock: u32,
+}
+
+pub struct WifiPort {
+    pub wires: WifiWires,
+    pub chip: Cyw43439,
+    pub air: Air,
+    selected: bool,
+    on: bool,
+}
+
+impl WifiPort {
+    pub fn new(config: &WifiConfig) -> Result<Self, AirError> {
+        let chip = Cyw43439::new(config.chip.clone());
+        Ok(Self { wires: config.wires, chip, air: Air::new(config.point.clone())?, selected: false, on: false })
+    }
+
+    pub fn watched(&self) -> u32 {
+        let WifiWires { on, data, csn, clock } = self.wires;
+        1 << on | 1 << data | 1 << csn | 1 << clock
+    }
+
+    /// Passes the levels of all four pins on. True: more than a bit has passed.
+    pub fn follow(&mut self, sys: &mut Sys) -> bool {
+        let now = sys.now();
+        let selected = !level(sys, self.wires.csn);
+        // Nothing but the microcontroller gives the chip its power.
+        let on = sys.pins.output_enabled() & sys.pins.output() & (1 << self.wires.on) != 0;
+        let mut more = false;
+        if on != self.on {
+            self.on = on;
+            self.chip.set_power(now, on);
+            more = true;
+        }
+        if selected != self.selected {
+            self.selected = selected;
+            self.chip.select(now, selected);
+            more = true;
+        }
+        let levels = sys.pins.level();
+        let (clock, data) = (levels & (1 << self.wires.clock) != 0, levels & (1 << self.wires.data) != 0);
+        let step = self.chip.wires(now, clock, data);
+        if more || step.drives {
+            sys.pins.drive(self.wires.data, self.chip.data_wire());
+        }
+        more || step.word
+    }
+
+    /// Puts what the chip says between transfers onto the data wire.
+    pub fn drive(&self, sys: &mut Sys) {
+        sys.pins.drive(self.wires.data, self.chip.data_wire());
+    }
+
+    /// Moves requests and reports between chip and air. Returns the time of their next event.
+    pub fn settle(&mut self) -> Ps {
+        while let Some((at, request)) = self.chip.take_request() {
+            self.air.request(at, request);
+        }
+        [self.chip.next_event(), self.air.next_event()].into_iter().flatten().min().unwrap_or(NEVER)
+    }
+
+    pub fn advance(&mut self, now: Ps) {
+        self.chip.advance(now);
+        self.settle();
+        self.air.advance(now);
+        while let Some(report) = self.air.take_report() {
+            self.chip.report(now, report);
+        }
+    }
+}

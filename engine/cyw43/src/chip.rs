@@ -1,0 +1,460 @@
+//! The chip at its pins: transfers on gSPI, and what they reach.
+
+use sim::{Device, EthernetStats, Mac, Ps, Radio, RadioReport, RadioRequest, SpiFrame};
+
+use crate::backplane::Backplane;
+use crate::bus::{BusRegisters, Levels, interrupt};
+use crate::gspi::{Edge, Wires};
+use crate::host::HostQueue;
+use crate::log::Log;
+use crate::sdpcm::{self, Control};
+use crate::time::POWER_UP;
+use crate::wlan::{Gpios, Wlan};
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The address in the chip's one-time-programmable memory.
+    pub mac: Mac,
+    /// Levels that the board puts to the chip's GPIOs.
+    pub gpio_inputs: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // An address of the maker of the Pico W; VBUS is on GPIO 2.
+        Self { mac: [0x28, 0xcd, 0xc1, 0x00, 0x50, 0x01], gpio_inputs: 1 << 2 }
+    }
+}
+
+/// The 32 bits with which a transfer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    pub write: bool,
+    increments: bool,
+    pub function: u32,
+    pub address: u32,
+    pub length: usize,
+}
+
+impl Command {
+    fn decode(word: u32) -> Self {
+        let length = (word & 0x7ff) as usize;
+        Self {
+            write: word >> 31 != 0,
+            increments: word >> 30 & 1 != 0,
+            function: word >> 28 & 3,
+            address: word >> 11 & 0x1_ffff,
+            length: if length == 0 { 2048 } else { length },
+        }
+    }
+}
+
+/// What a change at the wires led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// [`Cyw43439::data_wire`] may have changed.
+    pub drives: bool,
+    /// The host has sent 32 bits.
+    pub word: bool,
+}
+
+/// Where a transfer is.
+enum Phase {
+    Command,
+    Write(Command, Vec<u8>),
+    /// Bytes that are still to be sent, from the index on.
+    Read(Vec<u8>, usize),
+    /// Words go nowhere until the next chip select.
+    Over,
+}
+
+/// What there is while WL_REG_ON is high.
+struct Powered {
+    since: Ps,
+    bus: BusRegisters,
+    backplane: Backplane,
+    host: HostQueue,
+    wlan: Option<Wlan>,
+}
+
+impl Powered {
+    fn new(since: Ps) -> Self {
+        let (bus, backplane) = (BusRegisters::new(), Backplane::new());
+        Self { since, bus, backplane, host: HostQueue::default(), wlan: None }
+    }
+
+    fn levels(&self) -> Levels {
+        Levels { f2_ready: self.wlan.is_some(), packet: self.host.head(), f1_interrupt: false }
+    }
+}
+
+pub struct Cyw43439 {
+    config: Config,
+    powered: Option<Box<Powered>>,
+    selected: bool,
+    wires: Wires,
+    phase: Phase,
+    /// When the transfer began, its command, and its bytes on the wire.
+    began: Ps,
+    command: Option<Command>,
+    wire_bytes: usize,
+    shown: Vec<u8>,
+    /// The level that the chip puts to the data wire in a transfer.
+    data: bool,
+    stats: EthernetStats,
+    log: Log,
+    unmodelled: Option<String>,
+    /// The radio fell silent then.
+    silent: Option<Ps>,
+}
+
+impl Cyw43439 {
+    pub const NAME: &'static str = "CYW43439";
+
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            powered: None,
+            selected: false,
+            wires: Wires::default(),
+            phase: Phase::Over,
+            began: 0,
+            command: None,
+            wire_bytes: 0,
+            shown: Vec::new(),
+            data: false,
+            stats: EthernetStats::default(),
+            log: Log::default(),
+            unmodelled: None,
+            silent: None,
+        }
+    }
+
+    /// WL_REG_ON: low takes all that the chip knows.
+    pub fn set_power(&mut self, now: Ps, on: bool) {
+        if on != self.powered.is_some() {
+            self.powered = on.then(|| Box::new(Powered::new(now)));
+            self.silent = Some(now);
+            self.phase = Phase::Over;
+        }
+    }
+
+    pub fn select(&mut self, now: Ps, low: bool) {
+        if low == self.selected {
+            return;
+        }
+        self.selected = low;
+        if low {
+            self.advance(now);
+            self.stats.chip_selects += 1;
+            self.wires.select();
+            (self.began, self.wire_bytes, self.command) = (now, 0, None);
+            self.shown.clear();
+            self.phase = match &self.powered {
+                Some(powered) if now >= powered.since + POWER_UP => Phase::Command,
+                _ => Phase::Over,
+            };
+            return;
+        }
+        if let Phase::Write(..) = self.phase
+            && let Some(powered) = &mut self.powered
+        {
+            powered.bus.latch(interrupt::COMMAND_ERROR);
+        }
+        if let Some(command) = self.command
+            && self.log.is_on()
+        {
+            self.log.push(self.began, now, command, self.wire_bytes, &self.shown);
+        }
+        self.phase = Phase::Over;
+    }
+
+    pub fn is_selected(&self) -> bool {
+        self.selected
+    }
+
+    /// Levels of the clock and of the data wire after a change.
+    pub fn wires(&mut self, now: Ps, clock: bool, data: bool) -> Step {
+        if !self.selected {
+            return Step::default();
+        }
+        let Some(powered) = &self.powered else { return Step::default() };
+        let mode = powered.bus.mode();
+        match self.wires.edge(clock, data, mode.high_speed) {
+            Edge::Nothing => return Step::default(),
+            Edge::Word(word) => {
+                self.advance(now);
+                self.take_word(now, mode.swap(word));
+                return Step { drives: true, word: true };
+            }
+            Edge::Wanted => {
+                let word = mode.swap(self.next_word());
+                self.data = self.wires.send(word);
+            }
+            Edge::Data(level) => self.data = level,
+        }
+        Step { drives: true, word: false }
+    }
+
+    /// What the chip drives the data wire to. `None`: nothing, the host has it.
+    pub fn data_wire(&self) -> Option<bool> {
+        let powered = self.powered.as_ref()?;
+        if !self.selected {
+            return Some(powered.bus.interrupt_level(powered.levels()));
+        }
+        matches!(self.phase, Phase::Read(..)).then_some(self.data)
+    }
+
+    pub fn stats(&self) -> EthernetStats {
+        self.stats
+    }
+
+    pub fn gpios(&self) -> Gpios {
+        self.wlan().map(|wlan| wlan.gpios).unwrap_or_default()
+    }
+
+    /// Joined: frames pass.
+    pub fn link_up(&self) -> bool {
+        self.wlan().is_some_and(Wlan::link_up)
+    }
+
+    /// Why the firmware that was loaded last does not run.
+    pub fn refused(&self) -> Option<&str> {
+        self.powered.as_ref()?.backplane.refused.as_deref()
+    }
+
+    pub fn set_log(&mut self, on: bool) {
+        self.log.set(on);
+    }
+
+    pub fn take_log(&mut self) -> Vec<SpiFrame> {
+        self.log.take()
+    }
+
+    fn wlan(&self) -> Option<&Wlan> {
+        self.powered.as_ref()?.wlan.as_ref()
+    }
+
+    /// The host has sent 32 bits.
+    fn take_word(&mut self, now: Ps, word: u32) {
+        self.stats.bus_bytes += 4;
+        self.wire_bytes += 4;
+        match &mut self.phase {
+            Phase::Command => {
+                let command = Command::decode(word);
+                self.command = Some(command);
+                if command.write {
+                    self.phase = Phase::Write(command, Vec::with_capacity(command.length));
+                } else {
+                    let answer = self.read(now, command);
+                    self.answer(answer);
+                }
+            }
+            Phase::Write(command, data) => {
+                data.extend(word.to_le_bytes());
+                if data.len() < command.length {
+                    return;
+                }
+                let (command, mut data) = (*command, std::mem::take(data));
+                data.truncate(command.length);
+                self.phase = Phase::Over;
+                self.write(now, command, &data);
+                self.show(&data);
+                if let Some(powered) = &self.powered
+                    && powered.bus.status_follows()
+                {
+                    let status = powered.bus.status(powered.levels()).to_le_bytes();
+                    self.answer(status.to_vec());
+                }
+            }
+            Phase::Read(..) | Phase::Over => {}
+        }
+    }
+
+    fn show(&mut self, data: &[u8]) {
+        if self.log.is_on() {
+            self.shown = data.to_vec();
+        }
+    }
+
+    fn answer(&mut self, bytes: Vec<u8>) {
+        self.data = false;
+        self.wires.turn();
+        self.phase = Phase::Read(bytes, 0);
+    }
+
+    fn next_word(&mut self) -> u32 {
+        self.stats.bus_bytes += 4;
+        self.wire_bytes += 4;
+        let Phase::Read(bytes, next) = &mut self.phase else { return 0 };
+        let rest = bytes.get(*next..).unwrap_or_default();
+        let mut word = [0; 4];
+        let length = rest.len().min(4);
+        word[..length].copy_from_slice(&rest[..length]);
+        *next += 4;
+        u32::from_le_bytes(word)
+    }
+
+    /// All that the chip sends after a command to read.
+    fn read(&mut self, now: Ps, command: Command) -> Vec<u8> {
+        let Some(powered) = &mut self.powered else { return Vec::new() };
+        let (address, length) = (command.address, command.length);
+        if !command.increments && command.function == 1 && length > 4 {
+            self.unmodelled
+                .get_or_insert(format!("CYW43439 read of {length} bytes without increment at 0x{address:05x}"));
+        }
+        let levels = powered.levels();
+        let data = match command.function {
+            0 => (0..length).map(|offset| powered.bus.read(address as usize + offset, levels)).collect(),
+            1 => powered.backplane.read(now, address, length),
+            2 => match powered.host.take() {
+                Some(mut frame) => {
+                    powered.host.advance(now);
+                    frame.resize(length, 0);
+                    frame
+                }
+                None => {
+                    powered.bus.latch(interrupt::DATA_UNAVAILABLE | interrupt::READ_UNDERFLOW);
+                    vec![0; length]
+                }
+            },
+            _ => {
+                self.unmodelled.get_or_insert("CYW43439 gSPI function 3".into());
+                Vec::new()
+            }
+        };
+        let delay = powered.bus.response_delay(command.function);
+        let mut answer = vec![0; delay];
+        answer.extend(&data);
+        if powered.bus.status_follows() {
+            answer.resize(answer.len().next_multiple_of(4), 0);
+            answer.extend(powered.bus.status(powered.levels()).to_le_bytes());
+        }
+        self.show(&data);
+        answer
+    }
+
+    fn write(&mut self, now: Ps, command: Command, data: &[u8]) {
+        let Some(powered) = &mut self.powered else { return };
+        match command.function {
+            0 => {
+                for (offset, &byte) in data.iter().enumerate() {
+                    powered.bus.write(command.address as usize + offset, byte);
+                }
+            }
+            1 => {
+                powered.backplane.write(now, command.address, data);
+                if std::mem::take(&mut powered.backplane.abort) {
+                    powered.host.take();
+                    powered.host.advance(now);
+                }
+                if powered.backplane.firmware().is_none() {
+                    powered.wlan = None;
+                }
+            }
+            2 => self.frame_of_host(now, data),
+            _ => drop(self.unmodelled.get_or_insert("CYW43439 gSPI function 3".into())),
+        }
+    }
+
+    fn frame_of_host(&mut self, now: Ps, data: &[u8]) {
+        let Some(powered) = &mut self.powered else { return };
+        let Some(wlan) = &mut powered.wlan else {
+            powered.bus.latch(interrupt::WRITE_OVERFLOW);
+            return;
+        };
+        let Some(frame) = sdpcm::decode(data) else { return };
+        match frame.channel {
+            sdpcm::CONTROL => {
+                powered.host.took(frame.sequence, false);
+                if let Some(message) = Control::decode(frame.body) {
+                    wlan.control(now, &message);
+                }
+            }
+            sdpcm::DATA => {
+                let held = match sdpcm::ethernet(frame.body) {
+                    Some((0, ethernet)) => wlan.transmit(now, ethernet),
+                    _ => false,
+                };
+                self.stats.frames_out += u64::from(held);
+                powered.host.took(frame.sequence, held);
+                if !held {
+                    powered.host.done(now);
+                }
+            }
+            _ => {}
+        }
+        self.collect(now);
+    }
+
+    /// Passes on what the firmware has for the host.
+    fn collect(&mut self, now: Ps) {
+        let Some(powered) = &mut self.powered else { return };
+        let powered = &mut **powered;
+        if let Some(wlan) = &mut powered.wlan {
+            for (at, channel, body) in wlan.take_outgoing() {
+                powered.host.push(at, channel, body);
+            }
+            for _ in 0..wlan.take_sent() {
+                powered.host.done(now);
+            }
+            if let Some(what) = wlan.unmodelled.take() {
+                self.unmodelled.get_or_insert(what);
+            }
+        }
+        if let Some(what) = powered.backplane.unmodelled.take() {
+            self.unmodelled.get_or_insert(what);
+        }
+        powered.host.advance(now);
+    }
+}
+
+impl Device for Cyw43439 {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn next_event(&self) -> Option<Ps> {
+        let powered = self.powered.as_ref()?;
+        let ready = if powered.wlan.is_none() { powered.backplane.ready_at() } else { None };
+        let wlan = powered.wlan.as_ref().and_then(Wlan::next_event);
+        [ready, powered.host.next_at(), wlan].into_iter().flatten().min()
+    }
+
+    fn take_unmodelled(&mut self) -> Option<String> {
+        self.unmodelled.take()
+    }
+
+    fn advance(&mut self, now: Ps) {
+        let Some(powered) = &mut self.powered else { return };
+        if powered.wlan.is_none()
+            && powered.backplane.ready_at().is_some_and(|at| at <= now)
+            && let Some(firmware) = powered.backplane.firmware()
+        {
+            let version = firmware.version.clone();
+            powered.wlan = Some(Wlan::new(self.config.mac, self.config.gpio_inputs, version));
+        }
+        if let Some(wlan) = &mut powered.wlan {
+            wlan.advance(now);
+        }
+        self.collect(now);
+    }
+}
+
+impl Radio for Cyw43439 {
+    fn take_request(&mut self) -> Option<(Ps, RadioRequest)> {
+        if let Some(at) = self.silent.take() {
+            return Some((at, RadioRequest::Leave));
+        }
+        self.powered.as_mut()?.wlan.as_mut()?.take_request()
+    }
+
+    fn report(&mut self, now: Ps, report: RadioReport) {
+        let Some(powered) = &mut self.powered else { return };
+        if let Some(wlan) = &mut powered.wlan {
+            self.stats.frames_in += u64::from(matches!(report, RadioReport::Frame(_)));
+            wlan.report(now, report);
+            self.collect(now);
+        }
+    }
+}

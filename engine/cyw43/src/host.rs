@@ -1,0 +1,88 @@
+//! What waits for the host behind function 2, and the credit that the host gets.
+
+use std::collections::VecDeque;
+
+use sim::Ps;
+
+use crate::sdpcm;
+
+/// Frames that the host may send beyond those that the chip is done with.
+const CREDITS: u8 = 8;
+/// Data frames that the chip keeps for the host; more are dropped.
+const MOST: usize = 32;
+
+struct Waiting {
+    at: Ps,
+    channel: u8,
+    body: Vec<u8>,
+}
+
+#[derive(Default)]
+pub struct HostQueue {
+    waiting: VecDeque<Waiting>,
+    /// The frame that is read next, as it stands in the FIFO.
+    head: Option<Vec<u8>>,
+    sequence: u8,
+    /// The next one that the host has to use, and how many of its frames the chip still has.
+    expected: u8,
+    held: u8,
+    /// What the host was told last.
+    told: u8,
+    pub dropped: u64,
+}
+
+impl HostQueue {
+    pub fn push(&mut self, at: Ps, channel: u8, body: Vec<u8>) {
+        if channel == sdpcm::DATA && self.waiting.len() >= MOST {
+            self.dropped += 1;
+            return;
+        }
+        // In order, whatever took how long.
+        let at = self.waiting.back().map_or(at, |last| last.at.max(at));
+        self.waiting.push_back(Waiting { at, channel, body });
+    }
+
+    fn credit(&self) -> u8 {
+        self.expected.wrapping_add(CREDITS).wrapping_sub(self.held)
+    }
+
+    /// A frame of the host has come.
+    pub fn took(&mut self, sequence: u8, holds: bool) {
+        self.expected = sequence.wrapping_add(1);
+        self.held = self.held.saturating_add(u8::from(holds)).min(CREDITS);
+    }
+
+    /// The chip is done with a frame that it held.
+    pub fn done(&mut self, now: Ps) {
+        self.held = self.held.saturating_sub(1);
+        // A frame of its own tells the host where nothing else will before it stalls.
+        let left = self.told.wrapping_sub(self.expected);
+        if self.waiting.is_empty() && self.head.is_none() && left <= CREDITS / 2 {
+            self.push(now, sdpcm::DATA, Vec::new());
+        }
+    }
+
+    pub fn next_at(&self) -> Option<Ps> {
+        if self.head.is_some() { None } else { self.waiting.front().map(|frame| frame.at) }
+    }
+
+    /// Moves what has come into the FIFO.
+    pub fn advance(&mut self, now: Ps) {
+        if self.head.is_some() || self.waiting.front().is_none_or(|frame| frame.at > now) {
+            return;
+        }
+        if let Some(frame) = self.waiting.pop_front() {
+            self.told = self.credit();
+            self.head = Some(sdpcm::encode(self.sequence, frame.channel, self.told, &frame.body));
+            self.sequence = self.sequence.wrapping_add(1);
+        }
+    }
+
+    pub fn head(&self) -> Option<usize> {
+        self.head.as_ref().map(Vec::len)
+    }
+
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        self.head.take()
+    }
+}

@@ -1,0 +1,59 @@
+//! Decoded transfers on gSPI, for a trace.
+
+use sim::{Ps, SpiFrame};
+
+const SHOWN: usize = 16;
+/// Transfers kept; the download of a firmware alone is some thousands.
+const MOST: usize = 1 << 20;
+
+#[derive(Default)]
+pub struct Log {
+    on: bool,
+    frames: Vec<SpiFrame>,
+}
+
+impl Log {
+    pub fn set(&mut self, on: bool) {
+        *self = Self { on, frames: Vec::new() };
+    }
+
+    pub fn take(&mut self) -> Vec<SpiFrame> {
+        std::mem::take(&mut self.frames)
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.on && self.frames.len() < MOST
+    }
+
+    pub fn push(&mut self, start: Ps, end: Ps, command: super::chip::Command, wire_bytes: usize, data: &[u8]) {
+        self.frames.push(SpiFrame {
+            start,
+            end,
+            write: command.write,
+            address: command.address as u16,
+            len: command.length,
+            wire_bytes,
+            name: name(command),
+            data: data.iter().take(SHOWN).copied().collect(),
+            meaning: String::new(),
+        });
+    }
+}
+
+fn name(command: super::chip::Command) -> String {
+    let register = match (command.function, command.address) {
+        (0, 0x00) => "SPI_BUS_CONTROL",
+        (0, 0x04) => "SPI_INTERRUPT",
+        (0, 0x06) => "SPI_INTERRUPT_ENABLE",
+        (0, 0x08) => "SPI_STATUS",
+        (0, 0x14) => "SPI_READ_TEST",
+        (0, 0x1d) => "SPI_RESP_DELAY_F1",
+        (1, 0x1_000a..=0x1_000c) => "BACKPLANE_WINDOW",
+        (1, 0x1_000e) => "CHIP_CLOCK_CSR",
+        (1, 0x1_001f) => "SLEEP_CSR",
+        (1, 0..0x1_0000) => "backplane",
+        (2, _) => "WLAN frame",
+        _ => return format!("F{} 0x{:05x}", command.function, command.address),
+    };
+    register.into()
+}

@@ -1,0 +1,89 @@
+//! Events, which come as Ethernet frames of Broadcom's own type.
+
+use sim::Mac;
+
+pub const SET_SSID: u32 = 0;
+pub const JOIN: u32 = 1;
+pub const AUTH: u32 = 3;
+pub const DEAUTH_IND: u32 = 6;
+pub const ASSOC: u32 = 7;
+pub const DISASSOC: u32 = 11;
+pub const LINK: u32 = 16;
+pub const PRUNE: u32 = 23;
+pub const PSK_SUP: u32 = 46;
+pub const ESCAN_RESULT: u32 = 69;
+pub const ASSOC_REQ_IE: u32 = 87;
+pub const ASSOC_RESP_IE: u32 = 88;
+
+pub mod status {
+    pub const SUCCESS: u32 = 0;
+    pub const NO_NETWORKS: u32 = 3;
+    pub const PARTIAL: u32 = 8;
+}
+
+/// Of [`PSK_SUP`], as its status: the keys are there; message 3 is waited for.
+pub mod supplicant {
+    pub const KEYED: u32 = 6;
+    pub const WAITS_FOR_M3: u32 = 8;
+    /// Reason: thrown out.
+    pub const DEAUTHENTICATED: u32 = 14;
+}
+
+/// Of [`PRUNE`], as its reason.
+pub const PRUNE_ENCRYPTION: u32 = 1;
+/// Of [`LINK`], as its flags.
+pub const LINK_UP: u16 = 1;
+
+const MASK_BYTES: usize = 32;
+
+/// Which events the host wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventMask([u8; MASK_BYTES]);
+
+impl EventMask {
+    pub fn set(&mut self, bytes: &[u8]) {
+        self.0 = [0; MASK_BYTES];
+        let length = bytes.len().min(MASK_BYTES);
+        self.0[..length].copy_from_slice(&bytes[..length]);
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn wants(&self, kind: u32) -> bool {
+        self.0.get(kind as usize / 8).is_some_and(|byte| byte & (1 << (kind % 8)) != 0)
+    }
+}
+
+pub struct Event {
+    pub kind: u32,
+    pub flags: u16,
+    pub status: u32,
+    pub reason: u32,
+    pub about: Mac,
+}
+
+impl Event {
+    pub fn ethernet(&self, to: Mac, data: &[u8]) -> Vec<u8> {
+        let mut frame = Vec::with_capacity(72 + data.len());
+        frame.extend(to);
+        frame.extend([to[0] | 2, to[1], to[2], to[3], to[4], to[5]]);
+        frame.extend(0x886cu16.to_be_bytes());
+        // Subtype, length, version, OUI, user subtype: an event.
+        frame.extend(0x8001u16.to_be_bytes());
+        frame.extend((58 + data.len() as u16).to_be_bytes());
+        frame.extend([0, 0x00, 0x10, 0x18]);
+        frame.extend(1u16.to_be_bytes());
+        frame.extend(2u16.to_be_bytes());
+        frame.extend(self.flags.to_be_bytes());
+        for word in [self.kind, self.status, self.reason, 0, data.len() as u32] {
+            frame.extend(word.to_be_bytes());
+        }
+        frame.extend(self.about);
+        frame.extend(*b"wl0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        frame.extend([0, 0]);
+        frame.extend(data);
+        frame
+    }
+}

@@ -1,0 +1,194 @@
+//! What the chip's firmware does once it runs: control messages, events, frames, power save.
+
+mod clm;
+mod events;
+mod ioctl;
+mod join;
+mod power;
+mod scan;
+mod variables;
+
+use std::collections::VecDeque;
+
+use sim::{Bss, Mac, PS_PER_MS, Ps, RadioReport, RadioRequest};
+
+use crate::sdpcm::{self, Control};
+use crate::time::{COUNTRY, FRAME, IOCTL};
+
+use clm::Clm;
+use events::{Event, EventMask};
+use join::Station;
+use power::Power;
+use variables::Variables;
+
+/// From the keys to the report that the join is over (a public trace: cyw43-driver's of pico-sdk issue 2153).
+const JOINED: Ps = 20 * PS_PER_MS;
+
+/// Broadcom's error codes.
+pub mod error {
+    pub const BAD_ARGUMENT: i32 = -2;
+    pub const NOT_UP: i32 = -5;
+    pub const NOT_ASSOCIATED: i32 = -17;
+}
+
+/// What there is for the host: when, on which channel, and what.
+pub type Outgoing = (Ps, u8, Vec<u8>);
+
+/// The chip's three GPIOs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gpios {
+    /// Pins that the host made outputs, and their levels.
+    pub driven: u32,
+    pub level: u32,
+}
+
+pub struct Wlan {
+    mac: Mac,
+    /// Levels that the board puts to the GPIOs.
+    inputs: u32,
+    pub gpios: Gpios,
+    version: String,
+    up: bool,
+    mask: EventMask,
+    clm: Clm,
+    variables: Variables,
+    power: Power,
+    station: Station,
+    requests: VecDeque<(Ps, RadioRequest)>,
+    outgoing: Vec<Outgoing>,
+    /// The report that ends a join.
+    joined_at: Option<(Ps, Mac)>,
+    sent: u32,
+    pub unmodelled: Option<String>,
+}
+
+impl Wlan {
+    pub fn new(mac: Mac, inputs: u32, version: String) -> Self {
+        Self {
+            mac,
+            inputs,
+            gpios: Gpios::default(),
+            version,
+            up: false,
+            mask: EventMask::default(),
+            clm: Clm::default(),
+            variables: Variables::default(),
+            power: Power::default(),
+            station: Station::default(),
+            requests: VecDeque::new(),
+            outgoing: Vec::new(),
+            joined_at: None,
+            sent: 0,
+            unmodelled: None,
+        }
+    }
+
+    pub fn mac(&self) -> Mac {
+        self.mac
+    }
+
+    /// Frames pass.
+    pub fn link_up(&self) -> bool {
+        self.station.joined.is_some()
+    }
+
+    pub fn take_outgoing(&mut self) -> Vec<Outgoing> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// Frames of the host that the radio is done with.
+    pub fn take_sent(&mut self) -> u32 {
+        std::mem::take(&mut self.sent)
+    }
+
+    pub fn take_request(&mut self) -> Option<(Ps, RadioRequest)> {
+        self.requests.pop_front()
+    }
+
+    pub fn next_event(&self) -> Option<Ps> {
+        let joined = self.joined_at.map(|(at, _)| at);
+        [self.power.next_event(), joined, self.station.look_at].into_iter().flatten().min()
+    }
+
+    pub fn advance(&mut self, now: Ps) {
+        if let Some((at, bssid)) = self.joined_at
+            && at <= now
+        {
+            self.joined_at = None;
+            self.event(now, events::JOIN, 0, 0, 0, bssid);
+            self.event(now, events::SET_SSID, 0, 0, 0, bssid);
+        }
+        if self.station.look_at.is_some_and(|at| at <= now) {
+            self.station.look_at = None;
+            self.again(now);
+        }
+        if let Some(request) = self.power.advance(now) {
+            self.requests.push_back((now, request));
+        }
+    }
+
+    /// A control message of the host.
+    pub fn control(&mut self, now: Ps, message: &Control) {
+        let result = self.ioctl(now, message);
+        let took = if message.argument.starts_with(b"country\0") { COUNTRY } else { IOCTL };
+        self.outgoing.push((now + took, sdpcm::CONTROL, message.answer(result)));
+    }
+
+    /// An Ethernet frame of the host. False: it went nowhere, and nobody will report it as sent.
+    pub fn transmit(&mut self, now: Ps, frame: &[u8]) -> bool {
+        if !self.link_up() || !(14..=1514).contains(&frame.len()) {
+            return false;
+        }
+        if let Some(request) = self.power.transmits(now) {
+            self.requests.push_back((now, request));
+        }
+        self.requests.push_back((now + FRAME, RadioRequest::Frame(frame.to_vec())));
+        true
+    }
+
+    pub fn report(&mut self, now: Ps, report: RadioReport) {
+        match report {
+            RadioReport::Frame(frame) => {
+                if let Some(request) = self.power.receives(now) {
+                    self.requests.push_back((now, request));
+                }
+                if self.wants(&frame) {
+                    let body = sdpcm::with_bdc(sdpcm::DATA, &frame);
+                    self.outgoing.push((now + FRAME, sdpcm::DATA, body));
+                }
+            }
+            RadioReport::Sent => self.sent += 1,
+            RadioReport::Kept => {
+                if let Some(request) = self.power.kept(now) {
+                    self.requests.push_back((now, request));
+                }
+            }
+            other => self.join_report(now, other),
+        }
+    }
+
+    /// The receive filter: the station's own address, broadcasts, and groups in the list.
+    fn wants(&self, frame: &[u8]) -> bool {
+        let Some(to) = frame.first_chunk::<6>() else { return false };
+        *to == self.mac || *to == [0xff; 6] || (to[0] & 1 != 0 && self.variables.hears_group(to))
+    }
+
+    fn event(&mut self, now: Ps, kind: u32, flags: u16, status: u32, reason: u32, about: Mac) {
+        self.event_with(now, &Event { kind, flags, status, reason, about }, &[]);
+    }
+
+    fn event_with(&mut self, now: Ps, event: &Event, data: &[u8]) {
+        if self.mask.wants(event.kind) {
+            let body = sdpcm::with_bdc(sdpcm::EVENT, &event.ethernet(self.mac, data));
+            self.outgoing.push((now + FRAME, sdpcm::EVENT, body));
+        }
+    }
+
+    fn bss(&self) -> Option<&Bss> {
+        self.station.joined.as_ref()
+    }
+
+    fn name(&mut self, what: String) {
+        self.unmodelled.get_or_insert(format!("CYW43439 {what}"));
+    }
+}

@@ -1,0 +1,73 @@
+"""Names the code whose flash cache misses an attribution has, as far as an ELF file, a map or the image tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from portbench.runner.profile.errors import ProfileError
+from portbench.runner.profile.image_names import image_symbols
+from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, flash_content
+from portbench.runner.profile.symbols import Symbol, Symbols, region
+
+_MOST_MISSING: Final = 100
+_MOST_IN_SRAM: Final = 400
+KnownBy = Literal["elf", "map", "image"]
+
+
+def with_names(
+    attribution: dict[str, Any] | None, image: Path | None, elf: Path | None = None
+) -> dict[str, Any] | None:
+    """What a board says of a run's time (`boards.emulated.attribution`), as `results.attribution.Attribution` has it.
+
+    Raises ProfileError for an `elf` without names; a file beside the image that has none is no reason to lose a row.
+    """
+    if attribution is None:
+        return None
+    rest = dict(attribution)
+    lines: list[tuple[int, int]] = [(address, count) for address, count in rest.pop("flash_lines", ())]
+    if image is not None:
+        known_by, symbols = certain_symbols(image, elf)
+        rest["functions"] = functions(symbols, known_by, lines)
+    return rest
+
+
+def certain_symbols(image: Path, elf: Path | None) -> tuple[KnownBy, list[Symbol]]:
+    """Functions of which it is certain where they begin and end, and who says so."""
+    names: list[Symbol] = []
+    try:
+        names = [symbol for symbol in image_symbols(image, elf) if symbol.size]
+    except ProfileError:
+        if elf is not None:
+            raise
+    if names:
+        return "map" if any(symbol.section for symbol in names) else "elf", names
+    loop = bytecode_loop(flash_content(image))
+    # The interpreter's loop is at least what its table leads to.
+    return "image", [] if loop is None else [Symbol(loop.start, loop.end - loop.start, BYTECODE_LOOP)]
+
+
+def functions(symbols: Sequence[Symbol], known_by: KnownBy, lines: Iterable[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Those that missed, most first, then those that run from SRAM."""
+    known = Symbols(symbols)
+    misses: Counter[Symbol] = Counter()
+    for address, count in lines:
+        symbol = known.find(address)
+        if symbol is not None:
+            misses[symbol] += count
+    missing = sorted(misses, key=lambda symbol: (-misses[symbol], symbol))[:_MOST_MISSING]
+    quiet = symbols if known_by == "image" else [symbol for symbol in symbols if region(symbol.start) == "SRAM"]
+    rest = sorted(set(quiet) - set(missing))[:_MOST_IN_SRAM]
+    return [
+        {
+            "name": symbol.name,
+            "address": f"0x{symbol.start:08x}",
+            "bytes": symbol.size,
+            "misses": misses[symbol],
+            "known_by": known_by,
+            "section": symbol.section,
+        }
+        for symbol in [*missing, *rest]
+    ]

@@ -1,0 +1,65 @@
+"""Pages with figures have those that are stored, and the pages of the runtimes what the catalogue has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import UnknownBoard, board_definition
+from portbench.firmware import catalogue
+from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.results.histories.page_blocks import filled
+from portbench.results.histories.store import load
+from portbench.runner.profile_line import profile_line
+
+ROOT = Path(__file__).parents[2]
+RUNTIMES = ROOT / "docs" / "runtimes"
+ENTRIES = [entry for entry in catalogue.load() if entry.family is not Family.FOREIGN]
+MAKE = "run: portbench history --history docs/history --pages docs/runtimes"
+
+
+def page_of(entry: FirmwareEntry) -> str:
+    """The page of the runtime's family."""
+    return (RUNTIMES / f"{entry.family}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+def test_every_runtime_is_on_its_familys_page_with_the_lines_to_paste(entry: FirmwareEntry) -> None:
+    text = page_of(entry)
+    assert entry.id in text
+    try:
+        board = board_definition(entry.board)
+    except UnknownBoard:
+        return  # of a port on the PC
+    for profile in entry.profiles:
+        line = profile_line(entry, board, profile)
+        assert line is None or line in text, profile.name
+
+
+@pytest.mark.parametrize("page", sorted(RUNTIMES.glob("*.md")), ids=lambda page: page.stem)
+def test_the_figures_are_those_that_are_stored(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert filled(text, load(ROOT / "docs" / "history")) == text, MAKE
+
+
+def test_every_page_is_in_the_list_of_them() -> None:
+    listed = (RUNTIMES / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\((\w+)\.md\)", listed)) == {page.stem for page in RUNTIMES.glob("[a-z]*.md")}
+
+
+def test_the_readme_has_the_first_table_of_the_results() -> None:
+    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- results -->\n\n(.*?)\n<!-- /results -->", readme, re.DOTALL)
+    assert found is not None and "messages/s" in found[1]
+    for paragraph in found[1].strip("\n").split("\n\n"):
+        assert paragraph in results, "run: make publish"
+
+
+def test_the_tables_of_the_results_fit_github() -> None:
+    for name in ("README.md", "docs/results.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        ranked = [line for line in text.splitlines() if re.match(r"\|\s+(rank|\d+|-) ", line)]
+        assert ranked and max(map(len, ranked)) <= 100, name

@@ -1,0 +1,89 @@
+"""The Pico W with real firmware, on its simulated access point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.boards import RunOutput, WifiCredentials, board_definition
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.access_point import AccessPoint
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.clients import ClientNetwork
+from tests.conftest import Image
+from tests.ping_pong import deployment
+
+from .conftest import result_of, within
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+DEFINITION = board_definition("RPI_PICO_W")
+IMAGES = [
+    ("micropython-pico-w-1.26.1", "micropython", "1.26.1"),
+    ("circuitpython-pico-w-8.0.5", "circuitpython", "8.0.5"),
+]
+
+Play = Callable[..., RunOutput]
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[Play]:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    boards: list[EmulatedBoard] = []
+
+    def run(
+        entry: str, family: str, version: str, *, point: AccessPoint | None = None, wifi: WifiCredentials | None = None
+    ) -> RunOutput:
+        path = image(entry)
+        board = EmulatedBoard(DEFINITION, config=EmulatedConfig(access_point=point or AccessPoint()))
+        boards.append(board)
+        assert board.own_network is not None
+        board.serve("ping_pong", {}, within())
+        board.flash(path, within(300))
+        board.wait_console(within(300))
+        network = ClientNetwork(
+            server=board.own_network.server, port=board.own_network.port, wifi=wifi or board.own_network.wifi
+        )
+        board.deploy(deployment(family, network, 20, version, board=DEFINITION), within(300))
+        return board.run(within(300))
+
+    yield run
+    for board in boards:
+        board.close()
+
+
+def figures(output: RunOutput) -> dict[str, Any]:
+    result = result_of(output)
+    assert "error" not in result, output.console[-5:]
+    return result
+
+
+@pytest.mark.parametrize(("entry", "family", "version"), IMAGES)
+def test_plays_and_does_so_twice_alike(entry: str, family: str, version: str, play: Play) -> None:
+    first, second = (figures(play(entry, family, version)) for _ in range(2))
+    assert first == second
+    assert (first["messages"], first["address"], first["join_attempts"]) == (20, "192.168.50.100", 1)
+    assert min(first["round_trip_us"]) > 3_000, "less than the air takes"
+
+
+@pytest.mark.parametrize(("entry", "family", "version"), IMAGES)
+def test_a_wrong_passphrase_fails_as_such(entry: str, family: str, version: str, play: Play) -> None:
+    output = play(entry, family, version, wifi=WifiCredentials("portbench", "not this one"))
+    result = result_of(output)
+    assert result["stage"] == "link"
+    assert ("passphrase" if family == "micropython" else "Authentication failure") in result["error"]
+    assert not any("not this one" in line for line in output.console)
+
+
+def test_a_network_out_of_range_is_not_found(play: Play) -> None:
+    result = result_of(play(*IMAGES[0], point=AccessPoint(rssi_dbm=-95)))
+    assert (result["join_attempts"], result["last_join_status"]) == (3, -2)
+
+
+def test_a_hidden_open_network_is_joined(play: Play) -> None:
+    point = AccessPoint(ssid="shy", passphrase=None, hidden=True, rssi_dbm=-75)
+    assert figures(play(*IMAGES[0], point=point))["rssi_dbm"] == -75
