@@ -85,8 +85,8 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
                 same = [each for each in theirs if _what(each) == _what(one)]
                 if not alone:
                     same = [each for each in same if each.first.runtime == one.first.runtime]
-                if same:
-                    found.append((one, same[0]))
+                if same:  # of several, as a sweep has them, that which was measured as this one was
+                    found.append((one, min(same, key=lambda each: _differences(one, each))))
     return found
 
 
@@ -98,6 +98,12 @@ def _what(group: Group) -> tuple[object, ...]:
     row = group.first
     asked = (row.conditions.spi_hz_asked, row.conditions.address_mode)
     return row.board, row.profile, sorted(row.settings.items()), asked, group.headline
+
+
+def _differences(one: Group, other: Group) -> int:
+    """How many of the conditions are not the same."""
+    ours, theirs = one.first.conditions.model_dump(), other.first.conditions.model_dump()
+    return sum(value != theirs[name] for name, value in ours.items())
 
 
 def _compared(before: Group, after: Group) -> Comparison:

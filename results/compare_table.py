@@ -7,6 +7,7 @@ from typing import Any
 
 import tabulate
 
+from portbench.results import compare_why
 from portbench.results.cells import figure
 from portbench.results.compare import Basis, Comparison
 from portbench.shown import shown
@@ -22,7 +23,12 @@ def lines(compared: Sequence[Comparison], limit: float | None) -> list[tuple[str
 def markdown(compared: Sequence[Comparison], limit: float | None) -> str:
     """As GitHub shows it."""
     cells = [[cell.replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines(compared, limit)]
-    return tabulate.tabulate(cells, COLUMNS, tablefmt="pipe", disable_numparse=True) + "\n"
+    text = tabulate.tabulate(cells, COLUMNS, tablefmt="pipe", disable_numparse=True) + "\n"
+    for reason in compare_why.reasons(compared):
+        said = "".join(f"- {sentence}\n" for sentence in reason.sentences)
+        table = tabulate.tabulate(reason.lines, compare_why.COLUMNS, tablefmt="pipe", disable_numparse=True)
+        text += f"\nWhy, {shown(reason.row)}:\n\n{said}\n{table}\n"
+    return text
 
 
 def as_data(compared: Sequence[Comparison], limit: float | None) -> list[dict[str, Any]]:
@@ -43,6 +49,7 @@ def as_data(compared: Sequence[Comparison], limit: float | None) -> list[dict[st
             "p": each.p,
             "differs": each.differs,
             "too_slow": limit is not None and each.is_slower_than(limit),
+            "why": None if (found := compare_why.why(each)) is None else found.as_data(),
         }
         for each in compared
     ]

@@ -56,6 +56,8 @@ class FigureSet(_Strict):
     scale: float = 1.0
     """Of a row's figures, to get the unit."""
     note: str = ""
+    chosen_by: tuple[str, ...] = ()
+    """Figures that had a part in choosing how the emulated board works; all others were measured afterwards."""
     silicon: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
     @model_validator(mode="after")
@@ -66,9 +68,33 @@ class FigureSet(_Strict):
             raise ValueError("a row has a workload and a profile, and nothing else has")
         if (self.method != "row") != bool(self.scripts):
             raise ValueError("scripts are what a row has not, and all else has")
+        if unknown := next((name for name in self.chosen_by if name not in self.silicon), None):
+            raise ValueError(f"chosen_by has {unknown!r}, which is no figure of the set")
         if self.relation == "other conditions" and not self.note:
             raise ValueError("other conditions need a note that says which")
         return self
+
+
+class NotCompared(_Strict):
+    """A published figure that nothing can be measured against, and why."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    what: str
+    source: str
+    silicon: str
+    """With its unit."""
+    because: str
+
+
+def load_not_compared(path: Path = FILE) -> list[NotCompared]:
+    """In the file's order. Raises BadFile."""
+    found = []
+    for number, entry in enumerate(parse_toml(read_text(path), path).get("not_compared", []), 1):
+        try:
+            found.append(NotCompared.model_validate(entry))
+        except ValidationError as error:
+            raise BadFile(f"{path}: not_compared {number}: {first_complaint(error)}; correct it") from None
+    return found
 
 
 def load(path: Path = FILE) -> list[FigureSet]:
@@ -81,8 +107,8 @@ def load(path: Path = FILE) -> list[FigureSet]:
             sets.append(FigureSet.model_validate(entry))
         except ValidationError as error:
             raise BadFile(f"{path}: {name}: {first_complaint(error)}; correct it") from None
-    if unknown := set(document) - {"set"}:
-        raise BadFile(f"{path}: {', '.join(sorted(unknown))} is no key here; there are [[set]]")
+    if unknown := set(document) - {"set", "not_compared"}:
+        raise BadFile(f"{path}: {', '.join(sorted(unknown))} is no key here; there are [[set]] and [[not_compared]]")
     seen: set[str] = set()
     for each in sets:
         if each.id in seen:

@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -197,7 +197,8 @@ class Bench:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
         draft.own_network = prepared.board.own_network
-        peer, server = self.servers.peer_for(prepared.board, planned.workload)
+        has_console = planned.entry.family is not Family.NATIVE
+        peer, server = self.servers.peer_for(prepared.board, planned.workload, has_console=has_console)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
         if planned.entry.family is Family.FOREIGN:
             timed, output, session = measure_unattended(
@@ -209,6 +210,7 @@ class Bench:
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version
         prepared.board.room = draft.room = self._room(planned, prepared.board)
+        prepared.board.equipment = planned.workload.equipment(planned.settings)
         with self._only_reporter(planned, server):
             first = server.accepted if server else 0
             served = planned.workload if peer else None
@@ -240,11 +242,15 @@ class Bench:
             return
         from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
 
+        around = surroundings(planned, self.options)
+        options = replace(
+            self.options, turnaround_us=around.turnaround_us, phy_link_delay_s=around.phy_link_delay_s, seed=around.seed
+        )
         try:
             if self.options.attribute:
-                draft.waveform = waveform(planned, self.options)
+                draft.waveform = waveform(planned, options)
             if self.options.what_if:
-                draft.what_if = what_ifs(planned, self.options)
+                draft.what_if = what_ifs(planned, options)
         except _FAULTS as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 

@@ -13,6 +13,7 @@ from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
+from portbench.results.attribution import Attribution
 from portbench.results.closer import Waveform, WhatIf
 from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
 from portbench.results.published import published_of
@@ -22,7 +23,7 @@ from portbench.runner.plan import PlannedRow, Surroundings
 from portbench.runner.profile_line import profile_line
 from portbench.shown import shown
 from portbench.where import Where
-from portbench.workloads import Readiness
+from portbench.workloads import Readiness, Spent
 
 _BREAK: Final = re.compile(r"\s*[\r\n]\s*")
 
@@ -57,7 +58,7 @@ class RowDraft:
             version=self.version or result.version or "",
             conditions=self._conditions(result),
             headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
-            figures=result.measurement.figures | said,
+            figures=result.measurement.figures | said | self._spent() | self._simulated(result, output),
             samples=result.measurement.samples,
             sim=self._sim(output),
             note=self._note(result.library),
@@ -65,6 +66,14 @@ class RowDraft:
             waveform=self.waveform,
             what_if=self.what_if,
         )
+
+    def _spent(self) -> dict[str, float]:
+        """What the workload makes of the attribution; nothing without one."""
+        if self.attribution is None:
+            return {}
+        spans = Attribution.model_validate(self.attribution).spans
+        stretches = [Spent(each.name, each.share("wait", "network"), each.counts.get("spi_bytes", 0)) for each in spans]
+        return self.planned.workload.spent(stretches, self.planned.settings)
 
     def skipped(self, reason: str) -> Row:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
@@ -102,6 +111,12 @@ class RowDraft:
         fields: dict[str, Any] = known | more
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
+
+    def _simulated(self, result: ClientResult, output: RunOutput) -> dict[str, float]:
+        if output.sim is None:
+            return {}
+        figures = result.measurement.figures
+        return self.planned.workload.simulated(output.sim.get("counters", {}), figures, self.planned.settings)
 
     def _sim(self, output: RunOutput) -> Sim | None:
         if output.sim is None:

@@ -10,10 +10,12 @@ what it likes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from portbench.workloads.conversation import Conversation, ConversationError
 from portbench.workloads.report import shown
+from portbench.workloads.workload import Spent
 
 DONE: Final = b"done"
 MOST_BYTES: Final = 4 << 20
@@ -25,6 +27,15 @@ _LINE: Final = re.compile(rb"(up|down|echo|both) ([0-9]{1,7}) ([0-9]{1,7})")
 def block(write_bytes: int) -> bytes:
     """What a board sends again and again."""
     return bytes(range(256)) * (write_bytes // 256) + bytes(range(write_bytes % 256))
+
+
+def spent_on_bytes(stretches: Sequence[Spent], payload: Mapping[str, int]) -> dict[str, float]:
+    """Figures of transfers whose time is attributed; `payload`: bytes by the stretch's name, both ways together."""
+    figures: dict[str, float] = {}
+    for each in stretches:
+        figures[f"{each.name}_waits_percent"] = 100 * each.waits
+        figures[f"{each.name}_spi_bytes_per_byte"] = each.spi_bytes / payload[each.name]
+    return figures
 
 
 class Transfers(Conversation):

@@ -98,6 +98,18 @@ class Timed:
     start_us: float | None = None
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What an emulated board did in a stretch that `Workload.timed` named.
+
+    `waits`: the part of it, 0 to 1, in which the board waited: asleep, or for the network and the PC.
+    """
+
+    name: str
+    waits: float
+    spi_bytes: int
+
+
 class Workload(ABC):
     """One question that is asked of every port.
 
@@ -165,6 +177,10 @@ class Workload(ABC):
         """
         return ()
 
+    def spent(self, stretches: Sequence[Spent], settings: Any) -> dict[str, float]:
+        """Figures of what the board did meanwhile, of a row whose time is attributed."""
+        return {}
+
     def measure_session(self, session: Session, settings: Any) -> Measurement:
         """The figures of a client that tells nothing, by what the PC kept of its connection.
 
@@ -199,6 +215,21 @@ class Workload(ABC):
     def check_room(self, family: str, settings: Any) -> None:
         """Raises ValueError, one line, for settings that a device has no memory for. `family`: of its client."""
         return
+
+    def equipment(self, settings: Any) -> Mapping[str, Any]:
+        """What an emulated board needs beside itself, as `EmulatedConfig` has it: a hand wires it to a real one."""
+        return {}
+
+    def libraries(self, family: str, settings: Any) -> Sequence[str]:
+        """Of those that are pinned in `clients/`, what the body needs on a board of that family.
+
+        Raises ValueError, one line, where there is nothing for that family.
+        """
+        return ()
+
+    def simulated(self, counters: Mapping[str, float], figures: Mapping[str, float], settings: Any) -> dict[str, float]:
+        """Further figures that an emulated board's counters give."""
+        return {}
 
     def native_count(self, settings: Any) -> int:
         """What the native client's configuration block has as count."""

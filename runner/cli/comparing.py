@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from portbench.results import compare_why
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, lines
 from portbench.results.find import find_run
@@ -16,6 +17,7 @@ from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.measuring import measure_image
 from portbench.runner.cli.options import bench_options
+from portbench.shown import shown
 
 _COLUMNS = 160
 
@@ -40,7 +42,7 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
 
 measuring_options = bench_options(
     *("workload", "profile", "board", "where", "runs", "parallel", "timeout_s"),
-    *("turnaround_us", "phy_link_delay_s", "seed", "address_mode", "results_dir"),
+    *("turnaround_us", "phy_link_delay_s", "seed", "address_mode", "attribute", "results_dir"),
 )
 limit_option = click.option(
     "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
@@ -62,3 +64,11 @@ def side(text: str, options: Mapping[str, Any]) -> RunFile:
 def print_comparison(compared: Sequence[Comparison], limit: float | None) -> None:
     out = console(_COLUMNS)
     out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))
+    for reason in compare_why.reasons(compared):
+        out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)
+        for sentence in reason.sentences:
+            out.print(f"- {sentence}", markup=False, soft_wrap=True)
+        title = f"Where the time goes, a {reason.noun} on average"
+        out.print(plain_table(title, compare_why.COLUMNS, reason.lines, folding=()))
+    if compare_why.lacks_reasons(compared):
+        out.print(compare_why.HINT, markup=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ class Job:
     address_mode: AddressMode
     static: StaticAddress | None
     attribute: bool
+    what_if: bool
     timeouts_s: dict[str, float]
     build: Build
     point: dict[str, Any] = field(default_factory=dict)
@@ -52,7 +53,7 @@ class Job:
             (entry.id, entry.build, str(entry.family), self.image_sha256, self.image_version),
             (self.profile.name, self.profile.spi_hz, self.profile.intn, repr(board_definition(self.board))),
             (self.workload, self.settings, self.number, asdict(self.surroundings)),
-            (self.address_mode, str(self.static), self.attribute, self.timeouts_s),
+            (self.address_mode, str(self.static), self.attribute, self.what_if, self.timeouts_s),
             (self.build.sources, self.build.engine),
         ]
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:20]
@@ -62,13 +63,14 @@ class Job:
         """Jobs with the same need no flashing in between."""
         return self.image_sha256 or "", self.entry.id, self.profile.name, self.profile.spi_hz or 0, self.profile.intn
 
-    def row(self) -> PlannedRow:
-        """Raises UnknownBoard or UnknownWorkload where this machine has not what the job names."""
+    def row(self, image: Path | None = None) -> PlannedRow:
+        """`image`: where it is here. Raises UnknownBoard or UnknownWorkload where this machine has not that."""
         asked = workload(self.workload)
         settings = asked.settings_type.model_validate(self.settings, strict=False)
         board = board_definition(self.board)
+        entry = self.entry if image is None else replace(self.entry, path=image)
         return PlannedRow(
-            self.entry, self.profile, asked, settings, board, self.number, self.of, surroundings=self.surroundings
+            entry, self.profile, asked, settings, board, self.number, self.of, surroundings=self.surroundings
         )
 
     def options(self, results_dir: Path) -> BenchOptions:
@@ -78,6 +80,7 @@ class Job:
             address_mode=self.address_mode,
             static=self.static,
             attribute=self.attribute,
+            what_if=self.what_if,
             results_dir=results_dir,
         )
 
@@ -99,6 +102,7 @@ def job_of(row: PlannedRow, image: Image, options: BenchOptions, point: dict[str
         address_mode=options.address_mode,
         static=options.static,
         attribute=options.attribute,
+        what_if=options.what_if,
         timeouts_s={str(stage): seconds for stage, seconds in options.timeouts_s.items()},
         build=this_build(row.workload.name),
         point=point or {},

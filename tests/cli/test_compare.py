@@ -110,10 +110,12 @@ def test_one_slow_function_is_found_by_compare_and_by_bisect_among_ten(
     for number in range(1, 11):
         slowed(good, images / f"build-{number}.uf2", W5500_WRITE, WAITS if number >= 7 else 1)
     first, last = images / "build-1.uf2", images / "build-10.uf2"
-    done = start("compare", first, last, *QUICK, "--fail-if-slower=2%", "--json")
+    done = start("compare", first, last, *QUICK, "--fail-if-slower=2%", "--attribute", "--json")
     assert done.returncode == 1, done.stdout + done.stderr
     (told,) = json.loads(done.stdout)
     assert 0.02 < told["slower"] < 0.04 and told["basis"] == "exact" and told["too_slow"]
+    more_us = {each["cause"]: each["us"][1] - each["us"][0] for each in told["why"]["causes"]}
+    assert max(more_us, key=lambda cause: more_us[cause]) == "driver between SPI frames: execution"
     done = start("compare", first, images / "build-2.uf2", *QUICK, "--fail-if-slower=0%")
     assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
     done = start("bisect", images, *QUICK, "--fail-if-slower=2%")

@@ -13,6 +13,26 @@ from tests.cli.conftest import Invoke
 from tests.results.page_run import FULL
 
 
+def test_the_first_table_goes_into_a_page_of_ones_own(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(storage.to_json(FULL))
+    page = tmp_path / "own.md"
+    page.write_text("a\n<!-- results -->\nold\n<!-- /results -->\nb\n")
+    words = ("publish", "run.json", "--output", "results.md", "--into", page)
+    assert invoke(*words).exit_code == 0
+    text = page.read_text()
+    table = text.removeprefix("a\n<!-- results -->\n\n").removesuffix("\n<!-- /results -->\nb\n")
+    assert "| micropython-1.26.0 |" in table and "network.WIZNET5K()" in table and "Ceiling" not in table
+    for paragraph in table.strip("\n").split("\n\n"):
+        assert paragraph in (tmp_path / "results.md").read_text()
+    assert invoke(*words).exit_code == 0 and page.read_text() == text
+    page.write_text("nothing\n")
+    done = invoke(*words)
+    assert (done.exit_code, page.read_text()) == (1, "nothing\n")
+    assert done.stderr.endswith(
+        "own.md: has no place for a table; put <!-- results --> and <!-- /results --> where it goes\n"
+    )
+
+
 def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run.json").write_text(storage.to_json(FULL))
     real = builtins.__import__

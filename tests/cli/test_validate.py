@@ -54,6 +54,12 @@ def test_what_is_missing_is_one_line_and_no_fault(invoke: Invoke, monkeypatch: p
     assert done.exit_code == 0 and "skipped: no image" in done.stdout
 
 
+def test_both_halves_of_the_figures_are_told(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validate, "_measure", measured(1.02))
+    said = " ".join(invoke("validate", "--only", "circuitpython-9.1.4").stdout.split())
+    assert "model was chosen 0 of 4 are within 1%, of those that had no part in it 0 of 23." in said
+
+
 def test_the_tables_fit_80_columns(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validate, "_measure", measured(1.02))
     done = invoke("validate")

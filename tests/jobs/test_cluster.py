@@ -10,16 +10,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.results import storage
 from portbench.results.model import Row, Status
+from portbench.runner.bench import Bench
+from portbench.runner.images import image_store
 from portbench.runner.jobs import cluster
 from portbench.runner.jobs.cluster import measure_on
 from portbench.runner.jobs.local import MeasuringStopped
+from portbench.runner.jobs.table import measure_table
 from portbench.runner.jobs.work import close, run_job
+from portbench.runner.options import read_options
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView
 from portbench.runner.sweep.plan import Sweep, plan_sweep
 
 pytest.importorskip("distributed", reason="Dask is not installed; install it: pip install 'portbench[dask]'")
@@ -78,7 +87,9 @@ def sweep(points: int) -> Sweep:
     return plan_sweep(["runtime=portbench-native", f"turnaround_us=1..{points}+1", "messages=20"], {})
 
 
-def test_a_lost_worker_costs_its_job_alone_and_rows_are_as_here(begin: Processes, scheduler: str) -> None:
+def test_a_lost_worker_costs_its_job_alone_and_rows_are_as_here(
+    begin: Processes, scheduler: str, tmp_path: Path
+) -> None:
     workers = [worker(begin, scheduler) for _ in range(2)]
     asked = sweep(24)
     rows: dict[str, Row] = {}
@@ -97,6 +108,20 @@ def test_a_lost_worker_costs_its_job_alone_and_rows_are_as_here(begin: Processes
             assert rows[job.id].simulated_figures() == here.simulated_figures()
     finally:
         close()
+    options = read_options(
+        {"runtime": ["portbench-native"], "where": "emulated", "messages": "20", "runs": "2", "results_dir": tmp_path}
+    )
+    faults, run_file = measure_table(plan(options), options, scheduler, tmp_path)
+    there = storage.read(run_file).rows
+    assert faults == [] and len(there) == 2
+    (planned, _) = plan(options)
+    bench = Bench(options, image_store([planned.entry]), tmp_path)
+    try:
+        here = bench.measure(planned, ProgressView(1, Console(file=StringIO()))).row
+    finally:
+        bench.close()
+    (same,) = (row for row in there if row.run_index == 0)
+    assert same.simulated_figures() == here.simulated_figures() and same.build == here.build
 
 
 def test_a_worker_with_another_portbench_measures_nothing(begin: Processes, scheduler: str) -> None:

@@ -130,6 +130,23 @@ def test_micropythons_results_are_read_and_its_own_skips_are_not_counted(tmp_pat
         read_results(tmp_path / "none.json")
 
 
+@pytest.mark.engine
+def test_what_upstream_corrected_since_is_right_if_it_is_just_that(tmp_path: Path) -> None:
+    from portbench.runner.peers.micropython import corrected
+
+    (tmp_path / "a").mkdir()
+    for name in ("same", "other", "silent"):
+        (tmp_path / "a" / f"{name}.py.native.exp").write_bytes(b"done\n")
+    (tmp_path / "a_same.py.out").write_bytes(b"done\n")
+    (tmp_path / "a_other.py.out").write_bytes(b"Traceback\ndone\n")
+    (tmp_path / "a_unknown.py.out").write_bytes(b"done\n")
+    names = ("same", "other", "silent", "unknown")
+    wrong = [Outcome(program=f"a/{name}.py", verdict=Verdict.WRONG) for name in names]
+    found = corrected(wrong, tmp_path, tmp_path)
+    assert [outcome.verdict for outcome in found] == [Verdict.RIGHT, *[Verdict.WRONG] * 3]
+    assert found[0].said == "as upstream expects it since" and found[1:] == tuple(wrong[1:])
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> tuple[Path, Source]:
     """A folder with the clone `thing`, whose first commit has `tests/a` and whose second has it no more."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import random
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -16,6 +19,7 @@ from portbench.results.model import Row, RunFile
 from tests.results.rows import missing, other_row, row, run_of
 
 pytest.importorskip("scipy")
+SELF_COMPARISONS: Final = Path(__file__).with_name("self_comparisons.json")
 
 
 def exact(total_us: float, **changes: Any) -> Row:
@@ -98,6 +102,20 @@ def test_a_row_beside_itself_is_rarely_another() -> None:
     alarms = [one(measured(2 * n), measured(2 * n + 1)).is_slower_than(0) for n in range(200)]
     differ = [one(measured(2 * n), measured(2 * n + 1)).differs for n in range(200)]
     assert sum(alarms) <= LEVEL * 200 and 0 < sum(differ) <= LEVEL * 200
+
+
+def test_an_emulated_row_beside_itself_is_rarely_another() -> None:
+    """The same of rows that were measured; 8 of 200 when they were."""
+    total_us = json.loads(SELF_COMPARISONS.read_text(encoding="utf-8"))["total_us"]
+    seeds = list(itertools.combinations(sorted(total_us, key=int), 2))
+    random.Random(1).shuffle(seeds)
+
+    def measured(seed: str) -> RunFile:
+        return run_of(*(roomy(total, index, int(seed)) for index, total in enumerate(total_us[seed])))
+
+    found = [one(measured(a), measured(b)) for a, b in seeds[:200]]
+    assert {each.basis for each in found} == {Basis.SAMPLES}
+    assert sum(each.differs for each in found) == 8 <= LEVEL * len(found)
 
 
 def test_rows_are_matched_by_what_they_are() -> None:

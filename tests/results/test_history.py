@@ -138,17 +138,19 @@ def test_of_exact_rows_small_steps_count(share: float, found: int) -> None:
 
 
 def test_of_rows_that_vary_chance_is_no_step() -> None:
-    """200 histories without a step: at most 5 % of them seem to have one. And a step of three deviations is found."""
+    """200 histories without a step: at most 5 % of them seem to have one. And a step of four deviations is found."""
     draw = random.Random(7)
     false = missed = 0
     days = [measured("f", 2000, days=day, where="silicon")[0] for day in range(24)]
-    for _ in range(200):
+    for number in range(200):
         entries = [replace(each, values=[500 * draw.gauss(1, 0.02) for _ in range(3)]) for each in days]
         false += bool(over_time(entries)[0].steps())
+        if number % 4:
+            continue
         stepped = [replace(each, values=[value * 0.95 for value in each.values]) for each in entries[12:]]
         steps = over_time([*entries[:12], *stepped])[0].steps()
         missed += not any(step.before in entries[9:14] for step in steps)
-    assert false <= 10 and missed <= 10
+    assert false <= 10 and missed <= 2
 
 
 @given(

@@ -9,7 +9,7 @@ import pytest
 
 from portbench.boards import known_boards
 from portbench.firmware import catalogue
-from portbench.results.silicon import FILE, load
+from portbench.results.silicon import FILE, load, load_not_compared
 from portbench.toml_files import BadFile
 from portbench.workloads import workload
 from portbench.workloads.published import read_published
@@ -87,6 +87,7 @@ def test_a_set_is_read(tmp_path: Path) -> None:
         ({"more": ""}, "a row has a workload and a profile"),
         ({"relation": "other conditions"}, "need a note"),
         ({"id": "Bad Id"}, "Bad Id: id"),
+        ({"more": USUAL["more"] + '\nchosen_by = ["x"]'}, "chosen_by has 'x', which is no figure of the set"),
         ({"more": USUAL["more"] + "\nboards = 3"}, "a-set: boards"),
     ],
 )
@@ -101,6 +102,15 @@ def test_two_sets_of_one_id_and_unknown_keys_are_refused(tmp_path: Path) -> None
         load(written(tmp_path, {}, {}))
     with pytest.raises(BadFile, match="sets is no key"):
         load(written(tmp_path, {}, head="sets = 1\n"))
+
+
+def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
+    entries = load_not_compared()
+    assert len({each.id for each in entries}) == len(entries) > 5
+    path = tmp_path / "silicon.toml"
+    path.write_text('[[not_compared]]\nid = "a"\nwhat = "b"\nsource = "c"\nsilicon = "d"\n', encoding="utf-8")
+    with pytest.raises(BadFile, match="not_compared 1: because is absent; add it; correct it"):
+        load_not_compared(path)
 
 
 def test_the_file_is_there() -> None:

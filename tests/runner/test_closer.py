@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,29 +12,54 @@ from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
+from portbench.boards import BoardError
 from portbench.boards.emulated.replay import Figures, Recording
 from portbench.boards.emulated.spi_frame import SpiFrame
 from portbench.results.closer import MOST_FRAMES
-from portbench.runner.closer import waveform, waveform_of, what_ifs
+from portbench.results.model import Row, Status
+from portbench.runner import closer
+from portbench.runner.bench import Bench
+from portbench.runner.closer import waveform, waveform_of
+from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.progress import ProgressView
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
 def options() -> BenchOptions:
-    asked = {"runtime": ["portbench-native"], "where": "emulated", "seed": "fixed", "messages": "12"}
-    return read_options(asked)
+    asked = {"runtime": ["portbench-native"], "where": "emulated", "runs": "2", "messages": "12"}
+    return read_options(asked | {"attribute": True, "what_if": True})
 
 
 @pytest.fixture(scope="module")
-def planned(options: BenchOptions) -> PlannedRow:
-    return plan(options)[0]
+def planned(options: BenchOptions) -> list[PlannedRow]:
+    return plan(options)
 
 
-def test_a_message_of_the_native_client_on_its_wires(planned: PlannedRow, options: BenchOptions) -> None:
-    found = waveform(planned, options)
+def measured(options: BenchOptions, folder: Path, planned: list[PlannedRow]) -> list[Row]:
+    bench = Bench(replace(options, results_dir=folder), image_store(), folder)
+    try:
+        return [bench.measure(each, ProgressView(len(planned))).row for each in planned]
+    finally:
+        bench.close()
+
+
+@pytest.fixture(scope="module")
+def rows(options: BenchOptions, planned: list[PlannedRow], tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    return measured(options, tmp_path_factory.mktemp("closer"), planned)
+
+
+def test_a_run_keeps_a_closer_look_in_the_first_run_of_a_row(rows: list[Row]) -> None:
+    first, second = rows
+    assert first.waveform is not None and first.what_if and first.attribution is not None
+    assert second.waveform is None and second.what_if == [] and first.note is None
+
+
+def test_a_message_of_the_native_client_on_its_wires(rows: list[Row]) -> None:
+    found = rows[0].waveform
     assert found is not None and (found.noun, found.number) == ("message", 6)
     assert 210_000 < found.duration_ns < 225_000  # of these the PC takes 200 us
     assert [(each.sender, each.length_bytes) for each in found.cable] == [("pc", 60), ("board", 56)]
@@ -45,11 +72,10 @@ def test_a_message_of_the_native_client_on_its_wires(planned: PlannedRow, option
     assert list(spi.start_ns) == sorted(spi.start_ns) and max(spi.start_ns) < found.duration_ns
     levels = [each.high for each in found.intn]
     assert levels and all(one != other for one, other in itertools.pairwise(levels))
-    assert waveform(planned, options) == found
 
 
-def test_what_changes_bring_to_the_native_client(planned: PlannedRow, options: BenchOptions) -> None:
-    found = {each.name: each for each in what_ifs(planned, options)}
+def test_what_changes_bring_to_the_native_client(rows: list[Row]) -> None:
+    found = {each.name: each for each in rows[0].what_if}
     assert list(found) == ["no_cache_misses", "spi_twice", "turnaround_0"]
     assert found["turnaround_0"].times > 8  # nearly all of it is the PC
     assert 1 < found["spi_twice"].times < 1.05
@@ -58,6 +84,18 @@ def test_what_changes_bring_to_the_native_client(planned: PlannedRow, options: B
 def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
     asked = {"runtime": ["wiznet-hardwired"], "workload": ["interpreter"], "where": "emulated"}
     assert waveform(plan(read_options(asked))[0], options) is None
+
+
+def test_a_look_that_fails_leaves_the_row_measured(
+    planned: list[PlannedRow], options: BenchOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise BoardError("the board went away")
+
+    monkeypatch.setattr(closer, "waveform", fails)
+    (row,) = measured(options, tmp_path, planned[:1])
+    assert (row.status, row.note) == (Status.MEASURED, "not looked at closer: the board went away")
+    assert row.attribution is not None and row.waveform is None
 
 
 def test_a_waveform_keeps_so_many_frames_and_counts_the_rest() -> None:

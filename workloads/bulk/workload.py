@@ -14,12 +14,13 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Spent,
     Timed,
     Workload,
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.transfer import Transfers
+from portbench.workloads.transfer import Transfers, spent_on_bytes
 
 DIRECTIONS: Final = ("up", "down", "echo")
 WRITES: Final = 256
@@ -73,6 +74,8 @@ class BulkWorkload(Workload):
         Column("down Mbit/s", "down_mbit_s"),
         Column("echo Mbit/s", "echo_mbit_s"),
         Column("best write up", "up_best_write_bytes"),
+        Column("waits up %", "up_waits_percent"),
+        Column("SPI bytes per byte up", "up_spi_bytes_per_byte"),
     )
     comparable = ("up_mbit_s", "down_mbit_s")
     settings_type = Settings
@@ -107,6 +110,15 @@ class BulkWorkload(Workload):
                 best = max(rates, key=lambda size: rates[size])
                 derived |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
         return derived
+
+    def spent(self, stretches: Sequence[Spent], settings: Settings) -> dict[str, float]:
+        ways = {"up": 1, "down": 1, "echo": 2}
+        payload = {f"{way}_{size}": n * settings.total(size) for size in settings.sizes for way, n in ways.items()}
+        figures = spent_on_bytes(stretches, payload)
+        largest = f"up_{max(settings.sizes)}"
+        for kind in ("waits_percent", "spi_bytes_per_byte"):
+            figures |= {f"up_{kind}": figures[name] for name in (f"{largest}_{kind}",) if name in figures}
+        return figures
 
     def exchanges(self, settings: Settings) -> int:
         return len(DIRECTIONS) * len(settings.sizes)

@@ -14,12 +14,13 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Spent,
     Timed,
     Workload,
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.transfer import Transfers
+from portbench.workloads.transfer import Transfers, spent_on_bytes
 
 WRITES: Final = 256
 """The most of a transfer, as the body has it."""
@@ -94,6 +95,9 @@ class DuplexWorkload(Workload):
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         return [Timed(f"both_{size}", us, exchange=number) for number, (size, _, us) in enumerate(result["transfers"])]
+
+    def spent(self, stretches: Sequence[Spent], settings: Settings) -> dict[str, float]:
+        return spent_on_bytes(stretches, {f"both_{size}": 2 * settings.total(size) for size in settings.sizes})
 
     def exchanges(self, settings: Settings) -> int:
         return len(settings.sizes)

@@ -17,16 +17,25 @@ from typing import Any
 import click
 
 from portbench.firmware.catalogue import Family
+from portbench.firmware.images import ImageError
+from portbench.firmware.uf2 import Uf2Error
 from portbench.results.compare import LibraryMissing, compare
 from portbench.results.find import find_run
 from portbench.results.storage import StorageError, read, to_json
+from portbench.results.table import terminal
 from portbench.runner.cli.comparing import limit_option, print_comparison
+from portbench.runner.cli.console import console
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import as_arguments, bench_options, given
-from portbench.runner.options import read_options
+from portbench.runner.interruptions import Interruptions
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.unattended import meeting_places
+from portbench.shown import shown
+from portbench.workloads import UnknownWorkload
+
+_FILE_COLUMNS = 160
 
 
 class _WithPytest(click.Command):
@@ -47,6 +56,7 @@ class _WithPytest(click.Command):
 @click.option("--json", "as_json", is_flag=True, help="print the run file, and everything else on standard error")
 @click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
 @limit_option
+@click.option("--on", metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers")
 @click.pass_context
 def COMMAND(
     context: click.Context,
@@ -55,9 +65,12 @@ def COMMAND(
     as_json: bool,
     baseline: str | None,
     fail_if_slower: float | None,
+    on: str | None,
     **values: Any,
 ) -> int:
     asked = given(values)
+    if on is not None:
+        asked = _for_a_cluster(asked, context.meta["pytest"])
     if fail_if_slower is not None and baseline is None:
         raise click.UsageError("--fail-if-slower: than what? name a run with --baseline")
     with one_line(StorageError):
@@ -71,7 +84,11 @@ def COMMAND(
                 click.echo(f"foreign images on {line}", err=True)
         return 0
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        status, run_file = measure([*as_arguments(asked), *context.meta["pytest"]])
+        run_file: Path | None
+        if on is not None:
+            status, run_file = _measure_on(on, rows, options)
+        else:
+            status, run_file = measure([*as_arguments(asked), *context.meta["pytest"]])
     if as_json and run_file is not None:
         with one_line(StorageError):
             click.echo(to_json(read(run_file)), nl=False)
@@ -84,6 +101,37 @@ def COMMAND(
         if fail_if_slower is not None and any(each.is_slower_than(fail_if_slower) for each in compared):
             return 1
     return status
+
+
+def _for_a_cluster(asked: dict[str, Any], further: Sequence[str]) -> dict[str, Any]:
+    """Rows that its workers can measure."""
+    if asked.get("where", "emulated") != "emulated" or asked.get("device"):
+        raise click.UsageError("--on: a cluster measures emulated rows alone; leave out --where and --device")
+    if further:
+        raise click.UsageError(f"--on: what follows -- is pytest's, which has no part in it: {' '.join(further)}")
+    return asked | {"where": "emulated"}
+
+
+def _measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions) -> tuple[int, Path]:
+    """As `measure`, on the workers of a Dask scheduler."""
+    from portbench.runner.jobs.local import MeasuringStopped
+    from portbench.runner.jobs.table import measure_table
+    from portbench.runner.plugin import PROJECT
+
+    interruptions = Interruptions()
+    interruptions.listen()
+    try:
+        with one_line(ImageError, MeasuringStopped, StorageError, Uf2Error, UnknownWorkload):
+            faults, run_file = measure_table(rows, options, address, PROJECT)
+            out = console(_FILE_COLUMNS)
+            out.print(terminal(read(run_file), out.width), crop=False)
+            out.print(f"rows: {run_file}", soft_wrap=True, markup=False)
+    finally:
+        interruptions.ending()
+        interruptions.restore()
+    for fault in faults:
+        click.echo(shown(fault), err=True)
+    return int(bool(faults)), run_file
 
 
 def measure(arguments: Sequence[str]) -> tuple[int, Path | None]:

@@ -15,7 +15,7 @@ import click
 from portbench.boards import BoardError
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
-from portbench.results.silicon import FigureSet, load
+from portbench.results.silicon import FigureSet, load, load_not_compared
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
@@ -61,7 +61,7 @@ def COMMAND(chosen: tuple[str, ...], listed: bool, as_json: bool, reports: tuple
         started_utc = datetime.now(UTC)
         outcomes, turnarounds = report.read(reports, wanted) if reports else _measure(wanted)
         if page is not None:
-            publish(outcomes, turnarounds, page)
+            publish(outcomes, turnarounds, load_not_compared(), page)
     if as_json:
         click.echo(json.dumps(report.as_json(outcomes, turnarounds, started_utc), indent=1))
     else:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from portbench.results.model import Status
-from portbench.workloads import BadResult, workload
+from portbench.workloads import BadResult, Spent, workload
 from portbench.workloads.bulk.workload import WRITES, Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
@@ -42,6 +42,15 @@ def test_a_result_that_is_none(transfers: Any, says: str) -> None:
     with pytest.raises(BadResult) as error:
         BULK.check({"transfers": transfers}, SETTINGS)
     assert says in str(error.value)
+
+
+def test_what_a_transfer_took_of_the_board() -> None:
+    spans = [Spent(each.name, 0.25, 2500) for each in BULK.timed({"transfers": GOOD})]
+    figures = BULK.spent(spans, SETTINGS)
+    assert figures["up_500_spi_bytes_per_byte"] == figures["down_500_spi_bytes_per_byte"] == 2.5
+    assert figures["echo_500_spi_bytes_per_byte"] == 1.25 and figures["up_1_waits_percent"] == 25
+    assert (figures["up_spi_bytes_per_byte"], figures["up_waits_percent"]) == (2.5, 25)
+    assert BULK.spent([], SETTINGS) == {}
 
 
 @pytest.mark.parametrize("writes", ["", "0", "1,", "1,1", "16385", "a", "-1", "1,2,3,4,5,6,7,8,9,10,11"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from portbench.results.model import Status
-from portbench.workloads import BadResult, ConversationError, workload
+from portbench.workloads import BadResult, ConversationError, Spent, workload
 from portbench.workloads.duplex.workload import Settings
 from portbench.workloads.transfer import DONE, Transfers, block
 from tests.measuring import Measure
@@ -44,6 +44,11 @@ def test_both_ways_are_counted() -> None:
     assert figures["both_1_mbit_s"] == 1 and figures["both_500_mbit_s"] == figures["both_mbit_s"] == 20
     assert figures["both_best_write_bytes"] == 500
     assert [each.name for each in DUPLEX.timed({"transfers": GOOD})] == ["both_1", "both_500"]
+
+
+def test_what_a_transfer_took_of_the_board() -> None:
+    figures = DUPLEX.spent([Spent("both_500", 0.5, 6000)], SETTINGS)
+    assert figures == {"both_500_waits_percent": 50, "both_500_spi_bytes_per_byte": 3}
 
 
 @pytest.mark.parametrize("transfers", [GOOD[:1], [[1, 255, 4096], GOOD[1]], [[1, 256, 0], GOOD[1]], None, []])

@@ -164,6 +164,8 @@ struct Endpoint {
 pub struct Usb {
     dpsram: Box<[u8; DPSRAM_SIZE]>,
     addr_endp: u32,
+    /// Of the host mode, and without an effect in the device's; embassy-rp sets it there all the same.
+    int_ep_ctrl: u32,
     main_ctrl: u32,
     sof_rd: u32,
     sie_ctrl: u32,
@@ -204,6 +206,7 @@ impl Default for Usb {
         Self {
             dpsram: Box::new([0; DPSRAM_SIZE]),
             addr_endp: 0,
+            int_ep_ctrl: 0,
             main_ctrl: 0,
             sof_rd: 0,
             sie_ctrl: 0,
@@ -674,6 +677,7 @@ impl Peripheral for Usb {
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
         match offset & 0xfff {
             reg::ADDR_ENDP => self.addr_endp,
+            reg::INT_EP_CTRL => self.int_ep_ctrl,
             reg::MAIN_CTRL => self.main_ctrl,
             reg::SOF_RD => {
                 self.latched &= !int::DEV_SOF;
@@ -713,7 +717,8 @@ impl Peripheral for Usb {
         match offset & 0xfff {
             reg::ADDR_ENDP => self.addr_endp = write.apply_masked(self.addr_endp, 0x000f_007f),
             // Host-mode registers: clearing them is part of a device driver's initialisation.
-            reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR | reg::INT_EP_CTRL if write.apply(0) != 0 => {
+            reg::INT_EP_CTRL => self.int_ep_ctrl = write.apply_masked(self.int_ep_ctrl, 0xfffe),
+            reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR if write.apply(0) != 0 => {
                 unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
             }
             reg::MAIN_CTRL => {
@@ -885,6 +890,14 @@ mod tests {
             };
             assert_eq!(usb.read(&mut sys, offset), expected, "{offset:#x}");
         }
+    }
+
+    #[test]
+    fn a_device_may_set_the_hosts_interrupt_endpoints() {
+        let mut b = Bench::new();
+        b.w(reg::INT_EP_CTRL, 0x1_ffff);
+        assert_eq!(b.r(reg::INT_EP_CTRL), 0xfffe);
+        assert!(b.sys.unmodelled.is_none());
     }
 
     #[test]

@@ -1,0 +1,114 @@
+"""Why two rows differ: where the time of each went, side by side, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from portbench.results.attribution import CAUSES, GROUPS
+from portbench.results.compare import Comparison
+from portbench.results.explain import Facts, compared
+from portbench.results.explain.words import count
+from portbench.results.model import Row
+from portbench.results.stats import Group
+
+COLUMNS: Final = ("cause", "A us", "B us", "B - A us")
+HINT: Final = "why: measure both with --attribute, and compare them again"
+_MOST: Final = 3
+_COUNTS: Final = {
+    "instructions": "instructions",
+    "spi_frames": "SPI frames",
+    "spi_bytes": "SPI bytes",
+    "cache_misses": "flash cache misses",
+    "sleeps": "sleeps",
+}
+_LEAST: Final = 0.0005
+"""Parts of a span that are less than this in both, and differ by less, are left out."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What an average span of either gave to one cause, in microseconds."""
+
+    title: str
+    before_us: float
+    after_us: float
+
+    @property
+    def more_us(self) -> float:
+        return self.after_us - self.before_us
+
+
+@dataclass(frozen=True)
+class Why:
+    """`causes` as in the run file's order, all that changed; `sentences`: in words, what changed most first."""
+
+    row: str
+    noun: str
+    whole: Cause
+    causes: list[Cause]
+    sentences: list[str]
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """The table: a line for each cause, then all of them."""
+        return [
+            (each.title, f"{each.before_us:.2f}", f"{each.after_us:.2f}", f"{each.more_us:+.2f}")
+            for each in (*self.causes, self.whole)
+        ]
+
+    def as_data(self) -> dict[str, Any]:
+        causes = [{"cause": each.title, "us": [each.before_us, each.after_us]} for each in self.causes]
+        return {"of": self.noun, "sentences": self.sentences, "causes": causes}
+
+
+def why(each: Comparison) -> Why | None:
+    """None where the time of either was not attributed."""
+    one, other = _attributed(each.before), _attributed(each.after)
+    if one is None or other is None:
+        return None
+    ours, theirs = Facts.of(one), Facts.of(other)
+    if ours is None or theirs is None:
+        return None
+    causes = []
+    least_us = _LEAST * ours.each_ps() / 1e6
+    for name, cause in CAUSES.items():
+        group = GROUPS[cause.group].title
+        title = group if cause.title == group else f"{group}: {cause.title}"
+        found = Cause(title, ours.each_ps(name) / 1e6, theirs.each_ps(name) / 1e6)
+        if max(found.before_us, found.after_us, abs(found.more_us)) >= least_us:
+            causes.append(found)
+    whole = Cause("all", ours.each_ps() / 1e6, theirs.each_ps() / 1e6)
+    named = " ".join(filter(None, (other.runtime, other.profile, other.workload)))
+    said = [sentence.text for sentence in compared(one, other)]
+    return Why(named, ours.noun, whole, causes, [*_said(ours, theirs, whole, causes), *said])
+
+
+def reasons(comparisons: Sequence[Comparison]) -> list[Why]:
+    """Of the rows that differ."""
+    return [found for each in comparisons if each.differs and (found := why(each)) is not None]
+
+
+def lacks_reasons(comparisons: Sequence[Comparison]) -> bool:
+    """Whether a row of an emulated board differs, and nothing tells why."""
+    differing = [each for each in comparisons if each.differs and each.before.first.sim and each.after.first.sim]
+    return any(why(each) is None for each in differing)
+
+
+def _attributed(group: Group) -> Row | None:
+    return next((row for row in group.rows if row.attribution is not None), None)
+
+
+def _said(ours: Facts, theirs: Facts, whole: Cause, causes: Sequence[Cause]) -> list[str]:
+    moved = sorted((each for each in causes if each.more_us), key=lambda each: -abs(each.more_us))[:_MOST]
+    if not moved:
+        return []
+    parts = ", ".join(f"{each.more_us:+.2f} us {each.title}" for each in moved)
+    found = [f"a {ours.noun} takes {whole.after_us:.2f} us in place of {whole.before_us:.2f}: {parts}"]
+    counted = [
+        f"{count(ours.each(name))} -> {count(theirs.each(name))} {title}"
+        for name, title in _COUNTS.items()
+        if count(ours.each(name)) != count(theirs.each(name))
+    ]
+    return [*found, f"a {ours.noun} has {', '.join(counted)}"] if counted else found

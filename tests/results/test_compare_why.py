@@ -1,0 +1,64 @@
+"""Why two rows differ, where their time was attributed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from portbench.results.compare import Comparison, compare
+from portbench.results.compare_table import as_data, markdown
+from portbench.results.compare_why import lacks_reasons, reasons, why
+from portbench.results.model import Row, RunFile, Sim
+from tests.results.explain import synthetic
+from tests.results.rows import MACHINE
+
+
+def run(row: Row, rate: float, **changes: object) -> RunFile:
+    exact = {"figures": {"rate": rate}, "sim": Sim(), **changes}
+    return RunFile(started_utc=datetime(2026, 1, 2, tzinfo=UTC), machine=MACHINE, rows=[row.model_copy(update=exact)])
+
+
+@pytest.fixture
+def slower() -> Comparison:
+    before = synthetic.row({"spi_bits": 100, "code_run": 40, "pc": 60}, counts={"instructions": 5000, "spi_frames": 9})
+    after = synthetic.row({"spi_bits": 103, "code_run": 49, "pc": 60}, counts={"instructions": 6125, "spi_frames": 9})
+    (found,) = compare(run(before, 5000.0), run(after, 1e6 / 212))
+    return found
+
+
+def test_what_changed_is_told_most_first_and_side_by_side(slower: Comparison) -> None:
+    (found,) = reasons([slower])
+    assert found.sentences == [
+        "a message takes 212.00 us in place of 200.00: +9.00 us interpreter and C code: execution,"
+        " +3.00 us SPI: bits on the bus",
+        "a message has 5 000 -> 6 125 instructions",
+    ]
+    assert found.lines == [
+        ("SPI: bits on the bus", "100.00", "103.00", "+3.00"),
+        ("interpreter and C code: execution", "40.00", "49.00", "+9.00"),
+        ("network and PC: the PC prepares its answer", "60.00", "60.00", "+0.00"),
+        ("all", "200.00", "212.00", "+12.00"),
+    ]
+    assert not lacks_reasons([slower])
+
+
+def test_a_page_and_programs_get_it_too(slower: Comparison) -> None:
+    page = markdown([slower], None)
+    assert "\nWhy, synthetic ping_pong:\n\n- a message takes 212.00 us in place of 200.00" in page
+    assert "| all " in page and len({line.count("|") for line in page.splitlines() if line.startswith("|")}) == 2
+    (told,) = as_data([slower], None)
+    assert told["why"]["of"] == "message" and told["why"]["causes"][1]["us"] == [40.0, 49.0]
+
+
+def test_rows_without_an_attribution_say_how_to_get_one(slower: Comparison) -> None:
+    plain = synthetic.row({"pc": 60})
+    (found,) = compare(run(plain, 10.0, attribution=None), run(plain, 9.0, attribution=None))
+    assert why(found) is None and reasons([found]) == [] and lacks_reasons([found])
+    assert as_data([found], None)[0]["why"] is None and "Why" not in markdown([found], None)
+
+
+def test_rows_that_are_the_same_need_no_reason() -> None:
+    plain = synthetic.row({"pc": 60})
+    (found,) = compare(run(plain, 10.0, attribution=None), run(plain, 10.0, attribution=None))
+    assert reasons([found]) == [] and not lacks_reasons([found])
