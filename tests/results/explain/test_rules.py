@@ -243,6 +243,14 @@ def test_a_poll_is_not_blamed_on_intn_where_that_is_connected_or_not_known() -> 
         assert "INTn" not in text
 
 
+def test_nor_where_the_driver_has_no_use_for_it() -> None:
+    """WIZnet's own stack sleeps a millisecond between two looks, and has no argument for the pin."""
+    of = row({"wait_poll": 760, "code_run": 2000}, intn=False).model_copy(update={"family": "wiznet"})
+    assert _said("unread_until_poll", of) == [
+        "a frame lies unread in the chip for 0.76 of 2.76 ms of a message, until a timer's poll"
+    ]
+
+
 def test_the_period_of_polls_is_not_guessed() -> None:
     """Spans that are further apart than a poll's wait can be do not tell how often the timer polls."""
     (text,) = _said("unread_until_poll", row({"wait_poll": 10_000, "code_run": 2600}, every_us=64_000))
