@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
@@ -115,6 +115,9 @@ class Board(ABC):
     """None: the board is on a network that this PC is on too, and uses the real server."""
     room: Room | None = None
     """What the next runs' surroundings are, where the board has any of its own; None: always the same."""
+    equipment: Mapping[str, Any] = MappingProxyType({})
+    """What the next runs want at an emulated board, as `boards.emulated.config.EmulatedConfig` has it; a real board has
+    what a hand has wired to it."""
     saved_files: Path | None = None
     """Folder with the files of the board's user, once they had to be copied out of the way."""
 

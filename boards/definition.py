@@ -82,6 +82,30 @@ class Ethernet:
 
 
 @dataclass(frozen=True, config=_STRICT)
+class CardSocket:
+    """Where an SD card is wired in SPI mode, or would be: pins are GPIO numbers."""
+
+    bus: Literal["spi0", "spi1"]
+    sck_pin: _Pin
+    mosi_pin: _Pin
+    miso_pin: _Pin
+    csn_pin: _Pin
+
+    def __post_init__(self) -> None:
+        _check_wires(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `sck_pin` and so on."""
+        return _wires(self)
+
+    @property
+    def spi_id(self) -> int:
+        """The bus by its number, as `machine.SPI` takes it."""
+        return int(self.bus.removeprefix("spi"))
+
+
+@dataclass(frozen=True, config=_STRICT)
 class Wifi:
     """A radio chip on a bus of its own; pins are GPIO numbers."""
 
@@ -107,8 +131,8 @@ Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
 """How a board reaches a network."""
 
 
-def _wires(network: Ethernet | Wifi) -> dict[str, int]:
-    return {name: pin for name, pin in vars(network).items() if name.endswith("_pin")}
+def _wires(part: Ethernet | CardSocket | Wifi) -> dict[str, int]:
+    return {name: pin for name, pin in vars(part).items() if name.endswith("_pin")}
 
 
 def _check_wires(pins: dict[str, int]) -> None:
@@ -143,7 +167,8 @@ class BoardDefinition:
 
     `id` is MicroPython's name, and the name of the file. `aliases` are other names that mean the same board. `machine`
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
-    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it.
+    `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
+    socket is, or where clients look for one that is wired by hand; None: nowhere.
     """
 
     id: _Id
@@ -158,6 +183,17 @@ class BoardDefinition:
     volumes: Volumes
     network: Network | None = None
     pins: HeldPins = field(default_factory=dict, hash=False)
+    sd_card: CardSocket | None = None
+
+    def __post_init__(self) -> None:
+        if self.network is None or self.sd_card is None:
+            return
+        for name, pin in self.sd_card.pins.items():
+            shared = self.network.bus == self.sd_card.bus and self.network.pins.get(name) == pin and name != "csn_pin"
+            if pin in self.network.pins.values() and not shared:
+                raise ValueError(
+                    f"sd_card.{name} is {pin}, which the network has; devices share SCK, MOSI and MISO only"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from portbench.clients.families import FAMILIES
 from portbench.clients.folding import fold
 from portbench.clients.frozen import hidden, ours_first
 from portbench.clients.libraries import library_files
+from portbench.clients.micropython_libraries import driver_files
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 
@@ -39,12 +40,24 @@ def build_deployment(
     ready = workload.readiness
     script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.name, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
+    try:
+        asked = workload.libraries(family, settings)
+    except ValueError as error:
+        raise DeploymentError(str(error)) from None
+    if kind.language == "micropython" and asked:
+        files |= driver_files(asked, timeout_s)
+    elif family == "circuitpython" and asked:
+        files |= library_files(_major(version), timeout_s, names=asked)
     wired = isinstance(board.network, Ethernet)
     if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
-        major = version.split(".")[0]
-        if not major.isdigit():
-            raise DeploymentError(f"CircuitPython version {version!r} does not begin with its major number")
-        files |= library_files(int(major), timeout_s)
+        files |= library_files(_major(version), timeout_s)
         if hidden(files, frozen):
             files[kind.script] = ours_first(script).encode()
     return Deployment(files, family)
+
+
+def _major(version: str) -> int:
+    major = version.split(".")[0]
+    if not major.isdigit():
+        raise DeploymentError(f"CircuitPython version {version!r} does not begin with its major number")
+    return int(major)

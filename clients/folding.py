@@ -12,14 +12,15 @@ from typing import Final
 from portbench.boards import BoardDefinition, Ethernet
 from portbench.clients.errors import DeploymentError
 
-_NAME: Final = re.compile(r"\bboard\.GP_[A-Z]+\b|\bBOARD_[A-Z_]+\b")
+_NAME: Final = re.compile(r"\bboard\.GP_[A-Z_]+\b|\bBOARD_[A-Z_]+\b")
 
 
 def fold(source: str, definition: BoardDefinition) -> str:
     """`source` for that board. Raises DeploymentError for a name that the board has no value for.
 
     The names are `BOARD_MACHINE`, `BOARD_SPI_ID`, `BOARD_SPI_HZ`, and `BOARD_SCK_PIN`, `BOARD_MOSI_PIN` and so on for
-    the GPIO numbers; CircuitPython's pins are `board.GP_SCK` and so on, which become `board.GP18`.
+    the GPIO numbers; CircuitPython's pins are `board.GP_SCK` and so on, which become `board.GP18`. Those of the SD card
+    are `BOARD_SD_SPI_ID`, `BOARD_SD_SCK_PIN` and `board.GP_SD_SCK`.
     """
     values = _values(definition)
 
@@ -34,6 +35,11 @@ def fold(source: str, definition: BoardDefinition) -> str:
 
 def _values(definition: BoardDefinition) -> dict[str, str]:
     values = {"BOARD_MACHINE": definition.machine}
+    if (card := definition.sd_card) is not None:
+        values["BOARD_SD_SPI_ID"] = f"{card.spi_id}"
+        for name, pin in card.pins.items():
+            values[f"BOARD_SD_{name.upper()}"] = f"{pin}"
+            values[f"board.GP_SD_{name.removesuffix('_pin').upper()}"] = f"board.GP{pin}"
     ethernet = definition.network
     if not isinstance(ethernet, Ethernet):
         return values

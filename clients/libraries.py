@@ -8,6 +8,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -34,27 +35,38 @@ class Library:
         return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
 
-def pinned_libraries(major: int, path: Path = PINS) -> list[Library]:
-    """What CircuitPython `major` needs. Raises DeploymentError for a major that nothing is pinned for."""
+def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | None = None) -> list[Library]:
+    """What CircuitPython `major` needs with a network, or those of `names`.
+
+    Raises DeploymentError for a major that nothing is pinned for.
+    """
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
     every = [
         Library(e["name"], e["version"], tuple(e["majors"]), tuple(e["modules"]), e["sha256"].lower()) for e in entries
     ]
-    wanted = [library for library in every if major in library.majors]
+    asked = {each["name"] for each in entries if names is None and not each.get("on_request", False)} | set(names or ())
+    wanted = [library for library in every if major in library.majors and library.name in asked]
     if not wanted:
         known = ", ".join(str(m) for m in sorted({m for library in every for m in library.majors}))
         raise DeploymentError(f"CircuitPython {major}: {path.name} pins libraries for {known} only; add {major} to it")
     return wanted
 
 
-def library_files(major: int, timeout_s: float, cache: Path | None = None, pins: Path = PINS) -> dict[str, bytes]:
-    """Contents of every library file for CircuitPython `major`, by path on the board (`lib/...`).
+def library_files(
+    major: int,
+    timeout_s: float,
+    cache: Path | None = None,
+    pins: Path = PINS,
+    names: Collection[str] | None = None,
+) -> dict[str, bytes]:
+    """Contents of every library file for CircuitPython `major`, by path on the board (`lib/...`); of `names` alone, if
+    they are given.
 
     Wheels come from the cache, else from pip within `timeout_s`. Raises DeploymentError.
     """
     cache = cache or user_cache_path("portbench") / "circuitpython"
     files: dict[str, bytes] = {}
-    for library in pinned_libraries(major, pins):
+    for library in pinned_libraries(major, pins, names):
         files |= _modules(library, _wheel_bytes(library, cache, timeout_s))
     return files
 

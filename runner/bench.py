@@ -197,7 +197,8 @@ class Bench:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
         draft.own_network = prepared.board.own_network
-        peer, server = self.servers.peer_for(prepared.board, planned.workload)
+        has_console = planned.entry.family is not Family.NATIVE
+        peer, server = self.servers.peer_for(prepared.board, planned.workload, has_console=has_console)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
         if planned.entry.family is Family.FOREIGN:
             timed, output, session = measure_unattended(
@@ -209,6 +210,7 @@ class Bench:
         if prepared.runtime is not None:
             draft.version = prepared.runtime.version
         prepared.board.room = draft.room = self._room(planned, prepared.board)
+        prepared.board.equipment = planned.workload.equipment(planned.settings)
         with self._only_reporter(planned, server):
             first = server.accepted if server else 0
             served = planned.workload if peer else None

@@ -58,7 +58,7 @@ class RowDraft:
             version=self.version or result.version or "",
             conditions=self._conditions(result),
             headline=Headline(name=headline.name, unit=headline.unit, better=headline.better),
-            figures=result.measurement.figures | said | self._spent(),
+            figures=result.measurement.figures | said | self._spent() | self._simulated(result, output),
             samples=result.measurement.samples,
             sim=self._sim(output),
             note=self._note(result.library),
@@ -111,6 +111,12 @@ class RowDraft:
         fields: dict[str, Any] = known | more
         fields |= {name: shown(value) for name, value in fields.items() if type(value) is str}
         return Row(**fields)
+
+    def _simulated(self, result: ClientResult, output: RunOutput) -> dict[str, float]:
+        if output.sim is None:
+            return {}
+        figures = result.measurement.figures
+        return self.planned.workload.simulated(output.sim.get("counters", {}), figures, self.planned.settings)
 
     def _sim(self, output: RunOutput) -> Sim | None:
         if output.sim is None:

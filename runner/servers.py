@@ -43,10 +43,13 @@ class Servers:
         self.own_turnaround: dict[str, Turnaround] = {}
         """What each server and this PC add to an exchange, over the loopback, by address."""
 
-    def peer_for(self, board: Board, workload: Workload) -> tuple[Peer | None, SessionSource | None]:
+    def peer_for(
+        self, board: Board, workload: Workload, *, has_console: bool = True
+    ) -> tuple[Peer | None, SessionSource | None]:
         """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
-        as server where the board brings its own. Raises ServerError."""
-        if workload.readiness is Readiness.BOOTED:
+        as server where the board brings its own. A client without a console has a server to report to, whatever the
+        workload. Raises ServerError."""
+        if workload.readiness is Readiness.BOOTED and has_console:
             return None, None
         if workload.readiness is Readiness.LISTENING:
             return Peer(None, self._port_to_listen_on(board)), None

@@ -53,3 +53,26 @@ def measured_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Me
             return measured
 
         yield measure
+
+
+def rows_of(
+    workload: Workload, runtime: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: dict[str, Any]
+) -> list[Row]:
+    """A row for each of `settings`, all on one emulated board; skips where the image or a driver cannot be had."""
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "run"))
+    options = [
+        BenchOptions(
+            workloads=(workload,), settings=each, runtimes=(runtime,), where="emulated", runs=1, results_dir=folder
+        )
+        for each in settings
+    ]
+    planned = [row for each in options for row in plan(each)]
+    bench = Bench(options[0], ImageStore([planned[0].entry]), folder)
+    try:
+        measured = [bench.measure(each, ProgressView(1, Console(quiet=True))).row for each in planned]
+    finally:
+        bench.close()
+    for row in measured:
+        if row.status is Status.SKIPPED or "is not at hand" in (row.reason or ""):
+            pytest.skip(row.reason or runtime)
+    return measured

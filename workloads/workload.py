@@ -216,6 +216,21 @@ class Workload(ABC):
         """Raises ValueError, one line, for settings that a device has no memory for. `family`: of its client."""
         return
 
+    def equipment(self, settings: Any) -> Mapping[str, Any]:
+        """What an emulated board needs beside itself, as `EmulatedConfig` has it: a hand wires it to a real one."""
+        return {}
+
+    def libraries(self, family: str, settings: Any) -> Sequence[str]:
+        """Of those that are pinned in `clients/`, what the body needs on a board of that family.
+
+        Raises ValueError, one line, where there is nothing for that family.
+        """
+        return ()
+
+    def simulated(self, counters: Mapping[str, float], figures: Mapping[str, float], settings: Any) -> dict[str, float]:
+        """Further figures that an emulated board's counters give."""
+        return {}
+
     def native_count(self, settings: Any) -> int:
         """What the native client's configuration block has as count."""
         raise NotImplementedError(f"{self.name}: has no native client")

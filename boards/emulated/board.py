@@ -41,6 +41,8 @@ _STOP_S = 5.0
 _POLL_S = 0.02
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
+_NOTHING_MORE = {"sd_card": None}
+"""What a workload may have wanted at the board is not there for the next one."""
 
 
 class EmulatedBoard(UsbBoard):
@@ -130,7 +132,8 @@ class EmulatedBoard(UsbBoard):
         config: dict[str, Any] = {}
         if measured:
             room = {} if self.room is None else self.room.config()
-            config["config"] = {**room, "usb_request_gap_us": gap_us}
+            usual = {} if self.config.sd_card is not None else _NOTHING_MORE
+            config["config"] = {**room, **usual, **self.equipment, "usb_request_gap_us": gap_us}
         self.control(
             "power_cycle",
             deadline,

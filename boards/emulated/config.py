@@ -15,6 +15,7 @@ from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward_rule import parse_rule
 from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.emulated.sd_card import SdCard, card_settings
 from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
 
@@ -65,6 +66,7 @@ class EmulatedConfig:
     for none, and some devices do (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's,
     however busy the board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: what the SPI
     clocks are multiplied with, to see what a faster bus would bring. `access_point`: the one that a radio chip finds.
+    `sd_card`: what is in the socket that the board's file names; None: nothing.
     """
 
     turnaround_us: _Natural = 200
@@ -97,9 +99,10 @@ class EmulatedConfig:
     uart_ports: StrictBool = False
     spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
     access_point: AccessPoint = field(default_factory=AccessPoint)
+    sd_card: SdCard | None = None
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
-        """The engine's settings for this configuration on that board. Raises BoardUnavailable."""
+        """The engine's settings for this configuration on that board, with a new card. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
             "turnarounds_us": list(self.turnarounds_us),
@@ -126,6 +129,7 @@ class EmulatedConfig:
             "wires": list(self.wires),
             "spi_speed": self.spi_speed,
             "access_point": self.access_point.settings(),
+            **card_settings(self.sd_card, None, definition),
             **engine_settings(definition),
         }
 

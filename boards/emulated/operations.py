@@ -64,7 +64,7 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     """
     measured = bool(request.arguments.get("measured"))
     board.config = replace(board.config, **request.arguments.get("config", {}))
-    board.machine.configure(board.config.settings(board.definition))
+    board.machine.configure(board.settings(fresh_card=measured))
     contents = {None: None, "blank": b"", "kept": board.kept_flash}
     board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
     board.usb.automount = not measured

@@ -8,7 +8,7 @@ import queue
 import select
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.pings import Pings, RunPings
+from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
@@ -89,7 +90,8 @@ class BoardProcess:
         self._log = log = notes.line
         self._flash_file = flash_file
         first = flash if flash_file is None else flash_file.contents
-        self.machine = Machine(bootrom(), first, config.settings(definition))
+        self._slot = CardSlot(definition)
+        self.machine = Machine(bootrom(), first, self.settings())
         self.part = Part()
         self.pacer = Pacer(_pace(config))
         self._notice: str | None = None
@@ -144,6 +146,14 @@ class BoardProcess:
         if self.uart_ports is not None:
             self.uart_ports.close()
         self._notes.end()
+        try:
+            self._slot.close()
+        except OSError as error:
+            raise BoardError(f"SD card: its image cannot be written ({error.strerror}); it is as it was") from error
+        finally:
+            self._close_flash()
+
+    def _close_flash(self) -> None:
         if self._flash_file is not None:
             try:
                 self._flash_file.save(self.machine.flash())
@@ -151,6 +161,11 @@ class BoardProcess:
                 raise BoardError(_unsaved(error)) from error
             finally:
                 self._flash_file.close()
+
+    def settings(self, *, fresh_card: bool = False) -> dict[str, Any]:
+        """The engine's, with the card that is in the socket. Raises BoardUnavailable."""
+        card = self._slot.settings(self.config.sd_card, fresh=fresh_card)
+        return {**replace(self.config, sd_card=None).settings(self.definition), **card}
 
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
@@ -164,7 +179,7 @@ class BoardProcess:
         if flash is None:
             self.machine.power_cycle(bootsel)
         else:
-            self.machine = Machine(bootrom(), flash, self.config.settings(self.definition), bootsel)
+            self.machine = Machine(bootrom(), flash, self.settings(), bootsel)
             if self._gdb is not None:
                 self._gdb.hang_up("the board has another flash now")
         self.usb.power_on(self.machine)
@@ -225,6 +240,7 @@ class BoardProcess:
             self._tell(too_slow)
         if self._flash_file is not None:
             self._save(lambda file: file.look(stats["flash_generation"], self.machine.flash))
+        self._look_at_card()
         self._wait(delay_s)
 
     def gdb(self, port: int) -> GdbServer:
@@ -255,6 +271,12 @@ class BoardProcess:
                 how(self._flash_file)
             except OSError as error:
                 self._tell(_unsaved(error))
+
+    def _look_at_card(self) -> None:
+        try:
+            self._slot.look()
+        except OSError as error:
+            self._tell(f"SD card: its image cannot be written ({error.strerror}); the file is as it was")
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""

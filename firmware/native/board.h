@@ -10,7 +10,9 @@
 
 /* 12 MHz * 133 = 1596 MHz VCO (750 to 1600 allowed), / 6 / 2 = 133 MHz: the RP2040's rated maximum, and a quarter of
    it is 33.25 MHz, just below the 33.3 MHz that the W5500 guarantees. */
+#ifndef PLL_SYS_FBDIV /* a workload's native.mk may have another */
 #define PLL_SYS_FBDIV 133u
+#endif
 #define PLL_SYS_POSTDIV1 6u
 #define PLL_SYS_POSTDIV2 2u
 #define CLK_SYS_HZ (XOSC_HZ * PLL_SYS_FBDIV / PLL_SYS_POSTDIV1 / PLL_SYS_POSTDIV2)

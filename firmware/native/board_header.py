@@ -16,6 +16,7 @@ NEEDS: Final = {"mcu": "RP2040", "network.chip": "W5500", "network.bus": "spi0"}
 FLASH_BYTES_MIN: Final = 2 << 20
 """The configuration block is in the last sector of these."""
 PINS: Final = ("sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin")
+CARD_PINS: Final = ("sck_pin", "mosi_pin", "miso_pin", "csn_pin")
 
 
 def header(board: dict[str, Any], file: Path) -> str:
@@ -28,6 +29,9 @@ def header(board: dict[str, Any], file: Path) -> str:
     if board["flash_bytes"] < FLASH_BYTES_MIN:
         raise ValueError(f"{file}: flash_bytes is {board['flash_bytes']}; the native firmware needs {FLASH_BYTES_MIN}")
     lines = [f"#define PIN_{pin.removesuffix('_pin').upper()} {network[pin]}u" for pin in PINS]
+    # Only SPI1 is spoken by whoever wants a card.
+    if (card := board.get("sd_card", {})).get("bus") == "spi1":
+        lines += [f"#define PIN_SD_{pin.removesuffix('_pin').upper()} {card[pin]}u" for pin in CARD_PINS]
     guarded = ["#ifndef BOARD_PINS_H", "#define BOARD_PINS_H", "", *lines, "", "#endif"]
     return "\n".join([f"/* Of {file.name}, by board_header.py. */", *guarded]) + "\n"
 

@@ -161,3 +161,40 @@ def test_any_one_value_replaced_loads_or_is_a_bad_definition(
         assert "\n" not in str(error)
     else:
         assert definition.id == "MINE"
+
+
+def test_the_sockets_of_sd_cards_are_known() -> None:
+    for board in known_boards().values():
+        assert board.sd_card is not None and board.sd_card.spi_id == 1
+        assert board.sd_card.pins == {"sck_pin": 10, "mosi_pin": 11, "miso_pin": 12, "csn_pin": 13}
+
+
+@pytest.mark.parametrize(
+    ("pins", "said"),
+    [
+        ({"sck_pin = 10": "sck_pin = 11"}, "sck_pin and mosi_pin are both 11; give each wire its own pin"),
+        ({"csn_pin = 13": "csn_pin = 17"}, "sd_card.csn_pin is 17, which the network has"),
+        ({"sck_pin = 10": "sck_pin = 18"}, "sd_card.sck_pin is 18, which the network has"),
+        ({'bus = "spi1"': 'bus = "spi2"'}, "sd_card.bus"),
+    ],
+)
+def test_sockets_with_wrong_wires_are_refused(home: Path, pins: dict[str, str], said: str) -> None:
+    path = own_board(home, **pins)
+    if "network" in said:
+        path.write_text(path.read_text() + "\n" + _table(EVB, "network"))
+    with pytest.raises(BadDefinition, match=said):
+        load_board(path)
+
+
+def test_a_card_may_share_the_networks_bus(home: Path) -> None:
+    path = own_board(
+        home,
+        **{'"spi1"\nsck_pin = 10\nmosi_pin = 11\nmiso_pin = 12': '"spi0"\nsck_pin = 18\nmosi_pin = 19\nmiso_pin = 16'},
+    )
+    path.write_text(path.read_text() + "\n" + _table(EVB, "network"))
+    assert load_board(path).sd_card is not None
+
+
+def _table(path: Path, name: str) -> str:
+    """One table of a board's file."""
+    return f"[{name}]" + path.read_text().split(f"[{name}]")[1].split("\n[")[0]

@@ -141,7 +141,9 @@ def test_a_workload_that_a_family_cannot_run(family: str, language: str, network
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", workloads())
-def test_each_workload_of_ours_is_a_whole_script(name: str, family: str, network: ClientNetwork) -> None:
+def test_each_workload_of_ours_is_a_whole_script(
+    name: str, family: str, network: ClientNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where a family runs it; nothing is left that only the assembly knows."""
     each = workload(name)
     if not FAMILIES[family].runs(each):
@@ -150,6 +152,7 @@ def test_each_workload_of_ours_is_a_whole_script(name: str, family: str, network
     if needed and family == "circuitpython":
         family = "blinka"  # the same script, without libraries that may have to be fetched
     script = FAMILIES[family].script
+    monkeypatch.setattr("portbench.clients.deployment.driver_files", lambda names, timeout_s: {})
     content = build_deployment(family, "", EVB, each, each.settings_type(), needed).files[script]
     compile(content, script, "exec")
     for word in (b"WORKLOAD_TITLE", b"portbench_client", b"workload(", b"BOARD_", b"GP_"):

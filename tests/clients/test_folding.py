@@ -31,7 +31,7 @@ def other_wiring() -> BoardDefinition:
         intn_pin=15,
         default_hz=999,
     )
-    return replace(EVB, network=network)
+    return replace(EVB, network=network, sd_card=None)
 
 
 def test_every_name_becomes_its_value(other_wiring: BoardDefinition) -> None:
@@ -39,6 +39,11 @@ def test_every_name_becomes_its_value(other_wiring: BoardDefinition) -> None:
     assert fold(f"{names} BOARD_INTN_PIN", other_wiring) == "1 999 10 11 12 13 14 15"
     pins = "board.GP_SCK board.GP_MOSI board.GP_MISO board.GP_CSN board.GP_RSTN board.GP_INTN"
     assert fold(pins, other_wiring) == "board.GP10 board.GP11 board.GP12 board.GP13 board.GP14 board.GP15"
+
+
+def test_the_sd_cards_pins_have_names_of_their_own() -> None:
+    assert fold("BOARD_SD_SPI_ID BOARD_SD_SCK_PIN BOARD_SD_CSN_PIN", EVB) == "1 10 13"
+    assert fold("board.GP_SD_MOSI, board.GP_MOSI", EVB) == "board.GP11, board.GP19"
 
 
 def test_large_numbers_are_written_as_people_write_them() -> None:

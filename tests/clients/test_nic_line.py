@@ -55,7 +55,7 @@ def test_a_port_with_the_pcs_network_has_no_line() -> None:
 
 
 def test_another_board_has_other_pins_and_one_without_a_network_has_none() -> None:
-    other = replace(BOARD, network=replace(SPI, bus="spi1", sck_pin=10, default_hz=1_000_000))
+    other = replace(BOARD, network=replace(SPI, bus="spi1", sck_pin=10, default_hz=1_000_000), sd_card=None)
     assert "SPI(1, 1_000_000, " in str(nic_line("wiznet", other, spi_hz=None, intn=True))
     assert "sck=Pin(10)" in str(nic_line("wiznet", other, spi_hz=HZ, intn=True))
     with pytest.raises(DeploymentError, match=r"^RPI_PICO: has no network, which a client needs to be connected$"):

@@ -25,7 +25,8 @@ def test_every_pin_is_the_boards(tmp_path: Path) -> None:
     other = re.sub(r"(\w+_pin) = (\d+)", lambda found: f"{found[1]} = {29 - int(found[2])}", EVB)
     assert make_header(tmp_path, other).returncode == 0
     found = dict(re.findall(r"#define PIN_(\w+) (\d+)u", (tmp_path / "made.h").read_text()))
-    assert found == {"SCK": "11", "MOSI": "10", "MISO": "13", "CSN": "12", "RSTN": "9", "INTN": "8"}
+    card = {"SD_SCK": "19", "SD_MOSI": "18", "SD_MISO": "17", "SD_CSN": "16"}
+    assert found == {"SCK": "11", "MOSI": "10", "MISO": "13", "CSN": "12", "RSTN": "9", "INTN": "8", **card}
 
 
 def test_the_sources_hold_no_pin_but_the_led() -> None:

@@ -2,6 +2,7 @@
 
 mod py_app;
 mod py_attribution;
+mod py_card;
 mod py_chip_lan;
 mod py_config;
 mod py_cpu;
@@ -31,6 +32,8 @@ fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
     m.add("RADIOS", PyTuple::new(m.py(), board::RADIOS)?)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
+    m.add("SD_CARDS", PyTuple::new(m.py(), sd_card::KINDS.iter().map(|kind| (kind.name, kind.blocks)))?)?;
+    m.add_class::<py_card::PyMedium>()?;
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_gdb::PyGdbSession>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;

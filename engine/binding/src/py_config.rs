@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList};
 use sim::{PS_PER_NS, PS_PER_US};
 use usb_host::{HostConfig, ReadPolicy};
 
+use crate::py_card;
 use crate::py_wifi;
 
 pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
@@ -127,7 +128,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let mut usb = HostConfig::default();
     // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
-    let (mut flash_size, mut devices, mut capture) = (2usize << 20, Devices::default(), None);
+    let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
     let mut point = AccessPoint::default();
     let (mut xip_miss_cost, mut spi_speed) = (true, 1);
     let mut surroundings = Surroundings::default();
@@ -142,6 +143,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             "flash_bytes" => flash_size = value.extract()?,
             "devices" => devices = Devices::from_list(&value)?,
             "access_point" => point = py_wifi::access_point(&value)?,
+            "sd_card" => card = py_card::socket(&value)?,
             "capture" => capture = value.extract()?,
             "pins" => hold_pins(&value, &mut surroundings)?,
             "wires" => {
@@ -174,6 +176,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         flash_size,
         ethernet,
         wifi,
+        card,
         phy,
         lan,
         usb,
@@ -254,14 +257,7 @@ fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
     }
     let name = name.ok_or_else(|| PyValueError::new_err("devices: a device without \"chip\""))?;
     let chip = chip(&name)?;
-    let spi = match bus.as_deref() {
-        Some("spi0") => 0,
-        Some("spi1") => 1,
-        other => {
-            let other = other.unwrap_or("none");
-            return Err(PyValueError::new_err(format!("devices: {name}: bus {other}: use spi0 or spi1")));
-        }
-    };
+    let spi = spi_bus(&format!("devices: {name}"), bus.as_deref())?;
     let [sck, mosi, miso, csn, rstn, intn] = pins;
     let wired =
         |key: &str, pin: Option<u32>| pin.ok_or_else(|| PyValueError::new_err(format!("devices: {name} has no {key}")));
@@ -298,6 +294,18 @@ pub fn millivolts(volts: f64) -> PyResult<u32> {
         return Ok((volts * 1e3).round() as u32);
     }
     Err(PyValueError::new_err(format!("{volts} V at a pin: use 0 to 3.8 V")))
+}
+
+/// The number of an SPI controller, for what is on it.
+pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
+    match bus {
+        Some("spi0") => Ok(0),
+        Some("spi1") => Ok(1),
+        other => {
+            let other = other.unwrap_or("none");
+            Err(PyValueError::new_err(format!("{what}: bus {other}: use spi0 or spi1")))
+        }
+    }
 }
 
 /// A GPIO number, or None for a pin that is not wired.

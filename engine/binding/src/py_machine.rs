@@ -17,6 +17,7 @@ use sim::LogReader;
 use crate::EngineError;
 use crate::py_app::{PyApp, PyUdpApp};
 use crate::py_attribution;
+use crate::py_card;
 use crate::py_config::{self, faults};
 use crate::py_forward;
 use crate::py_profile;
@@ -495,6 +496,9 @@ impl PyMachine {
         d.set_item("flash_generation", chip.mem.flash_generation)?;
         d.set_item("core_states", chip.cores.iter().map(|c| format!("{:?}", c.state)).collect::<Vec<_>>())?;
         d.set_item("pc", chip.cores.iter().map(|c| c.pc).collect::<Vec<_>>())?;
+        if let Some(socket) = &chip.bus.world.card {
+            py_card::stats(socket.card(), &d)?;
+        }
         Ok(d)
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use lan::LanConfig;
+use sd_card::CardConfig;
 use usb_host::HostConfig;
 
 use crate::chip::Chip;
@@ -25,6 +26,13 @@ pub struct WifiConfig {
     pub point: air::AccessPoint,
 }
 
+/// An SD card in the board's socket.
+#[derive(Clone, Debug)]
+pub struct CardSocketConfig {
+    pub wires: SpiWires,
+    pub card: CardConfig,
+}
+
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
@@ -32,6 +40,8 @@ pub struct BoardConfig {
     /// With neither of these, a board without a network.
     pub ethernet: Option<EthernetConfig>,
     pub wifi: Option<WifiConfig>,
+    /// `None`: a board without a socket, or nothing in it.
+    pub card: Option<CardSocketConfig>,
     pub phy: wiznet::Config,
     pub lan: LanConfig,
     pub usb: HostConfig,

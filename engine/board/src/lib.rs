@@ -4,6 +4,7 @@
 mod agenda;
 mod attributed;
 mod bit_spi;
+mod card_socket;
 mod chip;
 mod config;
 mod disk;
@@ -21,8 +22,9 @@ mod wiring;
 
 pub use air::{AccessPoint, Delay};
 pub use attributed::Recorded;
+pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
-pub use config::{BoardConfig, EthernetConfig, WifiConfig};
+pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;

@@ -8,7 +8,8 @@ use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, Uar
 use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
-use crate::config::BoardConfig;
+use crate::card_socket::CardSocket;
+use crate::config::{BoardConfig, CardSocketConfig};
 use crate::i2c_port::{I2cPort, I2cWires};
 use crate::network::Network;
 use crate::serial_lead::SerialLead;
@@ -20,7 +21,8 @@ const NETWORK: usize = 0;
 const USB: usize = 1;
 /// And the one after it, for UART1.
 const LEADS: usize = 2;
-const DEVICES: usize = 4;
+const CARD: usize = 4;
+const DEVICES: usize = 5;
 
 /// A device that is not on the network.
 enum Port {
@@ -50,6 +52,7 @@ impl Port {
 pub struct Wiring {
     pub network: Option<Network>,
     pub usb: UsbHost,
+    pub card: Option<CardSocket>,
     leads: [SerialLead; 2],
     ports: Vec<Port>,
     spi_log: Log<(&'static str, SpiFrame)>,
@@ -60,14 +63,21 @@ impl Wiring {
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
         let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
+        let card = config.card.as_ref().map(CardSocket::new);
         Ok(Self {
             network,
             usb,
+            card,
             leads: Default::default(),
             ports: Vec::new(),
             spi_log: Log::default(),
             agenda: Agenda::new(DEVICES),
         })
+    }
+
+    /// Puts an SD card into the socket.
+    pub fn insert_card(&mut self, card: &CardSocketConfig) {
+        self.card = Some(CardSocket::new(card));
     }
 
     /// Puts a device on an SPI bus.
@@ -93,8 +103,10 @@ impl Wiring {
     /// Says which pins have to show every edge, and schedules the first events of the world.
     pub fn start(&mut self, sys: &mut Sys) {
         let network = self.network.as_ref().map_or(0, |network| network.watched());
-        sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network, |pins, port| pins | port.watched()));
+        let card = self.card.as_ref().map_or(0, |card| card.port.watched());
+        sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network | card, |pins, port| pins | port.watched()));
         self.settle_network(sys);
+        self.settle_card(sys);
         self.schedule_usb(sys);
         for index in 0..self.ports.len() {
             self.settle_port(sys, index);
@@ -137,6 +149,9 @@ impl Wiring {
         if let Some(network) = &mut self.network {
             network.set_log(on);
         }
+        if let Some(card) = &mut self.card {
+            card.port.device.set_log(on);
+        }
         for port in &mut self.ports {
             if let Port::Spi(port) = port {
                 port.device.set_log(on);
@@ -149,6 +164,10 @@ impl Wiring {
         if let Some(network) = &mut self.network {
             let name = network.name();
             frames.extend(network.take_log().into_iter().map(|frame| (name, frame)));
+        }
+        if let Some(card) = &mut self.card {
+            let name = card.card().name();
+            frames.extend(card.port.device.take_log().into_iter().map(|frame| (name, frame)));
         }
         for port in &mut self.ports {
             if let Port::Spi(port) = port {
@@ -194,6 +213,13 @@ impl Wiring {
         }
     }
 
+    fn settle_card(&mut self, sys: &mut Sys) {
+        if let Some(card) = &mut self.card {
+            let next = card.settle(sys);
+            self.schedule(sys, CARD, next);
+        }
+    }
+
     /// Drives a device's interrupt pin and schedules its next event.
     fn settle_port(&mut self, sys: &mut Sys, index: usize) {
         let port = &self.ports[index];
@@ -212,6 +238,10 @@ impl Wiring {
             network.sample_pins(sys);
         }
         self.settle_network(sys);
+        if let Some(card) = &mut self.card {
+            card.port.sample_pins(sys);
+        }
+        self.settle_card(sys);
         for index in 0..self.ports.len() {
             match &mut self.ports[index] {
                 Port::Spi(port) => port.sample_pins(sys),
@@ -269,6 +299,10 @@ impl World for Wiring {
         if let Some(answer) = self.network_frame(sys, spi, mosi, bits) {
             miso &= answer;
         }
+        if let Some(answer) = self.card.as_mut().and_then(|card| card.frame(sys, spi, mosi, bits)) {
+            miso &= answer;
+            self.settle_card(sys);
+        }
         for index in 0..self.ports.len() {
             if let Port::Spi(port) = &mut self.ports[index]
                 && port.hears(sys, spi)
@@ -287,7 +321,7 @@ impl World for Wiring {
             if wifi.follow(sys) {
                 self.settle_network(sys);
             }
-            if self.ports.is_empty() {
+            if self.ports.is_empty() && self.card.is_none() {
                 return;
             }
         }
@@ -299,6 +333,9 @@ impl World for Wiring {
             if let Some(port) = self.network.as_mut().and_then(Network::ethernet_mut) {
                 port.answer(miso);
             }
+        }
+        if self.card.as_mut().is_some_and(|card| card.follow_clock(sys)) {
+            self.settle_card(sys);
         }
         for index in 0..self.ports.len() {
             if let Port::Spi(port) = &mut self.ports[index]
@@ -400,6 +437,13 @@ impl World for Wiring {
             Some(USB) => {
                 self.usb.advance(sys.now(), &mut UsbPort { sys, usb: inputs.usb });
                 self.schedule_usb(sys);
+            }
+            Some(CARD) => {
+                if let Some(card) = &mut self.card {
+                    card.port.device.advance(sys.now());
+                }
+                self.settle_card(sys);
+                self.postpone(sys, CARD);
             }
             Some(slot) if slot < DEVICES => {
                 let uart = slot - LEADS;

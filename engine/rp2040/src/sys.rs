@@ -183,6 +183,8 @@ pub struct Sys {
     pub(crate) recording: Option<Box<Recorder>>,
     /// What the SPI clocks are multiplied with: 1, but where somebody asks what a faster bus would bring.
     pub spi_speed: u64,
+    /// Of the SPI frame that has just ended: how long it was, and how many half periods of SCK that are.
+    pub spi_shifted: (Ps, u64),
     /// Set when a core must leave its inner loop to look at events, interrupts or resets.
     pub attention: bool,
     /// SEV was executed or an event reached both cores.
@@ -235,6 +237,7 @@ impl Sys {
             trace: Trace::default(),
             recording: None,
             spi_speed: 1,
+            spi_shifted: (0, 1),
             attention: false,
             event_signal: false,
             held_in_reset: 0,

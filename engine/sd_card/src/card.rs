@@ -374,8 +374,8 @@ impl SpiDevice for Card {
             return 0xff;
         }
         let miso = self.output(now);
-        self.usage.at(self.direction).bytes += 1;
         self.input(now, mosi);
+        self.usage.at(self.direction).bytes += 1;
         self.last_byte = now;
         miso
     }

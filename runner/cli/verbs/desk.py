@@ -38,6 +38,7 @@ _LOOK_S = 0.05
 @click.option("--name", default="desk", show_default=True, help="name of this board")
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
 @click.option("--flash", type=click.Path(path_type=Path), help="keep its flash in this file between sessions")
+@click.option("--sd-card", type=click.Path(path_type=Path), help="an SD card with its memory in this file, a FAT image")
 @click.option("--pin", "pins", multiple=True, metavar="GP15=low", help="hold a pin at low, high or volts; repeatable")
 @click.option("--wire", "wires", multiple=True, metavar="GP0:GP1", help="a jumper wire; repeatable")
 @click.option("--free-running", is_flag=True, help="run ahead of the clock where the board is busy")
@@ -56,6 +57,7 @@ def COMMAND(
     name: str,
     board: str,
     flash: Path | None,
+    sd_card: Path | None,
     pins: tuple[str, ...],
     wires: tuple[str, ...],
     free_running: bool,
@@ -69,7 +71,7 @@ def COMMAND(
         needs_engine()
         from portbench.runner.cli.desk_settings import desk_settings
 
-        settings = desk_settings(config, pins, wires, wall_clock=not free_running)
+        settings = desk_settings(config, pins, wires, wall_clock=not free_running, sd_card=sd_card)
         served = served_workload(workload)
         folder = runtime_dir() / name
         if (state := read_state(folder)) is not None:

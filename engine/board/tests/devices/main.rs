@@ -1,5 +1,6 @@
 //! Devices on the buses of a microcontroller whose registers a test programs: who hears what, and when.
 
+mod card;
 mod i2c;
 mod pins;
 mod rig;

@@ -38,6 +38,7 @@ impl Rig {
             flash_size: 1 << 20,
             ethernet: None,
             wifi,
+            card: None,
             phy: wiznet::Config::default(),
             lan: LanConfig::default(),
             usb: HostConfig::default(),

@@ -113,6 +113,8 @@ struct Frame {
     fss_high: Ps,
     /// Earliest begin of the frame after it.
     next: Ps,
+    /// Half periods of SCK to the last edge.
+    halves: u64,
     bitwise: Option<Bitwise>,
 }
 
@@ -266,6 +268,7 @@ impl Spi {
             last_edge: begin + last,
             fss_high: begin + fss_high,
             next: begin + next,
+            halves: edges.last,
             bitwise,
         });
         self.timeout_at = NEVER;
@@ -364,6 +367,7 @@ impl Spi {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;
+        sys.spi_shifted = (frame.last_edge - frame.begin, frame.halves);
         if let Some(recorder) = sys.recorder() {
             recorder.shifted(frame.begin, frame.last_edge);
         }

@@ -1,0 +1,233 @@
+"""The SD card in an emulated board's socket: which kind, how worn it is, and the file that has its memory."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictInt, StrictStr
+from pydantic.dataclasses import dataclass
+
+from portbench._engine import SD_CARDS, SdMedium
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.errors import BoardUnavailable
+
+BLOCK: Final = 512
+UNIT: Final = 1024 * BLOCK
+"""What the size of a card is a multiple of, as its CSD tells it."""
+_LABEL: Final = "SDCARD"
+_LEFT_ON_FULL: Final = 64 << 10
+_WORN_AFTER: Final = 2000
+"""Blocks; what makes the file system of one file are some ten of them."""
+_CORRUPT_ONE_IN: Final = 500
+_BLOCKS: Final[dict[str, int]] = dict(SD_CARDS)
+KINDS: Final = tuple(_BLOCKS)
+_SETTLED_S: Final = 1.0
+_COPIED: Final = 1 << 20
+"""Bytes at once; of a file's zeros no card's memory keeps any."""
+_SDSC_MOST: Final = 2 << 30
+
+State = Literal["sound", "full", "read-only", "worn", "corrupt"]
+
+
+def _kind(name: str) -> str:
+    if name not in _BLOCKS:
+        raise ValueError(f"{name!r} is no card that is emulated; use one of {', '.join(KINDS)}")
+    return name
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class SdCard:
+    """`kind`: whose times it has, see `engine/sd_card/src/kind.rs`; `seed`: what draws them. `state`: `full` has no
+    room in its file system, `read-only` says TMP_WRITE_PROTECT, `worn` refuses to write after 2000 blocks, and of
+    `corrupt` every 500th block is read with a wrong bit. `image`: the file that has its memory and keeps it, made as a
+    formatted card of the kind's size if it is not there; None: a formatted card that is forgotten.
+    """
+
+    kind: Annotated[StrictStr, AfterValidator(_kind)] = KINDS[0]
+    state: State = "sound"
+    image: Path | None = None
+    seed: Annotated[StrictInt, Field(ge=0, lt=1 << 64)] = 1
+
+
+def card_settings(card: SdCard | None, medium: SdMedium | None, definition: BoardDefinition) -> dict[str, Any]:
+    """The engine's settings of a card with `medium` in the board's socket. Raises BoardUnavailable."""
+    if card is None:
+        return {}
+    if definition.sd_card is None:
+        raise BoardUnavailable(f"{definition.id}: has no socket for an SD card; add [sd_card] to its file")
+    faults: dict[str, dict[str, Any]] = {
+        "read-only": {"write_protected": True},
+        "worn": {"good_writes": _WORN_AFTER},
+        "corrupt": {"corrupt_one_in": _CORRUPT_ONE_IN},
+    }
+    wires = {"bus": definition.sd_card.bus, **definition.sd_card.pins}
+    of_card = {"kind": card.kind, "seed": card.seed, "medium": medium or new_medium(card)}
+    return {"sd_card": {**of_card, **wires, **faults.get(card.state, {})}}
+
+
+def new_medium(card: SdCard) -> SdMedium:
+    """Of a card as it is bought, or as its state says."""
+    medium = SdMedium(_BLOCKS[card.kind])
+    if card.state == "full":
+        medium.fill(_LABEL, _LEFT_ON_FULL)
+    else:
+        medium.format(_LABEL)
+    return medium
+
+
+class CardImage:
+    """`card.image`, which is locked meanwhile by `image`.lock. Raises BoardUnavailable for what no card can be."""
+
+    def __init__(self, card: SdCard, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock_path = path.with_name(f"{path.name}.lock")
+        if path.exists() and not path.is_file():
+            raise BoardUnavailable(f"SD card: {path}: is no file; name one for the card's memory")
+        try:
+            self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise BoardUnavailable(
+                f"SD card: {self._lock_path}: {error.strerror}; name a file in a folder of yours"
+            ) from error
+        try:
+            self._claim()
+            if path.exists():
+                self.medium = _load(path, card)
+                self._saved = self.medium.generation
+            else:
+                self.medium = new_medium(card)
+                self._saved = -1
+                self.save()
+        except OSError as error:
+            self.close()
+            raise BoardUnavailable(f"SD card: {path}: {error.strerror or error}; name another file") from error
+        except BaseException:
+            self.close()
+            raise
+        self._seen = self.medium.generation
+        self._changed_s = clock()
+
+    def _claim(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BoardUnavailable(
+                f"SD card: {self._path}: another board that runs has it; name another file"
+            ) from None
+
+    def look(self) -> None:
+        """Saves what was written to the card once that has settled. Raises OSError."""
+        if (generation := self.medium.generation) != self._seen:
+            self._seen, self._changed_s = generation, self._clock()
+        if self._seen != self._saved and self._clock() - self._changed_s >= _SETTLED_S:
+            self.save()
+
+    def save(self) -> None:
+        """The file has all of it or what it had before, with holes where the card has zeros. Raises OSError."""
+        generation = self.medium.generation
+        if generation == self._saved:
+            return
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.truncate(self.medium.blocks * BLOCK)
+                for start, length in self.medium.extents():
+                    stream.seek(start)
+                    stream.write(self.medium.read(start, length))
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(self._path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        self._saved = generation
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._lock)
+
+
+def _load(path: Path, card: SdCard) -> SdMedium:
+    size = path.stat().st_size
+    if size == 0 or size % UNIT:
+        raise BoardUnavailable(f"SD card: {path}: has {size} bytes; a card has a multiple of {UNIT}")
+    # The CSD of SDSC cannot tell more.
+    most = _SDSC_MOST if _BLOCKS[card.kind] * BLOCK <= _SDSC_MOST else 32 << 30
+    if size > most:
+        raise BoardUnavailable(f"SD card: {path}: has {size} bytes; a {card.kind} has at most {most}")
+    medium = SdMedium(size // BLOCK)
+    with path.open("rb") as stream:
+        for start, end in _data_in(stream.fileno(), size):
+            stream.seek(start)
+            while start < end:
+                data = stream.read(min(_COPIED, end - start))
+                if not data:
+                    raise OSError(f"ends at {start} of {size} bytes")
+                medium.write(start, data)
+                start += len(data)
+    return medium
+
+
+def _data_in(handle: int, size: int) -> list[tuple[int, int]]:
+    """Where the file is no hole, as far as the file system tells."""
+    if not hasattr(os, "SEEK_DATA"):
+        return [(0, size)]
+    found: list[tuple[int, int]] = []
+    at = 0
+    while at < size:
+        try:
+            start = os.lseek(handle, at, os.SEEK_DATA)
+        except OSError:  # ENXIO: none from here on
+            break
+        at = os.lseek(handle, start, os.SEEK_HOLE)
+        found.append((start, at))
+    return found
+
+
+class CardSlot:
+    """What is in the board's socket, from one power cycle to the next."""
+
+    def __init__(self, definition: BoardDefinition) -> None:
+        self._definition = definition
+        self._card: SdCard | None = None
+        self._medium: SdMedium | None = None
+        self._image: CardImage | None = None
+
+    def settings(self, card: SdCard | None, *, fresh: bool = False) -> dict[str, Any]:
+        """The engine's, for `card`: the same card as before keeps what it has, unless it is to be a `fresh` one.
+
+        Raises BoardUnavailable.
+        """
+        if card != self._card or (fresh and self._image is None):
+            self.close()
+            self._medium = None
+            if card is not None and card.image is not None:
+                self._image = CardImage(card, card.image)
+                self._medium = self._image.medium
+            elif card is not None:
+                self._medium = new_medium(card)
+            self._card = card
+        return card_settings(card, self._medium, self._definition)
+
+    def look(self) -> None:
+        """Raises OSError where the image cannot be saved."""
+        if self._image is not None:
+            self._image.look()
+
+    def close(self) -> None:
+        """Raises OSError where the image could not be saved; all else is closed then."""
+        if self._image is not None:
+            image, self._image = self._image, None
+            try:
+                image.save()
+            finally:
+                image.close()

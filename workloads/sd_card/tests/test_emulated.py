@@ -1,0 +1,46 @@
+"""Rows on emulated boards with real firmware: they measure, repeat, and end with one line on a bad card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from portbench.results.model import Status
+from portbench.workloads.sd_card.workload import WORKLOAD
+from tests.measuring import rows_of
+
+pytestmark = pytest.mark.engine
+FILE_BYTES = 8192
+SHORT = {"file_bytes": FILE_BYTES}
+
+
+def test_a_row_repeats_and_the_next_has_no_card_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, other, missing, full = rows_of(
+        WORKLOAD,
+        "circuitpython-9.1.4",
+        tmp_path,
+        monkeypatch,
+        SHORT,
+        SHORT,
+        {**SHORT, "card_seed": 2},
+        {"card_state": "missing"},
+        {"card_state": "full", "file_bytes": 100_000},
+    )
+    assert first.status is Status.MEASURED, first.reason
+    assert first.simulated_figures() == second.simulated_figures()
+    assert first.figures["read_total_us"] != other.figures["read_total_us"]
+    assert first.figures["spi_mhz"] == 31.25
+    assert first.figures["read_gap_median_ns"] == first.figures["write_gap_median_ns"] == 304
+    assert first.sim is not None and first.sim.counters["sd_read_blocks"] >= FILE_BYTES // 512
+    assert missing.reason == "run: the client failed in stage card: OSError('no SD card')"
+    assert full.reason == "run: the client failed in stage write: OSError(28)"
+
+
+def test_micropythons_driver_writes_and_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    protection = {**SHORT, "card_state": "read-only"}
+    sound, protected = rows_of(WORKLOAD, "micropython-1.26.0", tmp_path, monkeypatch, SHORT, protection)
+    assert sound.status is Status.MEASURED, sound.reason
+    assert sound.figures["spi_mhz"] == 24
+    assert protected.status is Status.FAILED and protected.reason is not None
+    assert "the client failed in stage" in protected.reason
