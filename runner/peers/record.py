@@ -84,18 +84,24 @@ def _json(record: Record) -> str:
 
 
 def markdown(record: Record) -> str:
-    """The table, and what is not right."""
+    """The table, the revisions, and what is not right."""
     lines = [[each.title, *(each.count(column) or "" for column in COLUMNS), each.total] for each in record.suites]
     heads = ["suite", *COLUMNS, "programs"]
     align = ["left", *["right"] * (len(heads) - 1)]
     table = tabulate.tabulate(lines, heads, tablefmt="pipe", colalign=align, disable_numparse=True)
+    pinned = [
+        f"- {each.title}: {', '.join(f'`{source}`' for source in each.sources if '@' in source)}"
+        for each in record.suites
+        if any("@" in source for source in each.sources)
+    ]
     told = [f"- {each.title}: not run: {each.reason}" for each in record.suites if each.reason]
     told += [
         f"- {each.title}: `{outcome.program}` {outcome.verdict}{': ' if outcome.said else ''}{outcome.said}"
         for each in record.suites
         for outcome in each.not_right
     ]
-    return "\n".join([table, "", *(told or ["Everything is right."]), ""])
+    revisions = ["What was run, at which commit:", "", *pinned, ""] if pinned else []
+    return "\n".join([table, "", *revisions, *(told or ["Everything is right."]), ""])
 
 
 def lesser(record: Record, results: Iterable[SuiteResult]) -> list[str]:

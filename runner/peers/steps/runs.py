@@ -9,13 +9,16 @@ from pydantic import Field
 from portbench.runner.peers.program_board import ProgramBoard
 from portbench.runner.peers.step import Step
 
+_HALF_PS_US = 5e-7
+"""The engine counts picoseconds."""
+
 
 class Runs(Step):
     runs: Annotated[float, Field(gt=0)]
 
     def do(self, board: ProgramBoard, within_s: float) -> None:
         until_us = board.time_us + self.runs * 1e6
-        board.wait(lambda: board.time_us >= until_us, 2 * self.runs, f"{self.runs:g} s of running")
+        board.wait(lambda: board.time_us + _HALF_PS_US >= until_us, self.runs, f"{self.runs:g} s of running")
 
 
 STEP = Runs
