@@ -20,6 +20,8 @@ class Facts:
     spans: int
     noun: str
     """What people call one span: `message`; `run` where they differ."""
+    lacks_intn: bool
+    """INTn is not connected, and the driver would take it: MicroPython's does, WIZnet's own has no argument for it."""
 
     @classmethod
     def of(cls, row: Row) -> Facts | None:
@@ -30,7 +32,8 @@ class Facts:
         names = set(attribution.spans.names)
         noun = attribution.spans.names[0] if len(names) == 1 else "run"
         spans = len(attribution.spans) if len(names) == 1 else 1
-        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun)
+        lacks_intn = row.conditions.intn is False and row.family == "micropython"
+        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun, lacks_intn)
 
     def share(self, *causes: str) -> float:
         """Part of the time, 0 to 1."""

@@ -143,7 +143,7 @@ def probes(session: Session) -> Iterator[Figure]:
         deadline = session.deadline("probes")
         image = PING_PONG.body("native")
         assert image is not None  # it is in the repository
-        cost = measure_probes(image, session.definition, engine, deadline, rounds=2 if session.quick else 7)
+        cost = measure_probes(image, session.definition, engine, deadline, rounds=1 if session.quick else 7)
     except BoardError as error:
         yield skipped("probes", str(error))
         return

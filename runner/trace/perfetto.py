@@ -55,7 +55,8 @@ class _Tracks:
         start_us, end_us = max(start_us, self.start_us), min(end_us, self.end_us)
         if start_us <= end_us:
             place = self._place(process, track)
-            took = {"ts": _ns(start_us), "dur": round(_ns(end_us) - _ns(start_us), 3)}
+            # Not rounded again: readers add the two, and slices that touch are not to overlap by a rounding.
+            took = {"ts": _ns(start_us), "dur": _ns(end_us) - _ns(start_us)}
             self.events.append({"ph": "X", "name": name, "cat": process, **place, **took, "args": about})
 
     def moment(self, process: str, track: str, at_us: float, name: str, **about: Any) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +23,9 @@ from portbench.runner.profile.model import Function, Profile, exact_profile, sam
 from portbench.runner.profile.symbols import Symbol, Symbols
 from tests.engine.consoles import flash_image
 from tests.ping_pong import EVB, NATIVE_IMAGE
+from tests.trace.in_speedscope import in_speedscope
 
 pytestmark = pytest.mark.engine
-SPEEDSCOPE = "speedscope@1.25.0"
-INSTALL_S = 60
 
 
 def limit() -> Deadline:
@@ -130,8 +127,9 @@ def test_folded_stacks() -> None:
     assert folded(known()) == ("core 0;main 20\ncore 0;main;0x10000200 3\ncore 0;main;tick:ed [SysTick] 8\n")
 
 
+@pytest.mark.slow
 def test_speedscope_takes_the_file(tmp_path: Path) -> None:
-    """By the JSON Schema that its own package brings."""
+    """The tool itself, and by the JSON Schema that its package brings."""
     content = json.loads(json.dumps(speedscope(known())))
     (profile,) = content["profiles"]
     names = [frame["name"] for frame in content["shared"]["frames"]]
@@ -145,14 +143,11 @@ def test_speedscope_takes_the_file(tmp_path: Path) -> None:
         ("main", "tick;ed [SysTick]"): 8.0,
         ("(asleep)",): 7.0,
     }
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed; install Node.js")
-    packed = subprocess.run([npm, "pack", "--silent", SPEEDSCOPE], cwd=tmp_path, timeout=INSTALL_S, check=False)
-    archives = list(tmp_path.glob("speedscope-*.tgz"))
-    if packed.returncode or not archives:
-        pytest.skip(f"npm cannot get {SPEEDSCOPE}; run: npm pack {SPEEDSCOPE}")
-    shutil.unpack_archive(archives[0], tmp_path, filter="data")
+    file = tmp_path / "profile.json"
+    file.write_text(json.dumps(content))
+    opened = in_speedscope(file, tmp_path)
+    assert (opened.imported_as, opened.complaints) == ("Importing as speedscope json file", ())
+    assert opened.title == f"{content['name']} - speedscope" and "core 0" in opened.text
     schema = json.loads((tmp_path / "package" / "dist" / "release" / "file-format-schema.json").read_text())
     jsonschema.validate(content, schema)
     content["profiles"][0]["weights"] = "many"

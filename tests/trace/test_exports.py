@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -24,15 +25,14 @@ from portbench.boards.emulated.trace import busiest, exchange_window
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
-from portbench.runner.trace.perfetto import trace_events
+from portbench.runner.trace.perfetto import trace_events, write_perfetto
 from portbench.runner.trace.record import prepared_flash
 from portbench.runner.trace.vcd import shifted, write_vcd
 from tests.ping_pong import EVB
+from tests.trace.in_speedscope import in_speedscope
 
 pytestmark = pytest.mark.engine
 MESSAGES = 6
-DEVTOOLS = "devtools-timeline-model@1.4.0"
-INSTALL_S = 120
 INSTALL = "sudo .ci/install-system-packages"
 
 
@@ -194,29 +194,17 @@ def test_trace_processor_reads_it(recorded: tuple[Recording, Path, IPv4Address],
     assert str(len(recorded[0].frames)) in said
 
 
-def test_chrome_s_devtools_read_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
-    """A reader of the format that has nothing to do with ours; Perfetto's own is in no registry."""
-    npm = tool("npm")
-    content = trace_events(recorded[0], 21, "message")
+@pytest.mark.slow
+def test_speedscope_reads_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+    """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""
     file = tmp_path / "run.json"
-    file.write_text(json.dumps(content))
-    install = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(tmp_path)]
-    if subprocess.run([*install, DEVTOOLS], capture_output=True, timeout=INSTALL_S, check=False).returncode:
-        pytest.skip(f"npm cannot get {DEVTOOLS}; run: npm install {DEVTOOLS}")
-    read = json.loads(output(tool("node"), Path(__file__).with_name("read_trace.cjs"), tmp_path, file))
-    events = content["traceEvents"]
-    names = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] == "thread_name"}
-    written = {
-        names[place]: [(each["ts"], each["dur"], each["name"]) for each in track]
-        for place, track in slices(events).items()
-    }
-    found = {each["track"]: each["slices"] for each in read if each["slices"]}
-    assert found.keys() == written.keys()
-    for name, track in written.items():
-        milliseconds = [[start_us / 1000, took_us / 1000, what] for start_us, took_us, what in sorted(track)]
-        assert [each[2] for each in sorted(found[name])] == [each[2] for each in milliseconds]
-        for one, two in zip(sorted(found[name]), milliseconds, strict=True):
-            assert one[:2] == pytest.approx(two[:2], abs=1e-5)
+    write_perfetto(file, recorded[0], 21, "message")
+    opened = in_speedscope(file, tmp_path)
+    assert (opened.imported_as, opened.complaints) == ("Importing as Trace Event Format profile", ())
+    for track in ("where the time goes", "messages", "PC to board", "board to PC", "INTn", "W5500", "core 0"):
+        assert re.search(rf", {track} \(tid \d+\)", opened.text), track
+    took_us = recorded[0].end_us - recorded[0].start_us
+    assert f"where the time goes (tid 1) {took_us:.2f}µs" in opened.text
 
 
 @given(st.binary(max_size=100))

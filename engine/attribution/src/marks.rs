@@ -28,10 +28,12 @@ pub enum Clock {
     /// CircuitPython's `monotonic_ns` on the RP2040: ticks of 1/1024 s, which it takes for 977 us within a second, and
     /// 32nds of them.
     CircuitPython,
+    /// The same cut to whole microseconds by the client, reading by reading, before it takes their distance.
+    CircuitPythonMicroseconds,
 }
 
 impl Clock {
-    pub const ALL: [Clock; 2] = [Clock::Timer, Clock::CircuitPython];
+    pub const ALL: [Clock; 3] = [Clock::Timer, Clock::CircuitPython, Clock::CircuitPythonMicroseconds];
 
     fn ns(self, timer_us: u32) -> u64 {
         let us = u64::from(timer_us);
@@ -42,6 +44,7 @@ impl Clock {
                 let (ticks, subticks) = (1024 * seconds + rest / 977, rest % 977 / 31);
                 976_562 * ticks + ticks / 2 + 30_518 * subticks
             }
+            Clock::CircuitPythonMicroseconds => Clock::CircuitPython.ns(timer_us) / 1000 * 1000,
         }
     }
 }
@@ -236,6 +239,19 @@ mod tests {
         let spans_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
         let sought = Sought { spans_us, clock, ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(980_000, 1_013_390), (1_013_700, 1_047_000)]);
+    }
+
+    #[test]
+    fn a_client_may_cut_each_reading_to_microseconds() {
+        let (cut, whole) = (Clock::CircuitPythonMicroseconds, Clock::CircuitPython);
+        let told = |clock: Clock, from: u32, to: u32| (clock.ns(to) - clock.ns(from)) / 1000;
+        assert_eq!(cut.ns(123_456) % 1000, 0);
+        let differs = (1..2000).map(|n| (31 * n, 31 * n + 5000)).find(|&(a, b)| told(cut, a, b) != told(whole, a, b));
+        let (from, to) = differs.expect("one more or less");
+        let all = marks(&[(from, 1), (to, 1)]);
+        let sought = |clock| Sought { spans_us: vec![told(cut, from, to)], clock, ..Sought::default() };
+        assert_eq!(find(&all, &sought(whole)), None);
+        assert_eq!(us(&find(&all, &sought(cut)).unwrap()), [(u64::from(from), u64::from(to))]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Where the chip passes by the recorder of an attribution of time. Nothing here is reached while there is none, and
 //! nothing here changes what the chip does.
 
-use crate::PROBED;
 use attribution::{Counters, Mark, Recorder, Recording, state};
 
 use crate::bus::Bus;
@@ -85,7 +84,7 @@ impl<W: World> Bus<W> {
 impl Core {
     #[inline]
     pub(crate) fn count_waits<W>(&self, bus: &mut Bus<W>, address: u32) {
-        if PROBED && self.index == 0 && address >> 28 != 1 {
+        if bus.sys.records() && self.index == 0 && address >> 28 != 1 {
             bus.waited += u64::from(bus.waits);
         }
     }

@@ -22,6 +22,6 @@ def say(facts: Facts) -> Sentence | None:
     if period_ps is not None and _ONE_A_POLL * period_ps <= waits_ps <= period_ps:
         # To two digits: spans begin at no fixed time after a poll.
         text += f" about every {duration(float(f'{period_ps:.2g}'))}"
-    if facts.conditions.intn is False:
+    if facts.lacks_intn:
         text += ": INTn is not connected"
     return Sentence("unread_until_poll", text, share, ("wait_poll",), {"wait_us": waits_ps / 1e6})

@@ -114,6 +114,8 @@ SILENT: dict[str, list[Row]] = {
     "network_bound": [row({"pc": 40, "wire_to_pc": 9, "code_run": 51}), row({"wait_poll": 90, "code_run": 10})],
     "network_hidden": [
         row({"code_run": 900, "pc": 100}, counts={"hidden_ps": 200_000_000}),
+        row({"code_run": 900}, counts={"hidden_ps": 200_000_000}, names=("request",) * 5),
+        row({"code_run": 900}, counts={"hidden_ps": 200_000_000}, names=("up_256", "down_256")),
         row({"code_run": 900}),
     ],
     "executing": [row({"code_run": 39, "gap_run": 61}, counts={"instructions": 9}), row({"code_run": 90})],
@@ -241,6 +243,14 @@ def test_a_poll_is_not_blamed_on_intn_where_that_is_connected_or_not_known() -> 
     for intn in (True, None):
         (text,) = _said("unread_until_poll", row({"wait_poll": 59_600, "code_run": 2600}, intn=intn))
         assert "INTn" not in text
+
+
+def test_nor_where_the_driver_has_no_use_for_it() -> None:
+    """WIZnet's own stack sleeps a millisecond between two looks, and has no argument for the pin."""
+    of = row({"wait_poll": 760, "code_run": 2000}, intn=False).model_copy(update={"family": "wiznet"})
+    assert _said("unread_until_poll", of) == [
+        "a frame lies unread in the chip for 0.76 of 2.76 ms of a message, until a timer's poll"
+    ]
 
 
 def test_the_period_of_polls_is_not_guessed() -> None:
