@@ -49,8 +49,8 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
     ("words", "says"),
     [
         (["nothing"], "portbench: 'nothing' is no verb; there are bisect, boards, compare, "),
-        (["--nothing"], "portbench: No such option '--nothing'; see: portbench --help"),
-        (["run", "--nothing"], "portbench run: No such option '--nothing'; see: portbench run --help"),
+        (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),
+        (["run", "--xyzzy"], "portbench run: No such option '--xyzzy'; see: portbench run --help"),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
         (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
         (

@@ -114,6 +114,8 @@ SILENT: dict[str, list[Row]] = {
     "network_bound": [row({"pc": 40, "wire_to_pc": 9, "code_run": 51}), row({"wait_poll": 90, "code_run": 10})],
     "network_hidden": [
         row({"code_run": 900, "pc": 100}, counts={"hidden_ps": 200_000_000}),
+        row({"code_run": 900}, counts={"hidden_ps": 200_000_000}, names=("request",) * 5),
+        row({"code_run": 900}, counts={"hidden_ps": 200_000_000}, names=("up_256", "down_256")),
         row({"code_run": 900}),
     ],
     "executing": [row({"code_run": 39, "gap_run": 61}, counts={"instructions": 9}), row({"code_run": 90})],

@@ -134,6 +134,9 @@ fn dhcp_without_an_address_works_by_broadcast() {
     assert_eq!(board.recv(0, 100)[8..], *b"direct");
     board.arrive(&udp_frame(67, 69, b"nobody"));
     board.no_frame();
+    // What a group gets is for sockets that have joined one.
+    board.arrive(&udp_frame_from((PEER, 67), [1, 0, 0x5e, 0, 0, 1], ([224, 0, 0, 1], 68), b"group"));
+    assert_eq!(board.get16(socket(0), 0x26), 0);
 }
 
 #[test]
