@@ -21,5 +21,6 @@ def why(groups: Sequence[Group]) -> list[str]:
             continue
         said = [sentence.text for sentence in explained(row) if sentence.share is not None][:_MOST]
         if said:
-            lines.append(f"Why, {row.runtime} {row.profile}: {'; '.join(said)}.")
+            named = " ".join(filter(None, (row.runtime, row.profile)))
+            lines.append(f"Why, {named}: {'; '.join(said)}.")
     return lines
