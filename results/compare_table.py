@@ -82,7 +82,7 @@ def _line(each: Comparison, limit: float | None) -> tuple[str, ...]:
 
 def _verdict(each: Comparison, limit: float | None) -> str:
     if limit is not None and each.is_slower_than(limit):
-        return f"SLOWER than {limit:.3%} allows"
+        return f"SLOWER than {limit * 100:g}% allows"
     if each.too_few:
         return "too few runs to tell: 4 of each at least"
     if not each.differs:

@@ -136,7 +136,7 @@ def test_two_builds_of_other_names_are_beside_each_other_where_there_is_no_choic
     found = pairs(run_of(exact(1, runtime="main-firmware")), run_of(exact(2, runtime="pr-firmware")))
     assert [(a.first.runtime, b.first.runtime) for a, b in found] == [("main-firmware", "pr-firmware")]
     (line,) = lines(compare(run_of(exact(100, runtime="main")), run_of(exact(103, runtime="pr"))), 0.02)
-    assert line[0].startswith("main -> pr") and line[4] == "+3.0 %" and line[-1] == "SLOWER than 2.000% allows"
+    assert line[0].startswith("main -> pr") and line[4] == "+3.0 %" and line[-1] == "SLOWER than 2% allows"
 
 
 def test_for_programs_and_for_pages() -> None:
