@@ -150,6 +150,15 @@ def test_the_simulated_pc_does_what_it_is_told_and_sees_a_board_that_hangs() -> 
     assert [session.ok for session in pc.sessions()] == [True]
 
 
+def test_a_connection_goes_on_after_its_cable_was_out() -> None:
+    server = SimulatedServer(Obeys)
+    server.disturbs = True
+    server.accept(1, "10.0.0.2:4000", 100.0)
+    assert server.receive(1, b"hi\ncable 3000\n", 200.0) == (b"ok", False, False, None)
+    assert server.disturbance == (Disturbance("cable", 3e6), 200.0)
+    assert server.receive(1, b"hi\n", 9e6) == (b"ok", False, False, None)
+
+
 def test_where_nobody_has_hands_it_is_said() -> None:
     server = SimulatedServer(Obeys)
     server.accept(1, "10.0.0.2:4000", 100.0)
