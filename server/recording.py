@@ -58,6 +58,10 @@ class Recording:
         """What the PC is to do to the board's network; None where that is not so, or not yet."""
         return self._conversation.disturbance
 
+    def disturbed(self) -> None:
+        """It is under way, and the connection goes on."""
+        self._conversation.disturbance = None
+
     @property
     def whole(self) -> bool:
         """The exchanges of a run with a limit have all come."""

@@ -63,19 +63,22 @@ class SimulatedServer:
             self._pinging[conn] = recording
         self.answered += recording.exchanges - before
         if recording.disturbance is not None and recording.error is None:
-            return self._disturb(conn, recording, recording.disturbance, now_us)
+            return self._disturb(conn, recording, recording.disturbance, answer, now_us)
         if recording.error is None and not recording.finished:
             return answer, False, False, None
         del self._open[conn]
         return answer, True, False, None
 
-    def _disturb(self, conn: int, recording: Recording, disturbance: Disturbance, now_us: float) -> Reply:
+    def _disturb(
+        self, conn: int, recording: Recording, disturbance: Disturbance, answer: bytes, now_us: float
+    ) -> Reply:
         if disturbance.kind != "reset" and not self.disturbs:
             recording.error = f"nobody here can do this to a board: {disturbance}"
         elif self.disturbance is None:
             self.disturbance = (disturbance, now_us)
         if disturbance.kind == "cable" and recording.error is None:
-            return NOTHING
+            recording.disturbed()
+            return answer, False, False, None
         del self._open[conn]
         recording.ended(now_us)
         return RESET

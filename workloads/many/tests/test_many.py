@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +16,7 @@ from portbench.results.model import Status
 from portbench.server.disturbing import AFTER_US, Disturbing
 from portbench.server.simulated import RESET, SimulatedServer
 from portbench.server.simulated_pc import SimulatedPc, part_in
-from portbench.workloads import BadResult, ConversationError, Disturbance, Session, workload
+from portbench.workloads import BadResult, ConversationError, Disturbance, Session, many, workload
 from portbench.workloads.many.conversation import Obeys
 from portbench.workloads.many.workload import Settings
 from tests.measuring import Measure
@@ -148,6 +152,24 @@ def test_the_simulated_pc_does_what_it_is_told_and_sees_a_board_that_hangs() -> 
     assert pc.given_up(200.0 + 44e6) is None
     assert pc.given_up(200.0 + 45e6) == "the board hangs: nothing came of it for 45 s of simulated time"
     assert [session.ok for session in pc.sessions()] == [True]
+
+
+def test_a_connection_goes_on_after_its_cable_was_out() -> None:
+    server = SimulatedServer(Obeys)
+    server.disturbs = True
+    server.accept(1, "10.0.0.2:4000", 100.0)
+    assert server.receive(1, b"hi\ncable 3000\n", 200.0) == (b"ok", False, False, None)
+    assert server.disturbance == (Disturbance("cable", 3e6), 200.0)
+    assert server.receive(1, b"hi\n", 9e6) == (b"ok", False, False, None)
+
+
+def test_what_a_socket_does_not_take_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "portbench_client", SimpleNamespace(RESULT={}))
+    body = runpy.run_path(str(Path(many.__file__).with_name("python.py")))
+    takes = iter([0, 0, 3])
+    sock = SimpleNamespace(send=lambda line: next(takes), recv=lambda most: b"ok")
+    assert body["Trial"](sock, "10.0.0.1", 5000).hi(sock) == b"ok"
+    assert next(takes, None) is None
 
 
 def test_where_nobody_has_hands_it_is_said() -> None:
