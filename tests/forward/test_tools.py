@@ -145,6 +145,12 @@ def test_rules_come_and_go_and_outlive_the_power(board: Served) -> None:
     assert added["host"] == "127.0.0.1" and added["host_port"] > 0
     with connected(added["host_port"]) as connection:
         connection.sendall(b"GET / HTTP/1.0\r\n")
+
+        def is_carried() -> bool:
+            rules = board.call("forwards")["forwards"]
+            return any(each["host_port"] == added["host_port"] and each["connections"] for each in rules)
+
+        Deadline(LIMIT_S, "test").poll(is_carried, 0.01, "the board to have the connection")
         board.call("power_cycle")
         with pytest.raises(ConnectionResetError):
             connection.recv(1)

@@ -34,7 +34,7 @@ def refusal(call: Callable[[], object]) -> str:
 
 def test_each_setting_is_an_option() -> None:
     options = {option.flag: option for option in workload_options()}
-    assert options["--messages"].help == "ping_pong: messages of one run (default 1000)"
+    assert "ping_pong: messages of one run (default 1000)" in options["--messages"].help.split("; ")
     assert "spin: passes through the loop (default 100)" in options["--passes"].help.split("; ")
     assert options["--block-bytes"].name == "block_bytes" and options["--block-bytes"].default is None
     assert {"--backwards", "--blocks"} < set(options)
@@ -61,7 +61,8 @@ def use_own(name: str, field: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_setting_that_several_workloads_have_is_one_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_own("pong_again", "messages", tmp_path, monkeypatch)
     (messages,) = (option for option in workload_options() if option.flag == "--messages")
-    assert messages.help == "ping_pong: messages of one run (default 1000); pong_again: more of it (default 5)"
+    said = messages.help.split("; ")
+    assert {"ping_pong: messages of one run (default 1000)", "pong_again: more of it (default 5)"} <= set(said)
     options = read_options({"workload": ["ping_pong", "pong_again"], "messages": "7"})
     assert [options.settings_for(each, TUNED).model_dump() for each in options.workloads] == [{"messages": 7}] * 2
 

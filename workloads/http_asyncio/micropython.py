@@ -1,6 +1,7 @@
 """Serves a static and a dynamic page by asyncio's streams, until the PC asks for /end."""
 
 import asyncio
+from asyncio.stream import Server
 
 from portbench_client import RESULT
 
@@ -72,18 +73,24 @@ class Pages:
         return b"", "200 OK" if path == b"/end" else "404 Not Found"
 
 
-async def run(address, port):
+async def run(listener):
     pages = Pages()
-    server = await asyncio.start_server(pages.serve, address, port)
+    # What start_server does with a socket of its own. This one listens already, and the PC may have called it.
+    server = Server()
+    listener.setblocking(False)
+    try:
+        serving = server._serve(listener, pages.serve, None)
+    except TypeError:  # up to 1.21, without TLS
+        serving = server._serve(listener, pages.serve)
+    server.task = asyncio.create_task(serving)
     await pages.over.wait()
     await asyncio.sleep(0.1)  # for the last answer to go
     server.close()
     await server.wait_closed()
 
 
-def http_asyncio(listener, port):
+def http_asyncio(listener):
     RESULT["stage"] = "run"
     RESULT["asked"] = RESULT["counter"] = RESULT["faults"] = 0
-    listener.close()  # asyncio opens its own
-    asyncio.run(run(RESULT["address"], port))
+    asyncio.run(run(listener))
     del RESULT["stage"]
