@@ -29,8 +29,15 @@ def test_a_hosted_row(settings: dict[str, object], measured_row: Measure) -> Non
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("runtime", ["wiznet-hardwired", "micropython-1.26.0"])
+@pytest.mark.parametrize("runtime", ["micropython-1.26.0"])
 def test_a_row_repeats_exactly(runtime: str, measured_row: Measure) -> None:
     first, second = (measured_row(HTTP_ASYNCIO, runtime, "tuned", requests=4) for _ in range(2))
     assert first.status is Status.MEASURED, first.reason
     assert first.figures == second.figures and first.samples == second.samples
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_hardwired_build_cannot_and_says_so(measured_row: Measure) -> None:
+    row = measured_row(HTTP_ASYNCIO, "wiznet-hardwired", "tuned", requests=2)
+    assert row.status is Status.FAILED and "the client failed in stage run: OSError(" in (row.reason or "")

@@ -23,7 +23,7 @@ UDP = workload("udp")
 SETTINGS = Settings(sizes="100,1000", count=100, rates_kbit_s="1000,8000")
 GOOD = {
     "up": [[100, 100, 0, 80_000, 100], [1000, 90, 10, 400_000, 80]],
-    "down": [[1000, 99, 784_000], [8000, 51, 8000]],
+    "down": [[1000, 99, 784_000], [8000, 51, 100_000]],
 }
 PEER = "10.0.0.2:4000"
 
@@ -69,8 +69,10 @@ def test_figures() -> None:
     assert (figures["up_100_mbit_s"], figures["up_1000_mbit_s"]) == (1, 1.6)
     assert (figures["up_mbit_s"], figures["up_best_bytes"], figures["up_lost_percent"]) == (1.6, 1000, 20)
     assert (figures["up_1000_lost"], figures["up_1000_refused"]) == (10, 10)
-    assert (figures["down_mbit_s"], figures["down_peak_mbit_s"]) == (1, 50)
+    assert (figures["down_mbit_s"], figures["down_peak_mbit_s"]) == (1, 4)
     assert (figures["down_1000_lost_percent"], figures["down_8000_lost_percent"]) == (1, 49)
+    queued = UDP.check(GOOD | {"down": [[1000, 5, 100], [8000, 12, 100]]}, SETTINGS).figures
+    assert queued["down_peak_mbit_s"] == 11 * 8000 / 99_000
 
 
 @pytest.mark.parametrize(
