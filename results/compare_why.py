@@ -100,12 +100,19 @@ def _attributed(group: Group) -> Row | None:
     return next((row for row in group.rows if row.attribution is not None), None)
 
 
+def _unit(us: float) -> tuple[str, float]:
+    """One in which two digits behind the point tell times of that length apart, and its microseconds."""
+    return ("us", 1.0) if us < 10_000 else ("ms", 1e3) if us < 10_000_000 else ("s", 1e6)
+
+
 def _said(ours: Facts, theirs: Facts, whole: Cause, causes: Sequence[Cause]) -> list[str]:
     moved = sorted((each for each in causes if each.more_us), key=lambda each: -abs(each.more_us))[:_MOST]
     if not moved:
         return []
-    parts = ", ".join(f"{each.more_us:+.2f} us {each.title}" for each in moved)
-    found = [f"a {ours.noun} takes {whole.after_us:.2f} us in place of {whole.before_us:.2f}: {parts}"]
+    unit, size = _unit(max(whole.before_us, whole.after_us))
+    parts = ", ".join(f"{each.more_us / size:+.2f} {unit} {each.title}" for each in moved)
+    took = f"{whole.after_us / size:.2f} {unit} in place of {whole.before_us / size:.2f}"
+    found = [f"a {ours.noun} takes {took}: {parts}"]
     counted = [
         f"{count(ours.each(name))} -> {count(theirs.each(name))} {title}"
         for name, title in _COUNTS.items()

@@ -43,6 +43,17 @@ def test_what_changed_is_told_most_first_and_side_by_side(slower: Comparison) ->
     assert not lacks_reasons([slower])
 
 
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [(100, "21.20 ms in place of 20.00: +1.20 ms"), (100_000, "21.20 s in place of 20.00: +1.20 s")],
+)
+def test_long_times_are_told_in_the_unit_that_reads_best(times: int, said: str) -> None:
+    before, after = (synthetic.row({"pc": us * times}) for us in (200, 212))
+    (found,) = compare(run(before, 1e6 / (200 * times)), run(after, 1e6 / (212 * times)))
+    told = why(found)
+    assert told is not None and told.sentences[0].startswith(f"a message takes {said} network and PC")
+
+
 def test_a_page_and_programs_get_it_too(slower: Comparison) -> None:
     page = markdown([slower], None)
     assert "\nWhy, synthetic ping_pong:\n\n- a message takes 212.00 us in place of 200.00" in page
