@@ -51,8 +51,27 @@ def _usb_id(value: Any) -> UsbId:
 _UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
 
 
+class _OnSpi:
+    """What has its wires on an SPI bus."""
+
+    bus: Literal["spi0", "spi1"]
+
+    def __post_init__(self) -> None:
+        _check_wires(self.pins)
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """GPIO numbers by name: `sck_pin` and so on."""
+        return _wires(self)
+
+    @property
+    def spi_id(self) -> int:
+        """The bus by its number, as `machine.SPI` takes it."""
+        return int(self.bus.removeprefix("spi"))
+
+
 @dataclass(frozen=True, config=_STRICT)
-class Ethernet:
+class Ethernet(_OnSpi):
     """An Ethernet chip on an SPI bus of the microcontroller; pins are GPIO numbers."""
 
     kind: Literal["ethernet"]
@@ -67,22 +86,9 @@ class Ethernet:
     default_hz: Annotated[StrictInt, Field(ge=1, le=133_000_000)]
     """SPI clock that the runtime chooses where nobody asks for one."""
 
-    def __post_init__(self) -> None:
-        _check_wires(self.pins)
-
-    @property
-    def pins(self) -> dict[str, int]:
-        """GPIO numbers by name: `sck_pin` and so on."""
-        return _wires(self)
-
-    @property
-    def spi_id(self) -> int:
-        """The bus by its number, as `machine.SPI` takes it."""
-        return int(self.bus.removeprefix("spi"))
-
 
 @dataclass(frozen=True, config=_STRICT)
-class CardSocket:
+class CardSocket(_OnSpi):
     """Where an SD card is wired in SPI mode, or would be: pins are GPIO numbers."""
 
     bus: Literal["spi0", "spi1"]
@@ -90,19 +96,6 @@ class CardSocket:
     mosi_pin: _Pin
     miso_pin: _Pin
     csn_pin: _Pin
-
-    def __post_init__(self) -> None:
-        _check_wires(self.pins)
-
-    @property
-    def pins(self) -> dict[str, int]:
-        """GPIO numbers by name: `sck_pin` and so on."""
-        return _wires(self)
-
-    @property
-    def spi_id(self) -> int:
-        """The bus by its number, as `machine.SPI` takes it."""
-        return int(self.bus.removeprefix("spi"))
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -131,7 +124,7 @@ Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
 """How a board reaches a network."""
 
 
-def _wires(part: Ethernet | CardSocket | Wifi) -> dict[str, int]:
+def _wires(part: _OnSpi | Wifi) -> dict[str, int]:
     return {name: pin for name, pin in vars(part).items() if name.endswith("_pin")}
 
 
