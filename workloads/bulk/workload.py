@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
@@ -17,38 +17,17 @@ from portbench.workloads import (
     Spent,
     Timed,
     Workload,
-    WorkloadSettings,
     read_result,
 )
 from portbench.workloads.transfer import Transfers, spent_on_bytes
+from portbench.workloads.written import WriteSizes
 
 DIRECTIONS: Final = ("up", "down", "echo")
-WRITES: Final = 256
-"""The most of a transfer, as the body has it."""
-_LARGEST_WRITE: Final = 16_384
 
 
-class Settings(WorkloadSettings):
+class Settings(WriteSizes):
     transfer_bytes: int = Field(default=65_536, ge=1, le=131_072, description="bytes of one transfer, with few writes")
     writes: str = Field(default="1,16,256,1024,4096", description="bytes of one write, each in transfers of its own")
-
-    @field_validator("writes")
-    @classmethod
-    def _sizes(cls, text: str) -> str:
-        sizes = text.split(",")
-        if not all(each.isascii() and each.isdigit() and 1 <= int(each) <= _LARGEST_WRITE for each in sizes):
-            raise ValueError(f"{text!r} is not sizes from 1 to {_LARGEST_WRITE} with commas between them")
-        if len(set(map(int, sizes))) < len(sizes) or len(sizes) > 10:
-            raise ValueError(f"{text!r} names a size twice, or more than 10")
-        return text
-
-    @property
-    def sizes(self) -> list[int]:
-        return [int(each) for each in self.writes.split(",")]
-
-    def total(self, size: int) -> int:
-        """Bytes of a transfer in writes of `size`."""
-        return max(1, min(self.transfer_bytes // size, WRITES)) * size
 
 
 class Result(BaseModel):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
@@ -17,37 +17,15 @@ from portbench.workloads import (
     Spent,
     Timed,
     Workload,
-    WorkloadSettings,
     read_result,
 )
 from portbench.workloads.transfer import Transfers, spent_on_bytes
-
-WRITES: Final = 256
-"""The most of a transfer, as the body has it."""
-_LARGEST_WRITE: Final = 16_384
+from portbench.workloads.written import WriteSizes
 
 
-class Settings(WorkloadSettings):
+class Settings(WriteSizes):
     transfer_bytes: int = Field(default=32_768, ge=1, le=65_536, description="bytes of one transfer each way")
     writes: str = Field(default="16,256,1024,4096", description="bytes of one write, each in transfers of its own")
-
-    @field_validator("writes")
-    @classmethod
-    def _sizes(cls, text: str) -> str:
-        sizes = text.split(",")
-        if not all(each.isascii() and each.isdigit() and 1 <= int(each) <= _LARGEST_WRITE for each in sizes):
-            raise ValueError(f"{text!r} is not sizes from 1 to {_LARGEST_WRITE} with commas between them")
-        if len(set(map(int, sizes))) < len(sizes) or len(sizes) > 10:
-            raise ValueError(f"{text!r} names a size twice, or more than 10")
-        return text
-
-    @property
-    def sizes(self) -> list[int]:
-        return [int(each) for each in self.writes.split(",")]
-
-    def total(self, size: int) -> int:
-        """Bytes each way of a transfer in writes of `size`."""
-        return max(1, min(self.transfer_bytes // size, WRITES)) * size
 
 
 class Result(BaseModel):
