@@ -150,6 +150,16 @@ class ImageStore:
         here = self._here(entry)
         return None if here is None else here[1]
 
+    def bytes_at_hand(self, entry: FirmwareEntry) -> int:
+        """How much `obtain` would read without a network; 0 where there is nothing, or no file."""
+        here = (entry.path, None) if entry.path is not None else self._here(entry)
+        if entry.family is Family.HOSTED or here is None:
+            return 0
+        try:
+            return here[0].stat().st_size
+        except OSError:
+            return 0
+
     def command(self, entry: FirmwareEntry) -> str:
         """The one line that would provide the image of `entry`."""
         if entry.family is Family.HOSTED:

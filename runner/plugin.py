@@ -170,7 +170,7 @@ class BenchPlugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object | None:
-        return board_scheduler(config, log, self._rows, _options(config)) if self._rows else None
+        return board_scheduler(config, log, self._rows, _options(config), image_store()) if self._rows else None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final
 import portbench
 from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.hand import Hand
@@ -48,7 +49,7 @@ _NOTHING_MORE = {"sd_card": None}
 class EmulatedBoard(UsbBoard):
     """Starts a board of its own and ends it at `close`; the process also ends when this one does, however it does.
 
-    `config` overrides `turnaround_us` and `phy_link_delay_s`. `flash`: a raw image of the flash's first contents.
+    `config` overrides what else there is of surroundings. `flash`: a raw image of the flash's first contents.
     `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
     run's figures do not depend on what the board did before. `attribute`: record where the time of measured runs goes.
     Raises BoardUnavailable where boards cannot be emulated, BrokenSetup where they could be, but none starts.
@@ -62,6 +63,7 @@ class EmulatedBoard(UsbBoard):
         *,
         turnaround_us: int = 200,
         phy_link_delay_s: float = 1.5,
+        access_point: AccessPoint | None = None,
         deployer: Deployer = "mpremote",
         config: EmulatedConfig | None = None,
         flash: Path | None = None,
@@ -74,7 +76,9 @@ class EmulatedBoard(UsbBoard):
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
         engine_settings(definition)  # refused here, in one line, and not by a process that ends
         self.config = config or EmulatedConfig(
-            turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
+            turnaround_us=turnaround_us,
+            phy_link_delay_us=round(phy_link_delay_s * 1e6),
+            access_point=access_point or AccessPoint(),
         )
         name = f"emulated-{os.getpid()}-{next(_numbers)}"
         self.folder = runtime_dir() / name

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from portbench.firmware.catalogue import Family
+from portbench.firmware.images import ImageStore
 from portbench.results.model import Row
 from portbench.runner.boards_for import AUTO, where_for
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
+from portbench.runner.parallel.order import Order, Unit
 from portbench.runner.parallel.server import LentServers, ServerHub
 from portbench.runner.plan import PlannedRow
 from portbench.runner.servers import Servers
@@ -41,11 +43,11 @@ def ask_for_workers(config: pytest.Config, options: BenchOptions) -> None:
 def usual_parallel(rows: list[PlannedRow], options: BenchOptions) -> int:
     """How many boards are measured at once if nobody says: all cores, where every board is emulated by them. What they
     give does not depend on it; a real board's PC would be late, and so would a hosted port."""
-    groups = {_shared(run) for run in rows if run.entry.family is not Family.HOSTED}
+    programs = {_program(run) for run in rows if run.entry.family is not Family.HOSTED}
     wheres = {where_for(run, options) for run in rows}
     if not wheres <= {Where.EMULATED, Where.HOSTED} or any(run.device != AUTO for run in rows):
         return 1
-    return max(1, min(os.cpu_count() or 1, len(groups)))
+    return max(1, min(os.cpu_count() or 1, len(programs)))
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -53,43 +55,56 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def board_scheduler(config: pytest.Config, log: Any, rows: list[PlannedRow], options: BenchOptions) -> object:
-    """Gives all rows of one board to one process.
+def board_scheduler(
+    config: pytest.Config, log: Any, rows: list[PlannedRow], options: BenchOptions, store: ImageStore
+) -> object:
+    """Gives all rows of a named board to one process, and each emulated row to the one that `Order` says.
 
     In the place of xdist's own `loadgroup`, which finds no groups with pytest 9.2: its processes name them in an
     attribute of test items that is no longer there.
     """
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    groups = _groups(rows, options)
+    scopes, units = units_of(rows, options, store)
+    order = Order(units)
 
     class BoardScheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return groups.get(_parameter(nodeid), nodeid)
+            return scopes[_parameter(nodeid)]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            self.workqueue.move_to_end(order.next(node, self.workqueue), last=False)
+            super()._assign_work_unit(node)
 
     return BoardScheduling(config, log)
 
 
-def _groups(rows: list[PlannedRow], options: BenchOptions) -> dict[str, str]:
-    """What runs together, by the row's id: the runs of emulated rows, where these keep all boards busy."""
-    groups = {run.id: _group_of(run, index, options) for index, run in enumerate(rows)}
-    free = [run for run in rows if run.device == AUTO and run.entry.family is not Family.HOSTED]
-    if len({_shared(run) for run in free}) < options.parallel:
-        return groups
-    return groups | {run.id: _shared(run) for run in free if where_for(run, options) is Where.EMULATED}
+def units_of(
+    rows: list[PlannedRow], options: BenchOptions, store: ImageStore
+) -> tuple[dict[str, str], dict[str, Unit]]:
+    """The unit of each row, by the row's id, and what each unit is. Larger images take longer: to flash, to start, and,
+    as it is, to run."""
+    scopes: dict[str, str] = {}
+    units: dict[str, Unit] = {}
+    for index, run in enumerate(rows):
+        if (
+            run.entry.family is Family.HOSTED
+        ):  # they share this PC's own address, by which its server tells clients apart
+            scopes[run.id], unit = "hosted", Unit("hosted", alone=True)
+        elif run.device != AUTO:
+            scopes[run.id], unit = run.device, Unit(run.device)
+        elif where_for(run, options) is Where.EMULATED:
+            scopes[run.id], unit = run.id, Unit(_program(run), weight=store.bytes_at_hand(run.entry))
+        else:  # a board that whoever measures finds
+            board = f"board-{index % options.parallel + 1}"
+            scopes[run.id], unit = board, Unit(board)
+        units.setdefault(scopes[run.id], unit)
+    return scopes, units
 
 
-def _shared(run: PlannedRow) -> str:
+def _program(run: PlannedRow) -> str:
     """Runs with the same are of one program, which is flashed and deployed once."""
     return f"{run.entry.id} {run.profile.name} {run.workload.name}"
-
-
-def _group_of(run: PlannedRow, index: int, options: BenchOptions) -> str:
-    """Rows without a named board take turns; hosted ones share this PC's own address, by which the server tells clients
-    apart, and run one after the other."""
-    if run.entry.family is Family.HOSTED:
-        return "hosted"
-    return run.device if run.device != AUTO else f"board-{index % options.parallel + 1}"
 
 
 class WorkerRows:

@@ -191,6 +191,8 @@ class Lane:
         if record.seconds > _CLOSE_S:
             record.hangs.append(f"closing took {record.seconds:.1f} s")
         if self._desk is not None:
+            fault = self._of_desk(self._desk.sweep)
+            record.hangs += [] if fault is None else [fault]
             self._desk.end()
         record.leaks += left_behind([self._boards, self._locks, self._temporary], others)
         return record

@@ -62,7 +62,8 @@ def test_a_slower_image_fails_the_job_and_is_in_its_summary(tmp_path: Path, envi
     good.parent.mkdir()
     shutil.copy(workload("ping_pong").folder / "native.uf2", good)
     slowed(good, tmp_path / "pr" / "firmware.uf2", W5500_WRITE, WAITS)
-    inputs = {"firmware": "pr/firmware.uf2", "baseline": "main/firmware.uf2", "options": " ".join(QUICK)}
+    options = action()["inputs"]["options"]["default"] + " --messages=50"
+    inputs = {"firmware": "pr/firmware.uf2", "baseline": "main/firmware.uf2", "options": options}
     status, summary = run_step("Compare", inputs, tmp_path, environment)
     assert status == 1, summary
     head, empty, *table = summary.splitlines()

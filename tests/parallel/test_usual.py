@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from portbench.firmware.images import ImageStore
 from portbench.runner.options import BenchOptions
-from portbench.runner.parallel.collector import _groups, usual_parallel
+from portbench.runner.parallel.collector import units_of, usual_parallel
 from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import plan
 
@@ -35,18 +36,18 @@ def test_emulated_boards_take_all_cores_and_nothing_else_does(
     assert usual_parallel(plan(options), options) == boards
 
 
-def test_runs_of_one_program_stay_on_one_board_where_there_are_programs_enough() -> None:
-    options = BenchOptions(where="emulated", runtimes=TWO, runs=2, parallel=2)
-    rows = plan(options)
-    groups = _groups(rows, options)
-    assert len(set(groups.values())) == 4 and all(
-        groups[one.id] == groups[other.id]
-        for one in rows
-        for other in rows
-        if (one.entry.id, one.profile) == (other.entry.id, other.profile)
-    )
-    one = BenchOptions(where="emulated", runtimes=("portbench-native",), runs=4, parallel=2)
-    assert sorted(_groups(plan(one), one).values()) == ["board-1", "board-1", "board-2", "board-2"]
+def test_each_emulated_run_is_given_by_itself_and_all_of_a_named_board_and_of_this_pc_together(tmp_path: Path) -> None:
+    options = BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
+    (tmp_path / "W5500_EVB_PICO_Hardwired.uf2").write_bytes(bytes(512))
+    store = ImageStore(folder=tmp_path, cache=tmp_path, state=tmp_path, offline=True)
+    scopes, units = units_of(plan(options), options, store)
+    emulated = [scope for scope in units if scope != "hosted"]
+    assert len(emulated) == 8 and len({units[scope].program for scope in emulated}) == 4
+    assert {units[scope].weight for scope in emulated if "hardwired" in scope} == {512}
+    assert {units[scope].weight for scope in emulated if "hardwired" not in scope} == {0}
+    assert units["hosted"].alone and list(scopes.values()).count("hosted") == 2
+    named = BenchOptions(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
+    assert set(units_of(plan(named), named, store)[1]) == {"usb:one", "usb:two"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="emulated boards are on POSIX systems only")

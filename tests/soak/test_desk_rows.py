@@ -50,6 +50,13 @@ def test_a_board_that_somebody_killed_is_started_again(make_lane: MakeLane) -> N
     assert lane.run(Cycle(1, SPI_HZ[1], None), set()).status == "measured"
 
 
+def test_what_a_killed_board_left_is_cleaned_where_no_cycle_follows(make_lane: MakeLane) -> None:
+    lane = make_lane(NATIVE, on_desk=True)
+    killed = Strike("process-killed", Stage.RUN, deed=Deed.PROCESS_KILLED)
+    assert lane.run(Cycle(0, SPI_HZ[0], killed), set()).status == "failed"
+    assert lane.end(set()).leaks == []
+
+
 def test_a_fault_that_counts_answers_counts_those_of_its_own_run(make_lane: MakeLane) -> None:
     lane = make_lane(NATIVE, on_desk=True)
     assert lane.run(Cycle(0, SPI_HZ[0], None), set()).status == "measured"

@@ -6,6 +6,7 @@ use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, S
 
 use crate::access_point::{AccessPoint, AirError};
 use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
+use crate::luck::{Luck, TRIES};
 use crate::random::SplitMix64;
 use crate::todo::Agenda;
 
@@ -52,8 +53,10 @@ enum Todo {
 pub struct AirStats {
     pub from_board: u64,
     pub to_board: u64,
-    /// Nobody was joined, nobody was in range, or a queue was full.
+    /// Nobody was joined, nobody was in range, a queue was full, or no sending of it arrived.
     pub dropped: u64,
+    /// Sendings that were lost.
+    pub lost: u64,
     /// Frames that waited for a beacon.
     pub kept: u64,
 }
@@ -61,6 +64,7 @@ pub struct AirStats {
 pub struct Air {
     point: AccessPoint,
     random: SplitMix64,
+    luck: Luck,
     agenda: Agenda<Todo>,
     now: Ps,
     /// Within reach at all.
@@ -83,9 +87,11 @@ impl Air {
         point.validate()?;
         let mut random = SplitMix64::new(point.seed);
         let phase = random.below(point.beacon_interval());
+        let luck = Luck::new(point.loss_per_mille, point.seed);
         Ok(Self {
             point,
             random,
+            luck,
             agenda: Agenda::new(),
             now: 0,
             up: true,
@@ -223,7 +229,8 @@ impl Air {
     fn requested(&mut self, now: Ps, request: RadioRequest) {
         match request {
             RadioRequest::Scan { ssid } => {
-                if let Some(bss) = self.point.seen(&ssid).filter(|_| self.reached()) {
+                let seen = self.point.seen(&ssid).filter(|_| self.reached());
+                if let Some(bss) = seen.filter(|_| self.luck.finds()) {
                     self.agenda.plan(now + scan_time(self.point.channel), Todo::Report(RadioReport::Found(bss)));
                 }
                 self.agenda.plan(now + scan_time(CHANNELS), Todo::Report(RadioReport::ScanDone));
@@ -236,10 +243,9 @@ impl Air {
                 });
             }
             RadioRequest::Frame(frame) => {
-                let (start, end) = self.on_air(now, frame.len());
+                let (end, arrived) = self.on_air(now, frame.len());
                 self.free_at = end;
-                debug_assert!(start >= now);
-                self.agenda.plan(end, Todo::Up(frame));
+                self.agenda.plan(end, if arrived { Todo::Up(frame) } else { Todo::Report(RadioReport::Sent) });
             }
             RadioRequest::Doze { beacons } => {
                 let known = self.doze.replace(beacons.max(1)).is_some();
@@ -257,34 +263,48 @@ impl Air {
     }
 
     fn join(&mut self, now: Ps, join: &Join) {
-        let found = self.point.is_meant(join) && self.reached();
+        let there = self.point.is_meant(join) && self.reached();
+        let fits = join.security == self.point.security();
+        let luck = &mut self.luck;
+        // What is lost on the way to association makes it look again.
+        let scans = (1..=JOIN_SCANS).find(|_| there && luck.finds() && (!fits || luck.exchanges() && luck.exchanges()));
         let mut plan = |at: Ps, report: RadioReport| self.agenda.plan(at, Todo::Report(report));
-        if !found {
+        let Some(scans) = scans else {
             return plan(now + JOIN_SCANS * scan_time(CHANNELS), RadioReport::NoNetwork);
-        }
+        };
         let bss = self.point.bss();
-        let scanned = now + scan_time(CHANNELS);
-        if join.security != bss.security {
+        let scanned = now + scans * scan_time(CHANNELS);
+        if !fits {
             return plan(scanned, RadioReport::OtherSecurity(bss));
         }
-        let associated = scanned + AUTHENTICATES + ASSOCIATES;
-        plan(scanned + AUTHENTICATES, RadioReport::Authenticated(bss.clone()));
+        let authenticated = scanned + AUTHENTICATES + luck.delay(self.point.join_delay);
+        let associated = authenticated + ASSOCIATES;
+        plan(authenticated, RadioReport::Authenticated(bss.clone()));
         plan(associated, RadioReport::Associated(bss));
         if join.security == Security::Open {
             return;
         }
-        if self.point.passes(join) {
-            plan(associated + HANDSHAKE, RadioReport::Keyed);
-        } else {
-            plan(associated + HANDSHAKE_GIVEN_UP, RadioReport::ThrownOut(REASON_HANDSHAKE_TIMEOUT));
+        match luck.handshake().filter(|_| self.point.passes(join)) {
+            Some(late) => plan(associated + HANDSHAKE + late, RadioReport::Keyed),
+            None => plan(associated + HANDSHAKE_GIVEN_UP, RadioReport::ThrownOut(REASON_HANDSHAKE_TIMEOUT)),
         }
     }
 
-    /// When a frame of `length` bytes begins and ends, acknowledged, if its sender waits for its turn from `now` on.
-    fn on_air(&mut self, now: Ps, length: usize) -> (Ps, Ps) {
+    /// When a frame of `length` bytes has been acknowledged, or given up, if its sender waits for its turn from `now` on;
+    /// and whether it has arrived.
+    fn on_air(&mut self, now: Ps, length: usize) -> (Ps, bool) {
         let random = &mut self.random;
-        let start = self.free_at.max(now) + DIFS + backoff(|bound| random.below(bound));
-        (start, start + data_time(length, self.point.rssi_dbm) + ACK)
+        let mut end = self.free_at.max(now);
+        for losses in 0..TRIES {
+            end += DIFS + backoff(losses, |bound| random.below(bound));
+            end += data_time(length, self.point.rssi_dbm) + ACK;
+            if !self.luck.loses() {
+                return (end, true);
+            }
+            self.stats.lost += 1;
+        }
+        self.stats.dropped += 1;
+        (end, false)
     }
 
     fn send_down(&mut self, now: Ps, frame: Vec<u8>) {
@@ -306,10 +326,11 @@ impl Air {
     }
 
     fn deliver(&mut self, now: Ps, frame: Vec<u8>, before: Ps) {
-        let (start, end) = self.on_air(now, frame.len());
+        let (end, arrived) = self.on_air(now, frame.len());
         self.free_at = end + before;
-        debug_assert!(start >= now);
-        self.agenda.plan(self.free_at - ACK, Todo::Delivered(frame));
+        if arrived {
+            self.agenda.plan(self.free_at - ACK, Todo::Delivered(frame));
+        }
     }
 
     /// Sends what was kept.
@@ -445,6 +466,32 @@ mod tests {
             reports.extend(all(&mut air, 30 * PS_PER_S));
             assert_eq!(reports.contains(&(9000, RadioReport::BeaconsLost)), lost, "{reports:?}");
         }
+    }
+
+    #[test]
+    fn what_is_lost_is_sent_again_and_makes_a_join_late() {
+        let joined = |loss_per_mille: u16, join_delay: Ps, seed: u64| {
+            let point = AccessPoint { loss_per_mille, join_delay, seed, ..AccessPoint::default() };
+            let mut air = Air::new(point).unwrap();
+            air.request(0, join("emulated", Security::Wpa2));
+            let end = all(&mut air, 20 * PS_PER_S).last().cloned().unwrap();
+            (end, air)
+        };
+        assert!((0..20).all(|seed| joined(0, 0, seed).0 == (680, RadioReport::Keyed)));
+        let late: Vec<Ps> = (0..20).map(|seed| joined(0, PS_PER_S, seed).0.0).collect();
+        assert!(late.iter().all(|ms| (680..1_680).contains(ms)) && late.iter().any(|&ms| ms > 1_400), "{late:?}");
+        let ends: Vec<_> = (0..20).map(|seed| joined(500, 0, seed).0).collect();
+        assert!(ends.contains(&(1_340, RadioReport::Keyed)), "the second scan finds it: {ends:?}");
+        assert_eq!(joined(1000, 0, 1).0, (1_980, RadioReport::NoNetwork));
+
+        let (_, mut air) = joined(500, 0, 1);
+        for number in 0..100 {
+            air.request(20 * PS_PER_S + number * 100 * PS_PER_MS, RadioRequest::Frame(vec![0; 60]));
+        }
+        let reports = all(&mut air, 40 * PS_PER_S);
+        assert_eq!(reports.iter().filter(|(_, report)| *report == RadioReport::Sent).count(), 100);
+        assert_eq!(air.stats().from_board + air.stats().dropped, 100);
+        assert!((70..130).contains(&air.stats().lost), "one sending of two: {:?}", air.stats());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod access_point;
 mod airtime;
 mod delay;
+mod luck;
 mod random;
 mod todo;
 

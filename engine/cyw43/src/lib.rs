@@ -16,6 +16,7 @@ mod firmware;
 mod gspi;
 mod host;
 mod log;
+mod meaning;
 mod sdpcm;
 mod time;
 pub mod wlan;

@@ -2,6 +2,8 @@
 
 use sim::{Ps, SpiFrame};
 
+use crate::meaning::meaning;
+
 const SHOWN: usize = 16;
 /// Transfers kept; the download of a firmware alone is some thousands.
 const MOST: usize = 1 << 20;
@@ -35,7 +37,7 @@ impl Log {
             wire_bytes,
             name: name(command),
             data: data.iter().take(SHOWN).copied().collect(),
-            meaning: String::new(),
+            meaning: if command.function == 2 { meaning(data, command.write) } else { String::new() },
         });
     }
 }

@@ -106,17 +106,22 @@ impl IoQspi {
     }
 
     fn update(&mut self, sys: &mut Sys) {
-        let now =
-            (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin));
-        for pin in 0..PINS {
-            let bit = 1 << pin;
-            if (now ^ self.seen) & bit != 0 {
-                self.edges |= if now & bit != 0 { 8 } else { 4 } << (4 * pin);
-            }
+        // The ROM's flash routines come here twice a command, with nothing but the select to tell.
+        let now = if self.ctrl.iter().all(|ctrl| ctrl >> 28 & 3 == 0) {
+            IDLE | (u32::from(self.level(SS)) << SS)
+        } else {
+            (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin))
+        };
+        let mut changed = now ^ self.seen;
+        while changed != 0 {
+            let pin = changed.trailing_zeros() as usize;
+            self.edges |= if now & (1 << pin) != 0 { 8 } else { 4 } << (4 * pin);
+            changed &= changed - 1;
         }
         self.seen = now;
         for core in 0..2 {
-            sys.set_irq_for_core(core, irq::IO_QSPI, self.ints(core) != 0);
+            let asked = (self.inte[core] | self.intf[core]) != 0;
+            sys.set_irq_for_core(core, irq::IO_QSPI, asked && self.ints(core) != 0);
         }
     }
 

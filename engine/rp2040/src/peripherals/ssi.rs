@@ -134,6 +134,8 @@ pub struct Ssi {
     /// The SSI holds the chip select low.
     selecting: bool,
     ss_override: Option<bool>,
+    /// CTRLR0, SPI_CTRLR0 and BAUDR that the XIP cache's costs were derived from: a polled SSI derives them for nothing.
+    priced: Option<(u32, u32, u32)>,
 }
 
 impl Default for Ssi {
@@ -163,6 +165,7 @@ impl Default for Ssi {
             enhanced_data: false,
             selecting: false,
             ss_override: None,
+            priced: None,
         }
     }
 }
@@ -564,7 +567,7 @@ impl Ssi {
             Some((_, end)) if watched => sys.clock.ps_at(end),
             _ => NEVER,
         };
-        let ready = if self.flash.busy(sys.now()) && self.xip_format() { self.flash.busy_until() } else { NEVER };
+        let ready = if self.xip_format() && self.flash.busy(sys.now()) { self.flash.busy_until() } else { NEVER };
         let due = frame_end.min(ready);
         if sys.due(EventId::Ssi) != due {
             sys.schedule(EventId::Ssi, due);
@@ -593,6 +596,11 @@ impl Ssi {
     /// one line as well (boot2's 03h configuration: 8 + 24 + 32 SCKs).
     fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory) {
         mem.xip.offline = !self.xip_format() || self.flash.busy(sys.now());
+        let format = (self.ctrlr0, self.spi_ctrlr0, self.baudr);
+        if self.priced == Some(format) {
+            return;
+        }
+        self.priced = Some(format);
         let scks = self.head_scks() + 32 / self.lanes() + SELECT_SCKS as u32;
         let cycles = scks.saturating_mul(self.baudr).saturating_add(XIP_OVERHEAD_CYCLES);
         mem.xip.miss_cycles = cycles;
