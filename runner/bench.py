@@ -24,6 +24,7 @@ from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
+from portbench.runner.announcements import called_when_announced
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
 from portbench.runner.collect import RowDraft, one_line, surroundings
@@ -214,11 +215,15 @@ class Bench:
         with self._only_reporter(planned, server):
             first = server.accepted if server else 0
             served = planned.workload if peer else None
-            with self._caller(planned, prepared.board) as caller:
+            with (
+                self._caller(planned, prepared.board) as caller,
+                called_when_announced(server, first - 1, caller),
+            ):
                 output = prepared.run(served, planned.settings, clock, printed, caller)
                 report = result_without_error(self._report(planned, output, server, first))
                 sessions = output.sessions if caller is None else caller.finish(_CALLS_END_S)
-        if server is not None:
+        sessions = [each for each in sessions if each.listening is None]
+        if server is not None and caller is None:
             one_of_several = self.options.parallel > 1 and draft.where is not Where.HOSTED
             sessions = sessions_since(server, first, address_in(report) if one_of_several else None)
         if planned.workload.readiness is Readiness.LISTENING:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from portbench.workloads.announcement import Announcement
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
 from portbench.workloads.datagrams import Datagrams
@@ -197,7 +198,12 @@ class Workload(ABC):
         return 0
 
     def conversation(self, max_bytes: int) -> Conversation:
-        """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it."""
+        """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it.
+
+        Of those that listen it is that of a client which has no console to say so on.
+        """
+        if self.readiness is Readiness.LISTENING:
+            return Announcement(max_bytes)
         raise NotImplementedError(f"{self.name}: the PC serves nobody in it")
 
     def datagrams(self) -> Datagrams | None:
@@ -234,6 +240,10 @@ class Workload(ABC):
     def native_count(self, settings: Any) -> int:
         """What the native client's configuration block has as count."""
         raise NotImplementedError(f"{self.name}: has no native client")
+
+    def native_settings(self, settings: Any) -> Sequence[int]:
+        """What else its body is told: numbers, as its C sources have them."""
+        return ()
 
 
 R = TypeVar("R", bound=BaseModel)

@@ -123,6 +123,9 @@ class HttpWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return settings.requests + 1
 
+    def native_count(self, settings: Settings) -> int:
+        return 1
+
     def caller(self, settings: Settings, max_bytes: int) -> Caller:
         counts = _pages_of_connections(settings)
         return Caller(
