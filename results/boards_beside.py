@@ -75,10 +75,10 @@ def lines(found: list[Beside]) -> list[list[str]]:
         [
             _title(each.workload),
             each.family,
-            _cell(each.one, each.reasons[0]),
-            _cell(each.other, each.reasons[1]),
+            _cell(each.one),
+            _cell(each.other),
             each.unit,
-            "" if each.times is None else f"{each.times:.2f}" if each.times < 10 else f"{each.times:.3g}",
+            "" if each.times is None else _factor(each.times),
         ]
         for each in found
     ]
@@ -90,11 +90,17 @@ def columns(one: RunFile, other: RunFile) -> list[str]:
 
 
 def markdown(one: RunFile, other: RunFile) -> str:
-    """As GitHub shows it, and a terminal."""
-    cells = [
-        [shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines(beside(one, other))
+    """As GitHub shows it, and a terminal: the table, and why what is missing is."""
+    found, head = beside(one, other), columns(one, other)
+    cells = [[shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines(found)]
+    text = tabulate.tabulate(cells, head, tablefmt="pipe", disable_numparse=True) + "\n"
+    missing = [
+        f"- {_title(each.workload)}, {each.family}, {board}: {shown(reason)}\n"
+        for each in found
+        for group, reason, board in zip((each.one, each.other), each.reasons, head[2:4], strict=True)
+        if group is None
     ]
-    return tabulate.tabulate(cells, columns(one, other), tablefmt="pipe", disable_numparse=True) + "\n"
+    return text + ("\n" + "".join(missing) if missing else "")
 
 
 def as_data(one: RunFile, other: RunFile) -> list[dict[str, Any]]:
@@ -119,9 +125,15 @@ def _data(group: Group | None, reason: str) -> dict[str, Any]:
     return {"board": row.board, "runtime": row.runtime, "version": row.version, "profile": row.profile, "value": value}
 
 
-def _cell(group: Group | None, reason: str) -> str:
+def _factor(times: float) -> str:
+    if 0.1 <= times < 10:
+        return f"{times:.2f}"
+    return f"{times:.2g}" if times < 0.1 else f"{times:.3g}"
+
+
+def _cell(group: Group | None) -> str:
     if group is None:
-        return f"- ({reason})"
+        return "-"
     row = group.first
     about = " ".join(filter(None, [row.version, row.profile]))
     return f"{group.value.median:.{_DIGITS}g} ({about})"
