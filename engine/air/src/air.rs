@@ -7,6 +7,7 @@ use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, S
 use crate::access_point::{AccessPoint, AirError};
 use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
 use crate::luck::{Luck, TRIES};
+use crate::passage::{Passage, PassageLog, Place};
 use crate::random::SplitMix64;
 use crate::todo::Agenda;
 
@@ -40,11 +41,11 @@ enum Todo {
     /// Of the join or scan that is on.
     Report(RadioReport),
     /// The access point has the frame from its cable, and its turn comes.
-    Down(Vec<u8>),
-    Delivered(Vec<u8>),
+    Down(Passage),
+    Delivered(Passage),
     /// The access point has it; then its cable.
-    Up(Vec<u8>),
-    Forwarded(Vec<u8>),
+    Up(Passage),
+    Forwarded(Passage),
     Beacon(u64),
     BeaconsLost,
 }
@@ -75,11 +76,12 @@ pub struct Air {
     joined: bool,
     /// The station listens to each so many beacons only.
     doze: Option<u32>,
-    kept: VecDeque<Vec<u8>>,
-    groups: VecDeque<Vec<u8>>,
+    kept: VecDeque<Passage>,
+    groups: VecDeque<Passage>,
     reports: VecDeque<RadioReport>,
     forwarded: VecDeque<(Ps, Vec<u8>)>,
     stats: AirStats,
+    log: PassageLog,
 }
 
 impl Air {
@@ -105,6 +107,7 @@ impl Air {
             reports: VecDeque::new(),
             forwarded: VecDeque::new(),
             stats: AirStats::default(),
+            log: PassageLog::default(),
         })
     }
 
@@ -126,6 +129,16 @@ impl Air {
         if !up && self.joined {
             self.agenda.plan(now + BEACONS_LOST, Todo::BeaconsLost);
         }
+    }
+
+    /// Keeps, or keeps no more, where each frame was.
+    pub fn log_passages(&mut self, on: bool) {
+        self.log.set(on);
+    }
+
+    /// Those that have come through since the last call.
+    pub fn take_passages(&mut self) -> Vec<Passage> {
+        self.log.take()
     }
 
     fn reached(&self) -> bool {
@@ -150,7 +163,8 @@ impl Air {
         // In order: what waits longer holds up what comes after it.
         let at = (now + FORWARDING + self.point.delay.draw(&mut self.random)).max(self.last_down);
         self.last_down = at;
-        self.agenda.plan(at, Todo::Down(frame));
+        let passage = Passage::new(true, now, frame).until(Place::AccessPoint, at);
+        self.agenda.plan(at, Todo::Down(passage));
     }
 
     pub fn next_event(&self) -> Option<Ps> {
@@ -178,26 +192,29 @@ impl Air {
         match todo {
             Todo::Request(request) => self.requested(now, request),
             Todo::Report(report) => self.tell(report),
-            Todo::Down(frame) => self.send_down(now, frame),
-            Todo::Delivered(frame) => {
+            Todo::Down(passage) => self.send_down(now, passage),
+            Todo::Delivered(passage) => {
                 if self.joined && self.reached() {
                     self.stats.to_board += 1;
-                    self.reports.push_back(RadioReport::Frame(frame));
+                    self.log.note(&passage);
+                    self.reports.push_back(RadioReport::Frame(passage.frame));
                 } else {
                     self.stats.dropped += 1;
                 }
             }
-            Todo::Up(frame) => {
+            Todo::Up(passage) => {
                 self.reports.push_back(RadioReport::Sent);
                 if self.joined && self.reached() {
-                    self.agenda.plan(now + FORWARDING, Todo::Forwarded(frame));
+                    let at = now + FORWARDING;
+                    self.agenda.plan(at, Todo::Forwarded(passage.until(Place::AccessPoint, at)));
                 } else {
                     self.stats.dropped += 1;
                 }
             }
-            Todo::Forwarded(frame) => {
+            Todo::Forwarded(passage) => {
                 self.stats.from_board += 1;
-                self.forwarded.push_back((now, frame));
+                self.log.note(&passage);
+                self.forwarded.push_back((now, passage.frame));
             }
             Todo::Beacon(number) => self.beacon(now, number),
             Todo::BeaconsLost => {
@@ -245,7 +262,8 @@ impl Air {
             RadioRequest::Frame(frame) => {
                 let (end, arrived) = self.on_air(now, frame.len());
                 self.free_at = end;
-                self.agenda.plan(end, if arrived { Todo::Up(frame) } else { Todo::Report(RadioReport::Sent) });
+                let passage = Passage::new(false, now, frame).until(Place::Air, end);
+                self.agenda.plan(end, if arrived { Todo::Up(passage) } else { Todo::Report(RadioReport::Sent) });
             }
             RadioRequest::Doze { beacons } => {
                 let known = self.doze.replace(beacons.max(1)).is_some();
@@ -307,36 +325,37 @@ impl Air {
         (end, false)
     }
 
-    fn send_down(&mut self, now: Ps, frame: Vec<u8>) {
+    fn send_down(&mut self, now: Ps, passage: Passage) {
         if !self.joined || !self.reached() {
             self.stats.dropped += 1;
             return;
         }
         if self.doze.is_none() {
-            return self.deliver(now, frame, 0);
+            return self.deliver(now, passage, 0);
         }
-        let is_group = frame.first().is_some_and(|byte| byte & 1 != 0);
+        let is_group = passage.frame.first().is_some_and(|byte| byte & 1 != 0);
         let queue = if is_group { &mut self.groups } else { &mut self.kept };
         if queue.len() < KEPT {
             self.stats.kept += 1;
-            queue.push_back(frame);
+            queue.push_back(passage);
         } else {
             self.stats.dropped += 1;
         }
     }
 
-    fn deliver(&mut self, now: Ps, frame: Vec<u8>, before: Ps) {
-        let (end, arrived) = self.on_air(now, frame.len());
+    fn deliver(&mut self, now: Ps, passage: Passage, before: Ps) {
+        let (end, arrived) = self.on_air(now, passage.frame.len());
         self.free_at = end + before;
         if arrived {
-            self.agenda.plan(self.free_at - ACK, Todo::Delivered(frame));
+            let at = self.free_at - ACK;
+            self.agenda.plan(at, Todo::Delivered(passage.until(Place::Air, at)));
         }
     }
 
     /// Sends what was kept.
     fn release(&mut self, now: Ps, before: Ps) {
-        while let Some(frame) = self.kept.pop_front() {
-            self.deliver(now, frame, before);
+        while let Some(passage) = self.kept.pop_front() {
+            self.deliver(now, passage.until(Place::Kept, now), before);
         }
     }
 
@@ -361,8 +380,8 @@ impl Air {
         let end = now + BEACON;
         self.free_at = self.free_at.max(end);
         if number.is_multiple_of(u64::from(self.point.dtim)) {
-            while let Some(frame) = self.groups.pop_front() {
-                self.deliver(end, frame, 0);
+            while let Some(passage) = self.groups.pop_front() {
+                self.deliver(end, passage.until(Place::Kept, end), 0);
             }
         }
         if !self.kept.is_empty() {
@@ -443,6 +462,7 @@ mod tests {
         all(&mut air, PS_PER_S);
         air.request(PS_PER_S, RadioRequest::Doze { beacons: 3 });
         all(&mut air, PS_PER_S);
+        air.log_passages(true);
         air.from_cable(PS_PER_S, vec![0; 60]);
         let reports = all(&mut air, 2 * PS_PER_S);
         let interval = air.point.beacon_interval();
@@ -452,6 +472,18 @@ mod tests {
         let reports = all(&mut air, 3 * PS_PER_S);
         assert!(matches!(reports[..], [(2000, RadioReport::Frame(_))]), "{reports:?}");
         assert_eq!(air.stats().kept, 1);
+        let passages = air.take_passages();
+        let [Passage { to_board: true, begin: PS_PER_S, places, .. }] = &passages[..] else { panic!("{passages:?}") };
+        let [(Place::AccessPoint, forwarded), (Place::Kept, woken), (Place::Air, delivered)] = places[..] else {
+            panic!("{places:?}")
+        };
+        assert_eq!((forwarded, woken), (PS_PER_S + FORWARDING, 2 * PS_PER_S + NULL));
+        assert_eq!((delivered / PS_PER_MS, passages[0].end()), (2000, delivered));
+        air.request(3 * PS_PER_S, RadioRequest::Frame(vec![0; 60]));
+        all(&mut air, 4 * PS_PER_S);
+        let passages = air.take_passages();
+        let [Passage { to_board: false, places, .. }] = &passages[..] else { panic!("{passages:?}") };
+        assert!(matches!(places[..], [(Place::Air, sent), (Place::AccessPoint, at)] if at == sent + FORWARDING));
     }
 
     #[test]

@@ -197,7 +197,10 @@ impl Machine {
         self.chip.start_recording(limit);
         let wiring = self.wiring();
         let spi = wiring.log_spi();
-        let frames = wiring.network.as_mut().map(|network| network.lan.log_frames(limit));
+        let frames = wiring.network.as_mut().map(|network| {
+            network.log_radio(true);
+            network.lan.log_frames(limit)
+        });
         self.attributing = Some((spi, frames));
     }
 
@@ -207,13 +210,14 @@ impl Machine {
         let Some((spi, reader)) = self.attributing.take() else { return };
         let wiring = self.wiring();
         let transfers = wiring.take_spi_log(&spi);
+        let radio = wiring.network.as_mut().and_then(|network| network.take_radio());
         wiring.end_spi_log(spi);
         let frames = wiring.network.as_mut().zip(reader).map(|(network, reader)| {
             let frames = network.lan.take_log(&reader);
             network.lan.end_log(reader);
             frames
         });
-        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers));
+        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers, radio));
     }
 
     /// What was recorded last since the power cycle.

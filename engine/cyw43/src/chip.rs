@@ -99,6 +99,8 @@ pub struct Cyw43439 {
     command: Option<Command>,
     wire_bytes: usize,
     shown: Vec<u8>,
+    /// Its first and its last bit, while somebody logs it.
+    clocked: Option<(Ps, Ps)>,
     /// The level that the chip puts to the data wire in a transfer.
     data: bool,
     stats: EthernetStats,
@@ -122,6 +124,7 @@ impl Cyw43439 {
             command: None,
             wire_bytes: 0,
             shown: Vec::new(),
+            clocked: None,
             data: false,
             stats: EthernetStats::default(),
             log: Log::default(),
@@ -150,6 +153,7 @@ impl Cyw43439 {
             self.wires.select();
             (self.began, self.wire_bytes, self.command) = (now, 0, None);
             self.shown.clear();
+            self.clocked = None;
             self.phase = match &self.powered {
                 Some(powered) if now >= powered.since + POWER_UP => Phase::Command,
                 _ => Phase::Over,
@@ -165,6 +169,9 @@ impl Cyw43439 {
             && self.log.is_on()
         {
             self.log.push(self.began, now, command, self.wire_bytes, &self.shown);
+            if let Some((first, last)) = self.clocked {
+                self.log.clocked(first, last);
+            }
         }
         self.phase = Phase::Over;
     }
@@ -180,6 +187,9 @@ impl Cyw43439 {
         }
         let Some(powered) = &self.powered else { return Step::default() };
         let mode = powered.bus.mode();
+        if self.log.is_on() && self.wires.moves(clock) {
+            self.clocked = Some((self.clocked.map_or(now, |(first, _)| first), now));
+        }
         match self.wires.edge(clock, data, mode.high_speed) {
             Edge::Nothing => return Step::default(),
             Edge::Word(word) => {
@@ -229,6 +239,11 @@ impl Cyw43439 {
 
     pub fn take_log(&mut self) -> Vec<SpiFrame> {
         self.log.take()
+    }
+
+    /// When bits were on the wire, as far as transfers were logged.
+    pub fn take_clocked(&mut self) -> Vec<(Ps, Ps)> {
+        self.log.take_clocked()
     }
 
     fn wlan(&self) -> Option<&Wlan> {

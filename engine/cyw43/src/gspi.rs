@@ -57,6 +57,11 @@ impl Wires {
         self.bits = 0;
     }
 
+    /// Whether that level of the clock is an edge.
+    pub fn moves(&self, clock: bool) -> bool {
+        clock != self.clock
+    }
+
     pub fn edge(&mut self, clock: bool, data: bool, high_speed: bool) -> Edge {
         if clock == self.clock {
             return Edge::Nothing;

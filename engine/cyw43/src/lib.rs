@@ -23,3 +23,4 @@ pub mod wlan;
 
 pub use chip::{Config, Cyw43439, Step};
 pub use gspi::WireMode;
+pub use time::FRAME as FRAME_TIME;
