@@ -1,4 +1,4 @@
-"""Figures of a run's stages as ApacheBench prints them: its connection times, and its percentages of requests."""
+"""Figures of a run's stages as ApacheBench prints them: a table of connection times, and percentages of requests."""
 
 from __future__ import annotations
 
