@@ -103,6 +103,12 @@ OPTIONS: Final = (
         completes="device",
     ),
     Option(
+        "--partner-device",
+        "of two real boards, the one that serves: as for --device, but auto",
+        metavar="DEVICE",
+        completes="device",
+    ),
+    Option(
         "--parallel",
         "measure on this many boards at once: those of --device, else emulated ones (default: emulated ones on all of"
         " this PC's cores, others one after the other)",
@@ -187,6 +193,8 @@ class BenchOptions:
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
+    partner_device: str | None = None
+    """The board that serves where the client's is real."""
     parallel: int = 1
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
@@ -266,6 +274,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         profiles=tuple(given.get("profile") or ()),
         where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
+        partner_device=_partner_device(given.get("partner_device"), devices),
         parallel=_number(given, "parallel", int, 1, 64),
         runs=_number(given, "runs", int, 1, 1000) if given.get("runs") is not None or seed is not None else 1,
         timeouts_s=DEFAULT_S | _timeouts(given.get("timeout_s") or []),
@@ -305,6 +314,12 @@ def _board(name: str) -> BoardDefinition:
         return board_definition(name)
     except (BadDefinition, UnknownBoard) as error:
         raise OptionError(f"--board: {error}") from None
+
+
+def _partner_device(device: str | None, devices: tuple[str, ...]) -> str | None:
+    if device is not None and (device == "auto" or device in devices):
+        raise OptionError(f"--partner-device: {device!r} may be the client's board; name another one, as id:SERIAL")
+    return device
 
 
 def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:

@@ -142,6 +142,13 @@ class Workload(ABC):
     """Simulated time without a byte of a board that has connected, after which it hangs; None: it may take its time."""
     exchange: ClassVar[str] = "exchange"
     """What people call one exchange with the PC."""
+    across: ClassVar[str | None] = None
+    """The setting whose values stand across a further table, with the runtimes down its side."""
+
+    @property
+    def entry(self) -> str:
+        """The function of the body."""
+        return self.name
 
     @property
     def folder(self) -> Path:
@@ -217,6 +224,17 @@ class Workload(ABC):
     def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
         """What a client without a fault sends, and what it gets for it: shows what this PC alone takes."""
         return ()
+
+    def serving(self, settings: Any, family: str) -> tuple[Workload, WorkloadSettings] | None:
+        """What a second board does, to which the first one connects in the place of the PC; None: there is none.
+
+        `family`: of the first one's client.
+        """
+        return None
+
+    def reported(self, served: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The result of a client without a console, in that of the board that served it. Raises BadResult."""
+        raise NotImplementedError(f"{self.name}: no board serves in it")
 
     def check_room(self, family: str, settings: Any) -> None:
         """Raises ValueError, one line, for settings that a device has no memory for. `family`: of its client."""

@@ -37,6 +37,8 @@ pub struct CardSocketConfig {
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
+    /// What the flash chip says it is, of which firmware makes the board's id and its MAC address.
+    pub flash_id: Option<[u8; 8]>,
     /// With neither of these, a board without a network.
     pub ethernet: Option<EthernetConfig>,
     pub wifi: Option<WifiConfig>,

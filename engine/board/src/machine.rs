@@ -61,6 +61,9 @@ impl Machine {
         chip.bus.sys.spi_speed = config.spi_speed.max(1);
         chip.bus.sys.runs_laps = config.pio_laps;
         let bus = &mut chip.bus;
+        if let Some(id) = config.flash_id {
+            bus.ssi.flash.unique_id = id;
+        }
         config.surroundings.apply(&mut bus.sys, &mut bus.blocks.adc);
         bus.world.start(&mut bus.sys);
         Ok(chip)
@@ -132,6 +135,17 @@ impl Machine {
     pub fn reschedule(&mut self) {
         let bus = &mut self.chip.bus;
         bus.world.refresh(&mut bus.sys);
+    }
+
+    /// Frames were put on the board's way; one may have arrived within the instruction that was the last.
+    pub(crate) fn expect_frames(&mut self) {
+        let bus = &mut self.chip.bus;
+        bus.world.expect_frames(&mut bus.sys);
+    }
+
+    /// Something was due within the core's last instruction, and has not happened yet.
+    pub(crate) fn is_late(&self) -> bool {
+        self.chip.bus.sys.next_due() <= self.now()
     }
 
     /// Runs until simulated time `until`, or until something happens that the owner has to look at.

@@ -120,6 +120,15 @@ impl Wiring {
         self.schedule_usb(sys);
     }
 
+    /// As [`Self::refresh`], where the LAN may have had something to do since the core's last instruction began.
+    pub(crate) fn expect_frames(&mut self, sys: &mut Sys) {
+        self.settle_network(sys);
+        let next = self.network.as_ref().and_then(|network| network.lan.next_event()).unwrap_or(NEVER);
+        if next < self.agenda.due(NETWORK) {
+            self.schedule(sys, NETWORK, next);
+        }
+    }
+
     /// Logs decoded SPI frames of all devices from now on.
     pub fn log_spi(&mut self) -> LogReader {
         if self.spi_log.is_read() {

@@ -37,6 +37,7 @@ impl Rig {
         let config = BoardConfig {
             bootrom: Vec::new(),
             flash_size: 1 << 20,
+            flash_id: None,
             ethernet: None,
             wifi,
             card: None,

@@ -247,6 +247,7 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
     BoardConfig {
         bootrom,
         flash_size: FLASH_BYTES,
+        flash_id: None,
         card: None,
         ethernet: Some(EthernetConfig {
             chip: Chip::ALL[0],
