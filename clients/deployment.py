@@ -38,7 +38,7 @@ def build_deployment(
     if body is None or not kind.runs(workload):
         raise DeploymentError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
     ready = workload.readiness
-    script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.name, workload.title), board)
+    script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.entry, workload.title), board)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
     try:
         asked = workload.libraries(family, settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
@@ -12,6 +13,8 @@ CONFIG_ADDRESS: Final = 0x101F_F000
 """Where the firmware looks for the block: the last 4096-byte sector of the 2 MiB flash, as an XIP address."""
 
 BLOCK_BYTES: Final = 256
+SETTINGS_MAX: Final = 45
+"""Numbers that a body is told beside the count."""
 COUNT_MAX: Final = 50_000
 WAIT_MAX_MS: Final = 1_800_000
 SPI_HZ_MIN: Final = 300_000
@@ -23,6 +26,7 @@ _FLAG_STATIC: Final = 1
 _FLAG_POLL: Final = 2
 _BODY: Final = struct.Struct("<4sHH4sHHI4s4s4s6sHIIIII")
 _CRC: Final = struct.Struct("<I")
+_SETTINGS_MAGIC: Final = b"PBST"
 _ANY: Final = IPv4Address(0)
 _ERASED: Final = b"\xff"
 
@@ -64,6 +68,8 @@ class NativeConfig:
     message_timeout_ms: int = 5_000
     success_wait_ms: int = 0
     """After the last report, before the board goes to its USB boot loader."""
+    settings: Sequence[int] = ()
+    """What the workload's body is told beside the count."""
     failure_wait_ms: int = 0
     """After a failure, while the LED shows the stage's code, before the board goes to its USB boot loader."""
 
@@ -136,4 +142,15 @@ def pack(config: NativeConfig) -> bytes:
         config.success_wait_ms,
         config.failure_wait_ms,
     )
-    return (body + _CRC.pack(zlib.crc32(body))).ljust(BLOCK_BYTES, _ERASED)
+    return (body + _CRC.pack(zlib.crc32(body)) + _settings(config.settings)).ljust(BLOCK_BYTES, _ERASED)
+
+
+def _settings(numbers: Sequence[int]) -> bytes:
+    """What stands behind the block; nothing for no numbers."""
+    if not numbers:
+        return b""
+    _check_range("how many settings there are", len(numbers), 1, SETTINGS_MAX)
+    for number in numbers:
+        _check_range("a setting", number, 0, 0xFFFF_FFFF)
+    told = struct.pack(f"<4sI{len(numbers)}I", _SETTINGS_MAGIC, len(numbers), *numbers)
+    return told + _CRC.pack(zlib.crc32(told))

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from portbench.results.attribution import Attribution
 from portbench.results.closer import Waveform, WhatIf
@@ -58,6 +58,8 @@ class Conditions(_Model):
     """Time that the PC takes from an exchange's arrival to its answer: as simulated, or as measured."""
     phy_link_delay_us: _Microseconds | None = None
     """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
+    access_point: dict[str, StrictBool | StrictInt | str] | None = None
+    """Of an emulated row on a radio: what of its access point was asked to be otherwise than usual."""
 
 
 class Headline(_Model):

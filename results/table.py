@@ -20,6 +20,7 @@ from rich.text import Text
 
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
 from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
+from portbench.results.matrix import crossed
 from portbench.results.model import RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.results.why import why
@@ -162,7 +163,8 @@ def panels(run: RunFile) -> list[Panel]:
 def tables(run: RunFile) -> list[Table]:
     """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
     missing = not_measured(run)
-    return [*map(panel_table, panels(run)), *([missing] if missing.rows else [])]
+    measured = [table for panel in panels(run) for table in (panel_table(panel), *matrices(panel))]
+    return [*measured, *([missing] if missing.rows else [])]
 
 
 def markdown(run: RunFile, width: int | None = None) -> str:
@@ -217,6 +219,23 @@ def panel_table(panel: Panel) -> Table:
     own = tuple(dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)))
     below = () if foreign else (*answer(groups, where), *why(groups), *published_lines(known, groups))
     return _table(panel.title, about, lines, own, below)
+
+
+def matrices(panel: Panel) -> list[Table]:
+    """The same figures with runtimes down the side and across the values of a setting, where the workload names one."""
+    known = panel.known
+    if known is None or known.across is None:
+        return []
+    corner = f"runtime \\ {known.across}"
+    return [
+        Table(
+            shown(f"{panel.title}, matrix: {kind}" if kind else f"{panel.title}, matrix"),
+            shown(f"{known.headline.unit}, medians: runtimes down, {known.across} across."),
+            tuple(map(shown, (corner, *columns))),
+            tuple(tuple(map(shown, line)) for line in lines),
+        )
+        for kind, columns, lines in crossed(panel.groups, known.across)
+    ]
 
 
 def _rooms(drawn: list[Sim]) -> str:

@@ -24,11 +24,13 @@ from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
+from portbench.runner.announcements import called_when_announced
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
 from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
+from portbench.runner.pairs import SecondBoard, measure_pair
 from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
@@ -97,6 +99,7 @@ class Bench:
         self._opened: set[tuple[str, str]] = set()
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
         self._saved_files: dict[str, Path] = {}
+        self._second = SecondBoard(options, self._whoever_listens())
         self.writer: RowSink = writer or new_run_file(options, root)
 
     def measure(self, planned: PlannedRow, view: ProgressView) -> Outcome:
@@ -197,6 +200,15 @@ class Bench:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
         draft.own_network = prepared.board.own_network
+        if planned.partner is not None:
+            images = draft.image, self._store.obtain(planned.partner.entry)
+            draft.own_network = None  # the PC's part in it is DHCP
+            prepared.board.room = draft.room = self._room(planned, prepared.board)
+            pair = measure_pair(
+                planned, prepared, images, self._second, draft.room, self.options, clock, printed, self._scratch
+            )
+            draft.version = draft.version if prepared.runtime is None else prepared.runtime.version
+            return draft.measured(*pair)
         has_console = planned.entry.family is not Family.NATIVE
         peer, server = self.servers.peer_for(prepared.board, planned.workload, has_console=has_console)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
@@ -214,11 +226,15 @@ class Bench:
         with self._only_reporter(planned, server):
             first = server.accepted if server else 0
             served = planned.workload if peer else None
-            with self._caller(planned, prepared.board) as caller:
+            with (
+                self._caller(planned, prepared.board) as caller,
+                called_when_announced(server, first - 1, caller),
+            ):
                 output = prepared.run(served, planned.settings, clock, printed, caller)
                 report = result_without_error(self._report(planned, output, server, first))
                 sessions = output.sessions if caller is None else caller.finish(_CALLS_END_S)
-        if server is not None:
+        sessions = [each for each in sessions if each.listening is None]
+        if server is not None and caller is None:
             one_of_several = self.options.parallel > 1 and draft.where is not Where.HOSTED
             sessions = sessions_since(server, first, address_in(report) if one_of_several else None)
         if planned.workload.readiness is Readiness.LISTENING:
@@ -294,11 +310,14 @@ class Bench:
             return contextlib.nullcontext()
         return WorkloadCaller(planned.workload.caller(planned.settings, MAX_BYTES))
 
-    def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
+    def _whoever_listens(self) -> Listener:
         """A board outlives the row that opened it, so it speaks to whoever listens at the time."""
-        listener = Listener(
+        return Listener(
             log=lambda line: self._listener.log(line), ask_bootsel=lambda seconds: self._listener.ask_bootsel(seconds)
         )
+
+    def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
+        listener = self._whoever_listens()
         if where is Where.EMULATED:
             comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
         else:
@@ -343,6 +362,7 @@ class Bench:
 
     def _drop_board(self) -> None:
         """Open it anew next time."""
+        self._second.close()
         prepared, key, self._prepared, self._prepared_for = self._prepared, self._prepared_for, None, None
         if prepared is not None and key is not None:
             self._note_saved_files(prepared.board, key[3])

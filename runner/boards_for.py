@@ -107,6 +107,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
         board = emulated(
             row.board,
             **surroundings,
+            access_point=options.access_point,
             deployer=options.deployer,
             log=listener.log,
             fresh=True,

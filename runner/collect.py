@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.boards import Ethernet, OwnNetwork, RunOutput
+from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.room import Room
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
@@ -17,6 +17,7 @@ from portbench.results.attribution import Attribution
 from portbench.results.closer import Waveform, WhatIf
 from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
 from portbench.results.published import published_of
+from portbench.runner.access_point import unusual
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings
@@ -147,7 +148,7 @@ class RowDraft:
         networked = self.planned.workload.readiness is not Readiness.BOOTED
         if not networked:
             return Conditions()
-        turnaround_us, phy_link_delay_us = self.turnaround_us, None
+        turnaround_us, phy_link_delay_us, access_point = self.turnaround_us, None, None
         if self.own_network is not None:
             around = surroundings(self.planned, self.options)
             if self.planned.surroundings is None and self.own_network.turnaround_us is not None:
@@ -156,6 +157,8 @@ class RowDraft:
                 turnaround_us = around.turnaround_us
             if self.where is Where.EMULATED and around.phy_link_delay_s != BenchOptions.phy_link_delay_s:
                 phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
+            if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
+                access_point = unusual(self.options.access_point)
         family = self.planned.entry.family
         # Which address a foreign image has, and how it got it, is its own business.
         has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)
@@ -166,6 +169,7 @@ class RowDraft:
             address_mode=self.options.address_mode if has_address else None,
             turnaround_us=turnaround_us,
             phy_link_delay_us=phy_link_delay_us,
+            access_point=access_point,
         )
 
 

@@ -11,13 +11,15 @@ from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, board_definition
+from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, Wifi, board_definition
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.room import MOST_SEED
 from portbench.clients import AddressMode, StaticAddress
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER
+from portbench.runner.access_point import read_access_point
 from portbench.runner.timeouts import DEFAULT_S, Stage
 from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
 
@@ -101,6 +103,12 @@ OPTIONS: Final = (
         completes="device",
     ),
     Option(
+        "--partner-device",
+        "of two real boards, the one that serves: as for --device, but auto",
+        metavar="DEVICE",
+        completes="device",
+    ),
+    Option(
         "--parallel",
         "measure on this many boards at once: those of --device, else emulated ones (default: emulated ones on all of"
         " this PC's cores, others one after the other)",
@@ -134,6 +142,12 @@ OPTIONS: Final = (
     ),
     Option("--turnaround-us", "time the simulated PC takes to answer (default 200)", default="200"),
     Option("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5"),
+    Option(
+        "--access-point",
+        f"of the emulated access point: {', '.join(vars(AccessPoint()))} (repeatable; see docs/pico-w.md)",
+        repeatable=True,
+        metavar="KEY=VALUE",
+    ),
     Option(
         "--seed",
         f"what varies in a real room, drawn from this number for each run of emulated boards (default {DEFAULT_SEED});"
@@ -179,6 +193,8 @@ class BenchOptions:
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
+    partner_device: str | None = None
+    """The board that serves where the client's is real."""
     parallel: int = 1
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
@@ -188,6 +204,7 @@ class BenchOptions:
     server_port: int = DEFAULT_PORT
     turnaround_us: int = 200
     phy_link_delay_s: float = 1.5
+    access_point: AccessPoint = field(default_factory=AccessPoint)
     seed: int | None = None
     address_mode: AddressMode = "dhcp"
     attribute: bool = False
@@ -257,6 +274,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         profiles=tuple(given.get("profile") or ()),
         where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
+        partner_device=_partner_device(given.get("partner_device"), devices),
         parallel=_number(given, "parallel", int, 1, 64),
         runs=_number(given, "runs", int, 1, 1000) if given.get("runs") is not None or seed is not None else 1,
         timeouts_s=DEFAULT_S | _timeouts(given.get("timeout_s") or []),
@@ -266,6 +284,7 @@ def read_options(given: Mapping[str, Any]) -> BenchOptions:
         server_port=_number(given, "server_port", int, 0, 65535),
         turnaround_us=_number(given, "turnaround_us", int, 0, 1_000_000),
         phy_link_delay_s=_number(given, "phy_link_delay_s", float, 0, 60),
+        access_point=_access_point(given),
         seed=seed,
         address_mode=cast(AddressMode, _choice(given, "address_mode")),
         static=_static(given.get("static_address")),
@@ -295,6 +314,12 @@ def _board(name: str) -> BoardDefinition:
         return board_definition(name)
     except (BadDefinition, UnknownBoard) as error:
         raise OptionError(f"--board: {error}") from None
+
+
+def _partner_device(device: str | None, devices: tuple[str, ...]) -> str | None:
+    if device is not None and (device == "auto" or device in devices):
+        raise OptionError(f"--partner-device: {device!r} may be the client's board; name another one, as id:SERIAL")
+    return device
 
 
 def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
@@ -347,6 +372,17 @@ def _checked(option: str, text: str, kind: Callable[[str], T], low: float, high:
     if not low <= cast(float, value) <= high:
         raise OptionError(f"{option}: {text} is not {what}")
     return value
+
+
+def _access_point(given: Mapping[str, Any]) -> AccessPoint:
+    asked = given.get("access_point") or ()
+    name = given.get("board") or (None if given.get("runtime") else DEFAULT_BOARD)
+    if asked and name is not None and not isinstance((board := _board(name)).network, Wifi):
+        raise OptionError(f"--access-point: {board.title} has no radio chip; name one that has with --board")
+    try:
+        return read_access_point(asked)
+    except ValueError as error:
+        raise OptionError(f"--access-point: {error}") from None
 
 
 def _timeouts(given: list[str] | tuple[str, ...]) -> dict[Stage, float]:

@@ -22,6 +22,7 @@ from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, Firm
 from portbench.firmware.identify import entry_for_file, identify
 from portbench.firmware.uf2 import Uf2Error
 from portbench.results.published import BadPublished, published_of
+from portbench.runner import partners
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
@@ -44,7 +45,7 @@ class PlannedRow:
     """One row to come: `number` counts the runs of a runtime, profile and workload from 1 to `of`.
 
     `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `surroundings`: in
-    the place of those that the bench's options ask for.
+    the place of those that the bench's options ask for. `partner`: what a second board does meanwhile, if there is one.
     """
 
     entry: FirmwareEntry
@@ -57,11 +58,14 @@ class PlannedRow:
     device: str = "auto"
     is_one_of_several: bool = False
     surroundings: Surroundings | None = None
+    partner: PlannedRow | None = None
 
     @property
     def id(self) -> str:
         """As in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
         name = f"{self._runtime('-')}-{self.workload.name}"
+        if self.partner is not None:
+            name += f"-with-{self.partner.entry.id}"
         if self.is_one_of_several:
             name += f"-on-{self.device}"
         return name if self.of == 1 else f"{name}-{self.number}"
@@ -71,7 +75,8 @@ class PlannedRow:
         """For people: runtime, profile, workload, and which run of how many."""
         of = f" {self.number}/{self.of}" if self.of > 1 else ""
         on = f" on {self.device}" if self.is_one_of_several else ""
-        return f"{self._runtime(' ')} {self.workload.name}{of}{on}"
+        partner = "" if self.partner is None else f" with {self.partner.entry.id}"
+        return f"{self._runtime(' ')} {self.workload.name}{partner}{of}{on}"
 
     @property
     def client_family(self) -> str:
@@ -119,14 +124,15 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
 def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedRow]:
     """All rows to measure. Raises OptionError where nothing is left to measure."""
     try:
-        entries = chosen_entries(options, catalogue.load() if known is None else known)
+        known = catalogue.load() if known is None else known
+        entries = chosen_entries(options, known)
     except (BadDefinition, CatalogueError) as error:
         raise OptionError(str(error)) from None
     profiles = sorted({profile.name for entry in entries for profile in entry.profiles})
     for wanted in options.profiles:
         if wanted not in profiles:
             raise OptionError(f"--profile: {wanted!r} is none of {', '.join(profiles)}")
-    rows = list(_rows(entries, options))
+    rows = list(_rows(entries, options, known))
     planned = {row.entry.id for row in rows}
     if lacking := next((each for each in options.required if each not in (ALL, *planned)), None):
         raise OptionError(
@@ -159,14 +165,15 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     return None
 
 
-def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions) -> Iterator[PlannedRow]:
+def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions, known: Catalogue) -> Iterator[PlannedRow]:
     """Board by board, as changing boards costs a flash; hosted ports have this PC only."""
     several = len(options.devices) > 1
     entries = list(entries)
     for device in options.devices:
         for entry in entries:
             if entry.family is not Family.HOSTED:
-                yield from _rows_of(entry, options, device, several)
+                for row in _rows_of(entry, options, device, several):
+                    yield from _with_partners(row, options, entries, known)
     for entry in entries:
         if entry.family is Family.HOSTED:
             yield from _rows_of(entry, options, "auto", False)
@@ -189,6 +196,24 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
                 yield PlannedRow(
                     image, profile, workload, settings, board, number, options.runs, device, is_one_of_several
                 )
+
+
+def _with_partners(
+    row: PlannedRow, options: BenchOptions, entries: list[FirmwareEntry], known: Catalogue
+) -> Iterator[PlannedRow]:
+    """A row of two boards once with each partner; any other as it is. Raises OptionError."""
+    serving = row.workload.serving(row.settings, row.client_family)
+    if serving is None:
+        yield row
+        return
+    asked = str(row.settings.model_dump().get("partner", partners.SAME))
+    for entry in partners.entries_of(asked, row.entry, entries, known):
+        board = _board_of(entry)
+        reason = f"board is {entry.board!r}" if board is None else why_not(entry, board, serving[0])
+        if reason is None:
+            yield from partners.with_partners(row, [entry], serving)
+        elif options.workloads_by_name and asked != partners.EACH and options.runtimes:
+            raise OptionError(f"--partner {entry.id}: cannot serve: {reason}; choose another --partner")
 
 
 def _profiles(

@@ -103,6 +103,7 @@ def _native(
             server=peer.address,
             port=peer.port,
             count=row.workload.native_count(row.settings),
+            settings=row.workload.native_settings(row.settings),
             static=native_config.StaticAddress(static.ip, static.mask, static.gateway) if static else None,
             intn=intn,
             spi_hz=spi_hz,

@@ -31,6 +31,10 @@ class SessionSource(Protocol):
     @property
     def accepted(self) -> int: ...
     def sessions(self) -> list[Session]: ...
+    def announced(self, after: int) -> str | None:
+        """The line by which a client on a connection numbered above `after` told where it waits for the PC."""
+        ...
+
     def wait_report(self, timeout_s: float, *, after: int = -1) -> Session: ...
 
 
@@ -47,11 +51,11 @@ class Servers:
         self, board: Board, workload: Workload, *, has_console: bool = True
     ) -> tuple[Peer | None, SessionSource | None]:
         """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
-        as server where the board brings its own. A client without a console has a server to report to, whatever the
-        workload. Raises ServerError."""
+        as server where the board brings its own. A client without a console has a server to report to, and to tell
+        where it listens, whatever the workload. Raises ServerError."""
         if workload.readiness is Readiness.BOOTED and has_console:
             return None, None
-        if workload.readiness is Readiness.LISTENING:
+        if workload.readiness is Readiness.LISTENING and has_console:
             return Peer(None, self._port_to_listen_on(board)), None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None

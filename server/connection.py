@@ -63,6 +63,11 @@ class Connection(asyncio.Protocol):
         """When it began to say nothing, on the monotonic clock; None for one that has said something whole."""
         return None if self._recording.exchanges or self._recording.reported else self._progress_s
 
+    @property
+    def listening(self) -> str | None:
+        """The line by which the client told where it waits for the PC."""
+        return self._recording.listening
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if peer := transport.get_extra_info("peername"):
@@ -171,7 +176,9 @@ class Connection(asyncio.Protocol):
 
     def _watch(self) -> None:
         """Looks whether the board has been silent for too long; arms itself again otherwise."""
-        if self._pinging is not None and not self._pinging.done():  # the PC's turn, which has its own end
+        pinging = self._pinging is not None and not self._pinging.done()
+        calling = self.listening is not None and not self._recording.reported
+        if pinging or calling:  # the PC's turn, which has its own end
             self._progress_s = time.monotonic()
         left_s = self._progress_s + self._limits.idle_timeout_s - time.monotonic()
         if left_s > 0:

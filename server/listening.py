@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-LISTENING_PREFIX: Final = "PORTBENCH-LISTENING "
+from portbench.workloads.announcement import LISTENING_PREFIX
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"))

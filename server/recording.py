@@ -29,6 +29,8 @@ class Recording:
         self._sent_us: list[float] = []
         self._arrivals = 0
         self._pings: list[Ping] = []
+        self.announced_us: float | None = None
+        """When the client had told where it waits for the PC."""
         self.pings_asked_us: float | None = None
         """When the conversation came to where the PC is to ping the board."""
 
@@ -52,6 +54,11 @@ class Recording:
     def ping_plan(self) -> PingPlan | None:
         """What the PC is to ping the board with; None where that is not so, or not yet."""
         return self._conversation.pings
+
+    @property
+    def listening(self) -> str | None:
+        """The line by which the client told where it waits for the PC; None where it did not, or not yet."""
+        return self._conversation.listening
 
     @property
     def disturbance(self) -> Disturbance | None:
@@ -87,6 +94,8 @@ class Recording:
         except ConversationError as fault:
             self.error = str(fault)
             answer = fault.answer
+        if self.announced_us is None and self._conversation.listening is not None:
+            self.announced_us = now_us
         if self.pings_asked_us is None and self._conversation.pings is not None:
             self.pings_asked_us = now_us
         if fresh := self.exchanges - before:
@@ -138,6 +147,7 @@ class Recording:
             asked_us=self._asked_us,
             first_byte_us=self._first_byte_us,
             last_byte_us=self.last_byte_us,
+            listening=self._conversation.listening,
             ping_bytes=[ping.data_bytes for ping in self._pings],
             ping_round_trip_us=[ping.round_trip_us for ping in self._pings],
         )

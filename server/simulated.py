@@ -32,6 +32,8 @@ class SimulatedServer:
         self._open: dict[int, Recording] = {}
         self._records: dict[int, Recording] = {}
         self._pinging: dict[int, Recording] = {}
+        self.announcement: tuple[str, float] | None = None
+        """The line by which a client told where it waits for the PC, and when."""
         self.disturbs = False
         """Somebody does what a conversation asks for by a `Disturbance`."""
         self.disturbance: tuple[Disturbance, float] | None = None
@@ -61,6 +63,8 @@ class SimulatedServer:
         answer = recording.receive(data, now_us)
         if recording.pings_asked_us == now_us:
             self._pinging[conn] = recording
+        if recording.listening is not None and recording.announced_us == now_us:
+            self.announcement = (recording.listening, now_us)
         self.answered += recording.exchanges - before
         if recording.disturbance is not None and recording.error is None:
             return self._disturb(conn, recording, recording.disturbance, answer, now_us)

@@ -70,7 +70,7 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
             limit=limit,
         )
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
-    return Part(call=lambda: found.caller(chosen, MAX_BYTES))
+    return Part(serve=lambda: found.conversation(MAX_BYTES), call=lambda: found.caller(chosen, MAX_BYTES))
 
 
 class SimulatedPc:
@@ -118,6 +118,9 @@ class SimulatedPc:
 
     def look(self, now_us: float) -> None:
         """Does to the board and its network what conversations want done, and says when pings are over."""
+        if self._server.announcement is not None:
+            self.heard(*self._server.announcement)
+            self._server.announcement = None
         if self._pinger is None:
             return
         if self._disturbing is None and self._server.disturbance is not None and self._server_port is not None:

@@ -100,6 +100,11 @@ class WorkloadServer:
         with self._changed:
             return list(self._sessions)
 
+    def announced(self, after: int) -> str | None:
+        """The line by which a client that is connected, numbered above `after`, told where it waits for the PC."""
+        active = list(self._active.values())
+        return next((each.listening for each in active if each.number > after and each.listening is not None), None)
+
     def wait_sessions(self, count: int, timeout_s: float) -> list[Session]:
         """`sessions()` once `count` clients have gone; raises `ServerError` after `timeout_s`."""
 

@@ -37,6 +37,9 @@ class Conversation(ABC):
     pings: PingPlan | None = None
     """What the PC pings the board with once this is set, as a call of `receive` may do; once in a conversation."""
 
+    listening: str | None = None
+    """The line by which a client without a console told where it waits for the PC."""
+
     disturbance: Disturbance | None = None
     """What the PC does to the board's network once this is set, as a call of `receive` may do; once."""
 

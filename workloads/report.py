@@ -43,6 +43,28 @@ class ReportLine:
         return report, rest
 
 
+class LastReport:
+    """A report behind everything else that a client says on its connection."""
+
+    def __init__(self, max_bytes: int = MAX_REPORT_BYTES) -> None:
+        self._line = ReportLine(max_bytes)
+        self.report: dict[str, Any] | None = None
+
+    def receive(self, data: bytes, after: str) -> None:
+        """Takes what comes `after` the last of the rest. Raises ConversationError for anything but one report."""
+        if self.report is not None or (not self._line.begun_bytes and data[0] != FIRST_BYTE):
+            raise ConversationError(f"the board said {shown(data)} after {after}")
+        if (found := self._line.receive(data)) is not None:
+            self.report, rest = found
+            if rest:
+                raise ConversationError(f"{shown(rest)} follows the report")
+
+    def eof(self) -> None:
+        """The board has closed. Raises ConversationError within a report."""
+        if self._line.begun_bytes and self.report is None:
+            raise ConversationError("the board closed within its report")
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 

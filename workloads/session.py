@@ -65,6 +65,8 @@ class Session:
     last_byte_us: float | None = None
     leased_us: float | None = None
     """When the PC's DHCP server told the board its address; None where it did not, or nobody knows."""
+    listening: str | None = None
+    """The line by which a client told on it where it waits for the PC: it is none of the workload's connections."""
     ping_bytes: list[int] = field(default_factory=list, repr=False)
     """Data of each ping that the PC sent meanwhile, in their order."""
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)

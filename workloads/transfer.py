@@ -4,7 +4,7 @@ The board announces each transfer by a line, `up WRITE TOTAL`, `down WRITE TOTAL
 `both WRITE TOTAL`, and closes at the end. Up: the board sends TOTAL bytes, and the PC says `done` once all have come.
 Down: the PC sends them. Echo: the PC sends back what comes. Both: down and up at once, with `done` behind. Byte k of a
 transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again and again; with WRITE 0 the board sends
-what it likes.
+what it likes. A client without a console sends its report after the last transfer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from portbench.workloads.conversation import Conversation, ConversationError
-from portbench.workloads.report import shown
+from portbench.workloads.report import FIRST_BYTE, LastReport, shown
 from portbench.workloads.workload import Spent
 
 DONE: Final = b"done"
@@ -47,10 +47,18 @@ class Transfers(Conversation):
         self._total = 0
         self._came = 0
         self._expected: bytes | None = None
+        self._report = LastReport()
+        self._reports = False
 
     def receive(self, data: bytes) -> bytes:
         answers: list[bytes] = []
         while data:
+            if not self._kind and not self._line and data[0] == FIRST_BYTE and self.exchanges:
+                self._reports = True
+            if self._reports:
+                self._report.receive(data, "its report")
+                self.report = self._report.report
+                break
             data = self._transferred(data, answers) if self._kind else self._announced(data, answers)
         return b"".join(answers)
 
@@ -59,6 +67,7 @@ class Transfers(Conversation):
             raise ConversationError(f"the board closed within transfer {self.exchanges + 1}, after {self._came} bytes")
         if not self.exchanges:
             raise ConversationError("the board closed without a transfer")
+        self._report.eof()
 
     def _announced(self, data: bytes, answers: list[bytes]) -> bytes:
         line, newline, rest = data.partition(b"\n")

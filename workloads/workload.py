@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from portbench.workloads.announcement import Announcement
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
 from portbench.workloads.datagrams import Datagrams
@@ -141,6 +142,13 @@ class Workload(ABC):
     """Simulated time without a byte of a board that has connected, after which it hangs; None: it may take its time."""
     exchange: ClassVar[str] = "exchange"
     """What people call one exchange with the PC."""
+    across: ClassVar[str | None] = None
+    """The setting whose values stand across a further table, with the runtimes down its side."""
+
+    @property
+    def entry(self) -> str:
+        """The function of the body."""
+        return self.name
 
     @property
     def folder(self) -> Path:
@@ -197,7 +205,12 @@ class Workload(ABC):
         return 0
 
     def conversation(self, max_bytes: int) -> Conversation:
-        """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it."""
+        """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it.
+
+        Of those that listen it is that of a client which has no console to say so on.
+        """
+        if self.readiness is Readiness.LISTENING:
+            return Announcement(max_bytes)
         raise NotImplementedError(f"{self.name}: the PC serves nobody in it")
 
     def datagrams(self) -> Datagrams | None:
@@ -211,6 +224,17 @@ class Workload(ABC):
     def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
         """What a client without a fault sends, and what it gets for it: shows what this PC alone takes."""
         return ()
+
+    def serving(self, settings: Any, family: str) -> tuple[Workload, WorkloadSettings] | None:
+        """What a second board does, to which the first one connects in the place of the PC; None: there is none.
+
+        `family`: of the first one's client.
+        """
+        return None
+
+    def reported(self, served: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The result of a client without a console, in that of the board that served it. Raises BadResult."""
+        raise NotImplementedError(f"{self.name}: no board serves in it")
 
     def check_room(self, family: str, settings: Any) -> None:
         """Raises ValueError, one line, for settings that a device has no memory for. `family`: of its client."""
@@ -234,6 +258,10 @@ class Workload(ABC):
     def native_count(self, settings: Any) -> int:
         """What the native client's configuration block has as count."""
         raise NotImplementedError(f"{self.name}: has no native client")
+
+    def native_settings(self, settings: Any) -> Sequence[int]:
+        """What else its body is told: numbers, as its C sources have them."""
+        return ()
 
 
 R = TypeVar("R", bound=BaseModel)

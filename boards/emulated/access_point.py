@@ -15,7 +15,8 @@ class AccessPoint:
     """`passphrase` None: open, else WPA2. `hidden`: its beacons do not tell its name. `rssi_dbm`: its signal at the
     board, which below -92 dBm is out of range. `beacon_tu`: from beacon to beacon in time units of 1024 us; `dtim`:
     beacons from one that announces frames for everybody to the next. `delay_us`: what it adds to a frame for the board;
-    None: what a published ping shows, see docs/pico-w.md.
+    None: what a published ping shows, see docs/pico-w.md. `join_delay_us`: what it takes longer than usual to let a
+    board in, at most; `loss_per_mille`: of a frame's sendings; both drawn from the run's seed.
     """
 
     ssid: Annotated[StrictStr, Field(min_length=1, max_length=32)] = "portbench"
@@ -26,6 +27,8 @@ class AccessPoint:
     beacon_tu: Annotated[StrictInt, Field(ge=10, le=1000)] = 100
     dtim: Annotated[StrictInt, Field(ge=1, le=10)] = 1
     delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] | None = None
+    join_delay_us: Annotated[StrictInt, Field(ge=0, le=60_000_000)] = 0
+    loss_per_mille: Annotated[StrictInt, Field(ge=0, le=1000)] = 0
 
     def settings(self) -> dict[str, Any]:
         return dict(vars(self))

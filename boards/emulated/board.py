@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import itertools
 import os
@@ -10,13 +11,15 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Final
 
 import portbench
 from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.hand import Hand
@@ -25,12 +28,14 @@ from portbench.boards.emulated.watch import LOOK_S, Watch
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
+from portbench.boards.room import Room
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.temporary import TemporaryFolder
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.server.listening import Listening
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
@@ -48,7 +53,7 @@ _NOTHING_MORE = {"sd_card": None}
 class EmulatedBoard(UsbBoard):
     """Starts a board of its own and ends it at `close`; the process also ends when this one does, however it does.
 
-    `config` overrides `turnaround_us` and `phy_link_delay_s`. `flash`: a raw image of the flash's first contents.
+    `config` overrides what else there is of surroundings. `flash`: a raw image of the flash's first contents.
     `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
     run's figures do not depend on what the board did before. `attribute`: record where the time of measured runs goes.
     Raises BoardUnavailable where boards cannot be emulated, BrokenSetup where they could be, but none starts.
@@ -62,6 +67,7 @@ class EmulatedBoard(UsbBoard):
         *,
         turnaround_us: int = 200,
         phy_link_delay_s: float = 1.5,
+        access_point: AccessPoint | None = None,
         deployer: Deployer = "mpremote",
         config: EmulatedConfig | None = None,
         flash: Path | None = None,
@@ -74,7 +80,9 @@ class EmulatedBoard(UsbBoard):
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
         engine_settings(definition)  # refused here, in one line, and not by a process that ends
         self.config = config or EmulatedConfig(
-            turnaround_us=turnaround_us, phy_link_delay_us=round(phy_link_delay_s * 1e6)
+            turnaround_us=turnaround_us,
+            phy_link_delay_us=round(phy_link_delay_s * 1e6),
+            access_point=access_point or AccessPoint(),
         )
         name = f"emulated-{os.getpid()}-{next(_numbers)}"
         self.folder = runtime_dir() / name
@@ -83,6 +91,7 @@ class EmulatedBoard(UsbBoard):
         self._fresh = fresh
         self._kept = False
         self._served = False
+        self._paired = False
         self._attribute = attribute
         with deferred_interrupts():
             temporary = TemporaryFolder("portbench-emulated")
@@ -128,7 +137,8 @@ class EmulatedBoard(UsbBoard):
         self._cycle(deadline, bootsel=bootsel, measured=measured, gap_us=self.config.usb_request_gap_us)
 
     def _cycle(self, deadline: Deadline, *, bootsel: bool, measured: bool, gap_us: int) -> None:
-        networked, attribute = measured and self._served, measured and self._attribute
+        networked = measured and (self._served or self._paired)
+        attribute = measured and self._attribute
         config: dict[str, Any] = {}
         if measured:
             room = {} if self.room is None else self.room.config()
@@ -186,12 +196,38 @@ class EmulatedBoard(UsbBoard):
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         try:
             output = super().run(deadline, progress)
+            if self._paired and output.result is not None:
+                deadline.poll(lambda: self._partner()["over"], _POLL_S, "the board that serves to tell its result")
         finally:
-            self._served = False  # the next run may be of a client without a network
+            self._served = self._paired = False  # the next run may be of a client without a network
         figures = self.control("figures", deadline)
         return RunOutput(
             output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
         )
+
+    def put_beside(self, server: EmulatedBoard, room: Room | None, deadline: Deadline) -> Listening:
+        """`server` is powered up with what is on it now, and this board joins its switch when its own run begins.
+        Returns where `server` listens. Raises BoardError where it never will."""
+        flash = self.folder / "partner.flash"
+        flash.write_bytes(base64.b64decode(server.control("flash", deadline)["flash"]))
+        config = replace(server.config, **({} if room is None else room.config()))
+        said = self.control(
+            "beside",
+            deadline,
+            board=server.definition.id,
+            flash=str(flash),
+            config=CONFIG.dump_json(config).decode(),
+        )
+        self._paired = True
+        return Listening(IPv4Address(said["address"]), said["port"])
+
+    def partner_output(self) -> RunOutput:
+        """Of the other board, once this one's run is over."""
+        said = self._partner()
+        return RunOutput(said["result"], said["console"], sim={"counters": said["stats"]})
+
+    def _partner(self) -> dict[str, Any]:
+        return self.control("partner", Deadline(_START_S, self.name))
 
     def attribution(
         self, timed: Sequence[Timed], result: Mapping[str, Any], deadline: Deadline

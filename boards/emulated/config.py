@@ -66,7 +66,8 @@ class EmulatedConfig:
     for none, and some devices do (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's,
     however busy the board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: what the SPI
     clocks are multiplied with, to see what a faster bus would bring. `access_point`: the one that a radio chip finds.
-    `sd_card`: what is in the socket that the board's file names; None: nothing.
+    `sd_card`: what is in the socket that the board's file names; None: nothing. `flash_id`: the flash chip's number,
+    of which firmware makes the board's id and its MAC address; None: the one that all emulated boards have.
     """
 
     turnaround_us: _Natural = 200
@@ -100,6 +101,7 @@ class EmulatedConfig:
     spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
     access_point: AccessPoint = field(default_factory=AccessPoint)
     sd_card: SdCard | None = None
+    flash_id: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF_FFFF_FFFF)] | None = None
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """The engine's settings for this configuration on that board, with a new card. Raises BoardUnavailable."""
@@ -128,6 +130,7 @@ class EmulatedConfig:
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),
             "spi_speed": self.spi_speed,
+            "flash_id": self.flash_id,
             "access_point": self.access_point.settings(),
             **card_settings(self.sd_card, None, definition),
             **engine_settings(definition),

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from portbench._engine import EngineError
 from portbench.boards.board import Unattended
 from portbench.boards.emulated import network_operations as network
+from portbench.boards.emulated import pair_operations as pair
 from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
@@ -66,7 +67,10 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     board.config = replace(board.config, **request.arguments.get("config", {}))
     board.machine.configure(board.settings(fresh_card=measured))
     contents = {None: None, "blank": b"", "kept": board.kept_flash}
-    board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")])
+    partner = board.beside if measured else None
+    board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")], partner)
+    if measured:
+        board.beside = None
     board.usb.automount = not measured
     networked = measured and bool(request.arguments.get("networked"))
     board.expect_client(networked, started=True, measures=measured)
@@ -215,4 +219,5 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "uart_write": uart_write,
     "quit": _quit,
     **network.OPERATIONS,
+    **pair.OPERATIONS,
 }

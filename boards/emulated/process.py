@@ -33,6 +33,7 @@ from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
+from portbench.boards.emulated.partner import Partner
 from portbench.boards.emulated.pings import Pings, RunPings
 from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.uart_ports import UartPorts
@@ -116,6 +117,9 @@ class BoardProcess:
         self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
+        self.beside: Partner | None = None
+        """The board that is to be on one switch with this one from the next measured run on."""
+        self.partner: Partner | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
         self.pings = Pings()
@@ -173,8 +177,9 @@ class BoardProcess:
         pinger = RunPings(self.pings, self.machine) if served else None
         self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part, pinger)
 
-    def power_up(self, bootsel: bool, flash: bytes | None = None) -> None:
-        """Restart everything at simulated time 0. `flash`: other contents than it has now."""
+    def power_up(self, bootsel: bool, flash: bytes | None = None, partner: Partner | None = None) -> None:
+        """Restart everything at simulated time 0. `flash`: other contents than it has now. `partner`: a board that runs
+        already, with which this one shares a switch."""
         self.usb.power_off()
         if flash is None:
             self.machine.power_cycle(bootsel)
@@ -182,6 +187,9 @@ class BoardProcess:
             self.machine = Machine(bootrom(), flash, self.settings(), bootsel)
             if self._gdb is not None:
                 self._gdb.hang_up("the board has another flash now")
+        self.partner = partner
+        if partner is not None:
+            partner.join(self.machine)
         self.usb.power_on(self.machine)
         if self._flash_file is not None:
             self._save(lambda file: file.restarted(self.machine.flash()))
@@ -297,7 +305,7 @@ class BoardProcess:
         if self.faults.watches_closely:
             slice_us = _CLOSE_SLICE_US
         try:
-            stop = self.machine.run(self.machine.time_us + slice_us)
+            stop = self._run(self.machine.time_us + slice_us)
         except EngineError as error:
             self.fault = str(error)
             self._log(self.fault)
@@ -329,6 +337,13 @@ class BoardProcess:
         self._note_result()
         self.usb.sync()
 
+    def _run(self, until_us: float) -> str:
+        return self.machine.run(until_us) if self.partner is None else self.partner.run_beside(self.machine, until_us)
+
+    def note(self, line: str) -> None:
+        """In the board's log."""
+        self._log(line)
+
     def _wait(self, seconds: float) -> None:
         """Pauses, but wakes at once when somebody types or asks something."""
         if seconds <= 0.0001:
@@ -354,7 +369,12 @@ class BoardProcess:
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
         reported = self.pc.reports > self._reports_before
-        if self.finished is None and (self._watch.result is not None or reported or self.pc.whole):
+        over = self._watch.result is not None or reported or self.pc.whole
+        if self.partner is not None:
+            if over:
+                self.partner.client_is_over()
+            over = self.partner.is_over
+        if self.finished is None and over:
             self.finished = self.figures()
             self.machine.attribution_stop()
             self.disturbed()
@@ -409,9 +429,12 @@ class BoardProcess:
             return
         self._way.look()
         if self.pacer.flat_out and self.finished is None and not self._is_bootloader():
-            self.fault = self.liveness.because(self._way.lost())
+            self.fault = self.liveness.because(self._way.lost()) or self._partner_lost()
             if self.fault is not None:
                 self._log(self.fault)
+
+    def _partner_lost(self) -> str | None:
+        return None if self.partner is None else self.partner.lost(self.machine.stats()["frames_to_board"])
 
     def _look_at_usb(self) -> None:
         events = self.machine.usb_events()

@@ -255,7 +255,8 @@ class Run:
             self.step(min(time_us + _HALF_PS_US, self.machine.time_us + _SLICE_US))
 
     def figures(self) -> Figures:
-        return Figures(self._result, self._pc.sessions(), self.machine.time_us, self.machine.stats())
+        sessions = [each for each in self._pc.sessions() if each.listening is None]
+        return Figures(self._result, sessions, self.machine.time_us, self.machine.stats())
 
     @property
     def _result(self) -> dict[str, Any] | None:

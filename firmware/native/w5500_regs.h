@@ -16,6 +16,7 @@
 #define SIPR 0x000fu
 #define INTLEVEL 0x0013u
 #define IMR 0x0016u
+#define SIR 0x0017u
 #define SIMR 0x0018u
 #define RTR 0x0019u
 #define RCR 0x001bu
@@ -30,12 +31,14 @@
 #define Sn_MR_UDP 0x02u
 #define Sn_CR 0x0001u
 #define Sn_CR_OPEN 0x01u
+#define Sn_CR_LISTEN 0x02u
 #define Sn_CR_CONNECT 0x04u
 #define Sn_CR_DISCON 0x08u
 #define Sn_CR_CLOSE 0x10u
 #define Sn_CR_SEND 0x20u
 #define Sn_CR_RECV 0x40u
 #define Sn_IR 0x0002u
+#define Sn_IR_CON 0x01u
 #define Sn_IR_DISCON 0x02u
 #define Sn_IR_RECV 0x04u
 #define Sn_IR_TIMEOUT 0x08u
@@ -44,6 +47,7 @@
 #define Sn_SR 0x0003u
 #define SOCK_CLOSED 0x00u
 #define SOCK_INIT 0x13u
+#define SOCK_LISTEN 0x14u
 #define SOCK_ESTABLISHED 0x17u
 #define SOCK_CLOSE_WAIT 0x1cu
 #define SOCK_UDP 0x22u

@@ -28,10 +28,11 @@ _DRIVER: Final = Group("driver", "driver between SPI frames")
 _CODE: Final = Group("code", "interpreter and C code")
 _WAIT: Final = Group("wait", "waiting")
 _USB: Final = Group("usb", "USB")
+_WIFI: Final = Group("wifi", "Wi-Fi")
 _NETWORK: Final = Group("network", "network and PC")
 _UNNAMED: Final = Group("unnamed", "unnamed")
 
-GROUPS: Final = {group.name: group for group in (_SPI, _DRIVER, _CODE, _WAIT, _USB, _NETWORK, _UNNAMED)}
+GROUPS: Final = {group.name: group for group in (_SPI, _DRIVER, _CODE, _WAIT, _USB, _WIFI, _NETWORK, _UNNAMED)}
 
 _ALL: Final = (
     Cause("spi_bits", "spi", "bits on the bus"),
@@ -54,6 +55,10 @@ _ALL: Final = (
     Cause("wait_other", "wait", "asleep until another interrupt or event"),
     Cause("usb", "usb", "in the USB interrupt"),
     Cause("link", "network", "the link comes up"),
+    Cause("radio", "wifi", "the radio chip works on a frame"),
+    Cause("air", "wifi", "a frame waits for its turn on the air, and is sent"),
+    Cause("access_point", "wifi", "the access point has a frame"),
+    Cause("power_save", "wifi", "the access point keeps a frame until the radio wakes"),
     Cause("wire_to_pc", "network", "a frame on the wire to the PC"),
     Cause("pc", "network", "the PC prepares its answer"),
     Cause("delayed_ack", "network", "the PC delays its acknowledgement"),

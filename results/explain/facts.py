@@ -49,6 +49,12 @@ class Facts:
         return self.whole.counts.get(count, 0) / self.spans
 
     @property
+    def radio_frames(self) -> float:
+        """Frames on a radio chip's gSPI, of an average span; none on any other bus."""
+        registers = self.whole.registers
+        return sum(registers.get(f"WLAN frame {way}", 0) for way in ("read", "write")) / self.spans
+
+    @property
     def miss_share(self) -> float:
         """Flash cache misses, wherever the core met them."""
         return self.share("gap_miss", "driver_miss", "code_miss")

@@ -90,7 +90,7 @@ def _full_title(name: str) -> str:
     cause = CAUSES[name]
     return (
         cause.title
-        if cause.group in ("wait", "network", "unnamed", "usb")
+        if cause.group in ("wait", "wifi", "network", "unnamed", "usb")
         else f"{GROUPS[cause.group].title}: {cause.title}"
     )
 

@@ -16,7 +16,7 @@ from portbench.runner.servers import Servers, SessionSource
 from portbench.server.tcp import ServerError
 from portbench.workloads import Session, Workload, workload
 
-_METHODS = ("address", "accepted", "sessions", "wait_report")
+_METHODS = ("address", "accepted", "sessions", "announced", "wait_report")
 
 
 class _Shared:
@@ -35,6 +35,9 @@ class _Shared:
 
     def sessions(self, host: str, name: str) -> list[Session]:
         return self._at(host, name).sessions()
+
+    def announced(self, host: str, name: str, after: int) -> str | None:
+        return self._at(host, name).announced(after)
 
     def wait_report(self, host: str, name: str, timeout_s: float, after: int) -> Session:
         return self._at(host, name).wait_report(timeout_s, after=after)
@@ -109,6 +112,9 @@ class LentServer:
 
     def sessions(self) -> list[Session]:
         return list(self._call("sessions"))
+
+    def announced(self, after: int) -> str | None:
+        return cast(str | None, self._call("announced", after))
 
     def wait_report(self, timeout_s: float, *, after: int = -1) -> Session:
         return cast(Session, self._call("wait_report", timeout_s, after))

@@ -112,7 +112,10 @@ def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConf
     with (
         tempfile.TemporaryDirectory(prefix="portbench-trace-") as scratch,
         EmulatedBoard(
-            row.board, turnaround_us=options.turnaround_us, phy_link_delay_s=options.phy_link_delay_s
+            row.board,
+            turnaround_us=options.turnaround_us,
+            phy_link_delay_s=options.phy_link_delay_s,
+            access_point=options.access_point,
         ) as board,
     ):
         assert board.own_network is not None

@@ -255,3 +255,17 @@ def test_the_interpreter_has_moved_to_flash(image: Image) -> None:
     assert sentence.rule == "moved_to_flash"
     assert sentence.text.startswith("what runs most moved from SRAM to flash")
     assert "`mp_execute_bytecode` (0x2000263c -> 0x1001beaa) runs from flash now" in sentence.text
+
+
+@pytest.mark.slow
+def test_a_radio_s_time_is_told_place_by_place(image: Image) -> None:
+    image("micropython-pico-w-1.26.1")
+    row = measured("micropython-pico-w-1.26.1", "no-power-save", messages="20").row()
+    attribution = check_whole(row)
+    whole = attribution.spans.total()
+    assert whole.named_share == 1
+    assert whole.ps("radio") == len(attribution.spans) * 300_000_000, "each way 0.15 ms"
+    assert whole.ps("access_point") >= len(attribution.spans) * 2_440_000_000, "1.22 ms at least"
+    assert whole.ps("air") > 0 < whole.ps("spi_bits") and whole.ps("power_save") == 0
+    assert explained(row)[0].rule == "wifi_bound"
+    assert [stage.name for stage in attribution.stages if stage.ps("link")] == ["link"]

@@ -10,6 +10,9 @@
 #include "decimal.h"
 #include "dhcp_message.h"
 #include "json.h"
+#include "json_nested.h"
+#include "pages.h"
+#include "settings.h"
 
 #define LINE_MAX_BYTES (1 << 20)
 
@@ -128,6 +131,57 @@ static void json(void) {
     free(terminated);
 }
 
+/* settings STORED_HEX, of 192 bytes */
+static void settings(void) {
+    uint8_t *stored;
+    struct settings found = {0};
+    unhex(word(), &stored);
+    printf("%d", settings_read(stored, &found));
+    for (uint32_t i = 0; i < found.count; i++) {
+        printf(" %" PRIu32, found.values[i]);
+    }
+    printf("\n");
+    free(stored);
+}
+
+/* nested NUMBER...: each in a list of its own, within a list, within an object, between two other values */
+static void nested(void) {
+    static struct json writer;
+    uint32_t budget = UINT32_MAX;
+    const char *next;
+    json_begin(&writer, write_stdout, &budget);
+    json_number(&writer, "before", 1);
+    json_open_object(&writer, "object");
+    json_open_list(&writer, "lists");
+    while ((next = word())) {
+        json_open_list(&writer, 0);
+        json_item_text(&writer, "way");
+        json_item_number(&writer, (uint32_t)strtoul(next, NULL, 0));
+        json_close_list(&writer);
+    }
+    json_close_list(&writer);
+    json_close_object(&writer);
+    json_number(&writer, "after", 2);
+    printf("%s", json_end(&writer) ? "" : "\nfailed\n");
+}
+
+static uint32_t reading(void) { return 65535u; }
+
+/* page COUNTER REQUEST_HEX */
+static void page(void) {
+    uint8_t *request;
+    uint32_t counter = number();
+    struct answer *answer = malloc(sizeof *answer);
+    const size_t length = unhex(word(), &request);
+    const bool whole = request_is_whole((const char *)request, (uint32_t)length);
+    pages_answer((const char *)request, (uint32_t)length, &counter, reading, answer);
+    printf("%d %d %d ", whole, answer->keep, answer->end);
+    print_hex(answer->text, answer->length);
+    printf("\n");
+    free(request);
+    free(answer);
+}
+
 int main(void) {
     char *line = malloc(LINE_MAX_BYTES);
     while (fgets(line, LINE_MAX_BYTES, stdin)) {
@@ -143,6 +197,12 @@ int main(void) {
             load();
         } else if (!strcmp(command, "json")) {
             json();
+        } else if (!strcmp(command, "settings")) {
+            settings();
+        } else if (!strcmp(command, "nested")) {
+            nested();
+        } else if (!strcmp(command, "page")) {
+            page();
         }
         fflush(stdout);
     }

@@ -10,17 +10,20 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import IO
 
+import h11
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from portbench.firmware.native_config import NativeConfig, pack
-from tests.native.emulated import BODY, SOURCES
+from portbench.workloads.http.pages import fault
+from tests.native.emulated import BODY, PROJECT, SOURCES
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-PARTS = ["config.c", "crc32.c", "decimal.c", "dhcp_message.c", "json.c"]
+PARTS = ["config.c", "crc32.c", "decimal.c", "dhcp_message.c", "json.c", "json_nested.c", "settings.c"]
+PAGES = PROJECT / "workloads" / "http" / "native"
 MAC = bytes.fromhex("025042aabbcc")
 XID = 0x1234ABCD
 COOKIE = bytes([99, 130, 83, 99])
@@ -57,11 +60,13 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     if compiler is None:
         pytest.skip("no C compiler for this machine; install one with: apt-get install gcc")
     program = tmp_path_factory.mktemp("host") / "driver"
+    (program.parent / "board_pins.h").touch()
     subprocess.run(
         [
             compiler, "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-builtin",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{SOURCES}", f"-I{BODY}", "-o", program,
-            HERE / "host_driver.c", *(SOURCES / part for part in PARTS),
+            "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{SOURCES}", f"-I{BODY}", f"-I{PAGES}",
+            f"-I{program.parent}", "-o", program,
+            HERE / "host_driver.c", PAGES / "pages.c", *(SOURCES / part for part in PARTS),
         ],
         check=True,
     )  # fmt: skip
@@ -225,3 +230,65 @@ def test_the_firmware_refuses_a_changed_block(driver: Driver, position: int, cha
     valid, loaded = driver.ask("load", block.hex()).split()
     assert valid == "0"
     assert bytes.fromhex(loaded)[12:14] == (5000).to_bytes(2, "little")
+
+
+@given(values=st.lists(st.integers(0, 2**32 - 1), max_size=300))
+@settings(max_examples=60)
+def test_json_in_json(driver: Driver, values: list[int]) -> None:
+    got = json.loads(driver.ask("nested", *values))
+    assert got == {"before": 1, "object": {"lists": [["way", value] for value in values]}, "after": 2}
+
+
+@given(numbers=st.lists(st.integers(0, 2**32 - 1), max_size=45), flip=st.integers(0, 191 * 8))
+@settings(max_examples=100)
+def test_settings_are_what_was_told_or_none(driver: Driver, numbers: list[int], flip: int) -> None:
+    stored = pack(NativeConfig(settings=numbers))[64:]
+    assert driver.ask("settings", stored.hex()) == " ".join(map(str, [int(bool(numbers)), *numbers]))
+    damaged = bytearray(stored)
+    damaged[flip // 8] ^= 1 << flip % 8
+    if numbers and flip // 8 < 12 + 4 * len(numbers):
+        assert driver.ask("settings", damaged.hex()) == "0"
+
+
+def answered(driver: Driver, request: bytes, counter: int = 0) -> tuple[list[bool], int, bytes]:
+    """Whether the request is whole, keeps its connection and ends the run; the status and body as h11 reads them."""
+    *flags, text = driver.ask("page", counter, request.hex()).split()
+    http = h11.Connection(h11.CLIENT)
+    http.send(h11.Request(method="GET", target="/", headers=[("Host", "board")]))
+    http.send(h11.EndOfMessage())
+    http.receive_data(bytes.fromhex(text))
+    head = http.next_event()
+    assert isinstance(head, h11.Response)
+    body = b""
+    while isinstance(event := http.next_event(), h11.Data):
+        body += event.data
+    assert isinstance(event, h11.EndOfMessage)
+    assert (http.their_state is h11.MUST_CLOSE) is (flags[1] == "0")
+    return [flag == "1" for flag in flags], head.status_code, bytes(body)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "headers", "keep"),
+    [
+        (b"GET %s HTTP/1.1", b"Host: board", True),
+        (b"GET %s HTTP/1.1", b"Host: board\r\nConnection: close", False),
+        (b"GET %s HTTP/1.0", b"Host: board", False),
+        (b"GET %s HTTP/1.0", b"Connection: Keep-Alive", True),
+    ],
+)
+def test_pages_are_those_that_the_pc_expects(driver: Driver, request_line: bytes, headers: bytes, keep: bool) -> None:
+    asked = request_line + b"\r\n" + headers + b"\r\n\r\n"
+    flags, status, body = answered(driver, asked % b"/")
+    assert (flags, status, fault("static", body)) == ([True, keep, False], 200, None)
+    _, status, body = answered(driver, asked % b"/dynamic", 999_999_998)
+    assert (status, fault("dynamic", body)) == (200, None)
+    assert body.endswith(b"request 999999999</p><p>ADC 65535</p></body></html>")
+    flags, status, body = answered(driver, asked % b"/end")
+    assert (flags[2], status, body) == (True, 200, b"")
+    assert answered(driver, asked % b"/other")[1:] == (404, b"")
+
+
+@given(request=st.binary(max_size=80))
+def test_pages_survive_any_request(driver: Driver, request: bytes) -> None:
+    flags, status, _ = answered(driver, request)
+    assert flags[0] is request.endswith(b"\r\n\r\n") and status in (200, 404)

@@ -49,6 +49,7 @@ def test_rows_keep_what_they_said(index: int) -> None:
         assert (dumped["sim"].pop("seed"), dumped["sim"].pop("room")) == (None, {})
     assert {key: dumped[key] for key in KEPT} == {key: old[key] for key in KEPT}
     assert dumped["conditions"].pop("phy_link_delay_us") is None  # nobody wrote it down
+    assert dumped["conditions"].pop("access_point") is None  # nor was there any
     assert dumped["conditions"] == old["settings"]
     assert new.workload == "ping_pong" and new.headline == COMPUTED
     assert new.settings == {"messages": 4}

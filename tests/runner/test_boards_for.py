@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
@@ -94,7 +95,7 @@ def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace]
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
     opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
-    surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5}
+    surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5, "access_point": AccessPoint()}
     assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True, "attribute": False}
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US
 from portbench.server.listening import Listening
-from portbench.server.simulated import NOTHING, RESET
+from portbench.server.simulated import NOTHING, RESET, SimulatedServer
 from portbench.server.simulated_caller import Line, SimulatedCaller
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, part_in
 from portbench.workloads import UnknownWorkload
+from portbench.workloads.announcement import Announcement
 from tests.server.asking import ANSWER, QUESTION, asking
 
 BOARD = Listening(IPv4Address("10.0.0.2"), 80)
@@ -28,6 +29,7 @@ class Lan:
     def __init__(self) -> None:
         self.lines: list[tuple[Line, float]] = []
         self.ports: list[int] = []
+        self.server: SimulatedServer | None = None
 
     def connect(self, peer: str, app: Line, at_us: float) -> int:
         assert peer == PEER
@@ -36,8 +38,9 @@ class Lan:
 
     leased_us: float | None = None
 
-    def listen(self, port: int, app: object) -> None:
+    def listen(self, port: int, app: SimulatedServer) -> None:
         self.ports.append(port)
+        self.server = app
 
     def unlisten(self, port: int) -> bool:
         raise AssertionError("nobody asked for a disturbance")
@@ -155,8 +158,27 @@ def test_a_pc_without_a_part_hears_nothing() -> None:
 @pytest.mark.usefixtures("own_workloads")
 def test_the_part_is_the_workloads_with_its_settings() -> None:
     part = part_in("echo_server", {"connections": 7, "at_once": 2})
-    assert part.serve is None and part.call is not None
+    assert part.call is not None and part.serve is not None
+    assert isinstance(part.serve(), Announcement)
     assert (part.call().connections, part.call().at_once) == (7, 2)
     assert part_in("ping_pong", {}).call is None
     with pytest.raises(UnknownWorkload):
         part_in("pong", {})
+
+
+@pytest.mark.usefixtures("own_workloads")
+def test_a_board_without_a_console_is_called_where_it_told_the_server() -> None:
+    lan = Lan()
+    pc = SimulatedPc(lan, 5000, TURNAROUND_US, part_in("echo_server", {"connections": 1}))
+    assert lan.server is not None
+    lan.server.accept(1, "10.0.0.2:49152", 50.0)
+    lan.server.receive(1, LINE[:30].encode(), 90.0)
+    pc.look(95.0)
+    lan.server.receive(1, f"{LINE[30:]}\n".encode(), 100.0)
+    for now_us in (101.0, 102.0):
+        pc.look(now_us)
+    assert [at_us for _, at_us in lan.lines] == [100.0 + CALL_DELAY_US] and pc.reports == 0
+    lan.server.receive(1, b'{"echoed":1}\n', 9e6)
+    told, called = pc.sessions()
+    assert (told.listening, told.report, told.exchanges, called.listening) == (LINE, {"echoed": 1}, 0, None)
+    assert pc.reports == 1

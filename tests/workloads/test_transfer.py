@@ -76,3 +76,24 @@ def test_whatever_a_board_sends(pieces: list[bytes]) -> None:
         pc.eof()
     except ConversationError as error:
         assert "\n" not in str(error)
+
+
+@given(st.integers(1, 27))
+def test_a_report_follows_the_last_transfer(cut: int) -> None:
+    transfers = Transfers()
+    said = b"up 2 4\n" + block(2) * 2 + b'{"transfers":[]}\n'
+    assert transfers.receive(said[:cut]) + transfers.receive(said[cut:]) == DONE
+    assert transfers.report == {"transfers": []} and transfers.exchanges == 1
+    transfers.eof()
+
+
+def test_a_board_closes_within_its_report() -> None:
+    transfers = Transfers()
+    transfers.receive(b'up 1 1\n\x00{"transfers"')
+    with pytest.raises(ConversationError, match="within its report"):
+        transfers.eof()
+
+
+def test_a_report_is_no_first_transfer() -> None:
+    with pytest.raises(ConversationError, match="transfer 1 is announced by"):
+        Transfers().receive(b'{"transfers":[]}\n')

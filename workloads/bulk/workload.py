@@ -102,6 +102,12 @@ class BulkWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return len(DIRECTIONS) * len(settings.sizes)
 
+    def native_count(self, settings: Settings) -> int:
+        return len(settings.sizes)
+
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.transfer_bytes, *settings.sizes]
+
     def conversation(self, max_bytes: int) -> Transfers:
         return Transfers()
 

@@ -80,6 +80,12 @@ class DuplexWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return len(settings.sizes)
 
+    def native_count(self, settings: Settings) -> int:
+        return len(settings.sizes)
+
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.transfer_bytes, *settings.sizes]
+
     def conversation(self, max_bytes: int) -> Transfers:
         return Transfers()
 

@@ -96,6 +96,12 @@ class FillWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return len(PASSES) * (settings.fills + 1)
 
+    def native_count(self, settings: Settings) -> int:
+        return settings.buffers
+
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.fills]
+
     def conversation(self, max_bytes: int) -> Transfers:
         return Transfers()
 

@@ -7,10 +7,10 @@ without a console sends its report after that.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from portbench.workloads import Conversation, ConversationError, PingPlan
-from portbench.workloads.report import FIRST_BYTE, ReportLine, shown
+from portbench.workloads.report import LastReport, shown
 
 DONE: Final = b"done"
 MOST_BYTES: Final = 1472
@@ -30,12 +30,12 @@ class PingsOnDemand(Conversation):
     def __init__(self, max_report_bytes: int) -> None:
         self._line = bytearray()
         self._over = False
-        self._report = ReportLine(max_report_bytes)
-        self.report: dict[str, Any] | None = None
+        self._report = LastReport(max_report_bytes)
 
     def receive(self, data: bytes) -> bytes:
         if self._over:
-            self._reported(data)
+            self._report.receive(data, "the end")
+            self.report = self._report.report
         elif self.pings is not None:
             raise ConversationError(f"the board said {shown(data)} while it was pinged")
         else:
@@ -52,16 +52,7 @@ class PingsOnDemand(Conversation):
     def eof(self) -> None:
         if not self._over:
             raise ConversationError("the board closed before it had been pinged")
-        if self._report.begun_bytes and self.report is None:
-            raise ConversationError("the board closed within its report")
-
-    def _reported(self, data: bytes) -> None:
-        if self.report is not None or (not self._report.begun_bytes and data[0] != FIRST_BYTE):
-            raise ConversationError(f"the board said {shown(data)} after the end")
-        if (found := self._report.receive(data)) is not None:
-            self.report, rest = found
-            if rest:
-                raise ConversationError(f"{shown(rest)} follows the report")
+        self._report.eof()
 
 
 def _plan(line: bytes) -> PingPlan:

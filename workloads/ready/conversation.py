@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from portbench.workloads import Conversation, ConversationError
-from portbench.workloads.report import FIRST_BYTE, ReportLine, shown
+from portbench.workloads.report import LastReport, shown
 
 READY: Final = b"ready\n"
 HEARD: Final = b"ok"
@@ -16,12 +16,12 @@ class HearsReady(Conversation):
 
     def __init__(self, max_report_bytes: int) -> None:
         self._came = b""
-        self._report = ReportLine(max_report_bytes)
-        self.report: dict[str, Any] | None = None
+        self._report = LastReport(max_report_bytes)
 
     def receive(self, data: bytes) -> bytes:
         if self.exchanges:
-            self._reported(data)
+            self._report.receive(data, "it was ready")
+            self.report = self._report.report
             return b""
         self._came += data
         if not READY.startswith(self._came):
@@ -34,13 +34,4 @@ class HearsReady(Conversation):
     def eof(self) -> None:
         if not self.exchanges:
             raise ConversationError("the board closed before it was ready")
-        if self._report.begun_bytes and self.report is None:
-            raise ConversationError("the board closed within its report")
-
-    def _reported(self, data: bytes) -> None:
-        if self.report is not None or (not self._report.begun_bytes and data[0] != FIRST_BYTE):
-            raise ConversationError(f"the board said {shown(data)} after it was ready")
-        if (found := self._report.receive(data)) is not None:
-            self.report, rest = found
-            if rest:
-                raise ConversationError(f"{shown(rest)} follows the report")
+        self._report.eof()

@@ -78,7 +78,8 @@ class ReadyWorkload(Workload):
         }
         session = next((each for each in reversed(sessions) if each.exchanges), None)
         if session is not None and session.leased_us is not None and session.established_us is not None:
-            connect_us = session.established_us - session.leased_us
+            # A driver may tell of its link only with the address.
+            connect_us = min(session.established_us - session.leased_us, networked_us)
             figures |= {"address_ms": (networked_us - connect_us) / 1000, "connect_ms": connect_us / 1000}
         samples = {name: [value] for name, value in figures.items()}
         return Measurement(figures, samples)

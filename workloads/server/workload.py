@@ -82,6 +82,9 @@ class ServerWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return settings.messages
 
+    def native_count(self, settings: Settings) -> int:
+        return settings.messages
+
     def caller(self, settings: Settings, max_bytes: int) -> Caller:
         return Caller(lambda: Asks(settings.messages), 1)
 

@@ -146,6 +146,12 @@ class UdpWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return 1
 
+    def native_count(self, settings: Settings) -> int:
+        return settings.count
+
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [len(settings.each_size), *settings.each_size, *settings.each_rate]
+
     def conversation(self, max_bytes: int) -> HearsTheEnd:
         return HearsTheEnd()
 

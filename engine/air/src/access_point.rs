@@ -30,6 +30,10 @@ pub struct AccessPoint {
     pub beacon_tu: u16,
     pub dtim: u8,
     pub delay: Delay,
+    /// What authentication takes beyond its usual time, at most.
+    pub join_delay: Ps,
+    /// Of the sendings of a frame, in either direction.
+    pub loss_per_mille: u16,
     pub seed: u64,
 }
 
@@ -44,6 +48,8 @@ impl Default for AccessPoint {
             beacon_tu: 100,
             dtim: 1,
             delay: Delay::Published,
+            join_delay: 0,
+            loss_per_mille: 0,
             seed: 1,
         }
     }
@@ -72,7 +78,9 @@ impl AccessPoint {
         check((1..=13).contains(&self.channel), format!("wifi channel {}: use 1 to 13", self.channel))?;
         check((-120..=0).contains(&self.rssi_dbm), format!("wifi rssi_dbm {}: use -120 to 0", self.rssi_dbm))?;
         check((10..=1000).contains(&self.beacon_tu), format!("wifi beacon_tu {}: use 10 to 1000", self.beacon_tu))?;
-        check((1..=10).contains(&self.dtim), format!("wifi dtim {}: use 1 to 10", self.dtim))
+        check((1..=10).contains(&self.dtim), format!("wifi dtim {}: use 1 to 10", self.dtim))?;
+        let loss = self.loss_per_mille;
+        check(loss <= 1000, format!("wifi loss_per_mille {loss}: use 0 to 1000"))
     }
 
     pub(crate) fn security(&self) -> Security {

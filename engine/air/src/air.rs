@@ -6,6 +6,8 @@ use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, S
 
 use crate::access_point::{AccessPoint, AirError};
 use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
+use crate::luck::{Luck, TRIES};
+use crate::passage::{Passage, PassageLog, Place};
 use crate::random::SplitMix64;
 use crate::todo::Agenda;
 
@@ -39,11 +41,11 @@ enum Todo {
     /// Of the join or scan that is on.
     Report(RadioReport),
     /// The access point has the frame from its cable, and its turn comes.
-    Down(Vec<u8>),
-    Delivered(Vec<u8>),
+    Down(Passage),
+    Delivered(Passage),
     /// The access point has it; then its cable.
-    Up(Vec<u8>),
-    Forwarded(Vec<u8>),
+    Up(Passage),
+    Forwarded(Passage),
     Beacon(u64),
     BeaconsLost,
 }
@@ -52,8 +54,10 @@ enum Todo {
 pub struct AirStats {
     pub from_board: u64,
     pub to_board: u64,
-    /// Nobody was joined, nobody was in range, or a queue was full.
+    /// Nobody was joined, nobody was in range, a queue was full, or no sending of it arrived.
     pub dropped: u64,
+    /// Sendings that were lost.
+    pub lost: u64,
     /// Frames that waited for a beacon.
     pub kept: u64,
 }
@@ -61,6 +65,7 @@ pub struct AirStats {
 pub struct Air {
     point: AccessPoint,
     random: SplitMix64,
+    luck: Luck,
     agenda: Agenda<Todo>,
     now: Ps,
     /// Within reach at all.
@@ -71,11 +76,12 @@ pub struct Air {
     joined: bool,
     /// The station listens to each so many beacons only.
     doze: Option<u32>,
-    kept: VecDeque<Vec<u8>>,
-    groups: VecDeque<Vec<u8>>,
+    kept: VecDeque<Passage>,
+    groups: VecDeque<Passage>,
     reports: VecDeque<RadioReport>,
     forwarded: VecDeque<(Ps, Vec<u8>)>,
     stats: AirStats,
+    log: PassageLog,
 }
 
 impl Air {
@@ -83,9 +89,11 @@ impl Air {
         point.validate()?;
         let mut random = SplitMix64::new(point.seed);
         let phase = random.below(point.beacon_interval());
+        let luck = Luck::new(point.loss_per_mille, point.seed);
         Ok(Self {
             point,
             random,
+            luck,
             agenda: Agenda::new(),
             now: 0,
             up: true,
@@ -99,6 +107,7 @@ impl Air {
             reports: VecDeque::new(),
             forwarded: VecDeque::new(),
             stats: AirStats::default(),
+            log: PassageLog::default(),
         })
     }
 
@@ -120,6 +129,16 @@ impl Air {
         if !up && self.joined {
             self.agenda.plan(now + BEACONS_LOST, Todo::BeaconsLost);
         }
+    }
+
+    /// Keeps, or keeps no more, where each frame was.
+    pub fn log_passages(&mut self, on: bool) {
+        self.log.set(on);
+    }
+
+    /// Those that have come through since the last call.
+    pub fn take_passages(&mut self) -> Vec<Passage> {
+        self.log.take()
     }
 
     fn reached(&self) -> bool {
@@ -144,7 +163,8 @@ impl Air {
         // In order: what waits longer holds up what comes after it.
         let at = (now + FORWARDING + self.point.delay.draw(&mut self.random)).max(self.last_down);
         self.last_down = at;
-        self.agenda.plan(at, Todo::Down(frame));
+        let passage = Passage::new(true, now, frame).until(Place::AccessPoint, at);
+        self.agenda.plan(at, Todo::Down(passage));
     }
 
     pub fn next_event(&self) -> Option<Ps> {
@@ -172,26 +192,29 @@ impl Air {
         match todo {
             Todo::Request(request) => self.requested(now, request),
             Todo::Report(report) => self.tell(report),
-            Todo::Down(frame) => self.send_down(now, frame),
-            Todo::Delivered(frame) => {
+            Todo::Down(passage) => self.send_down(now, passage),
+            Todo::Delivered(passage) => {
                 if self.joined && self.reached() {
                     self.stats.to_board += 1;
-                    self.reports.push_back(RadioReport::Frame(frame));
+                    self.log.note(&passage);
+                    self.reports.push_back(RadioReport::Frame(passage.frame));
                 } else {
                     self.stats.dropped += 1;
                 }
             }
-            Todo::Up(frame) => {
+            Todo::Up(passage) => {
                 self.reports.push_back(RadioReport::Sent);
                 if self.joined && self.reached() {
-                    self.agenda.plan(now + FORWARDING, Todo::Forwarded(frame));
+                    let at = now + FORWARDING;
+                    self.agenda.plan(at, Todo::Forwarded(passage.until(Place::AccessPoint, at)));
                 } else {
                     self.stats.dropped += 1;
                 }
             }
-            Todo::Forwarded(frame) => {
+            Todo::Forwarded(passage) => {
                 self.stats.from_board += 1;
-                self.forwarded.push_back((now, frame));
+                self.log.note(&passage);
+                self.forwarded.push_back((now, passage.frame));
             }
             Todo::Beacon(number) => self.beacon(now, number),
             Todo::BeaconsLost => {
@@ -223,7 +246,8 @@ impl Air {
     fn requested(&mut self, now: Ps, request: RadioRequest) {
         match request {
             RadioRequest::Scan { ssid } => {
-                if let Some(bss) = self.point.seen(&ssid).filter(|_| self.reached()) {
+                let seen = self.point.seen(&ssid).filter(|_| self.reached());
+                if let Some(bss) = seen.filter(|_| self.luck.finds()) {
                     self.agenda.plan(now + scan_time(self.point.channel), Todo::Report(RadioReport::Found(bss)));
                 }
                 self.agenda.plan(now + scan_time(CHANNELS), Todo::Report(RadioReport::ScanDone));
@@ -236,10 +260,10 @@ impl Air {
                 });
             }
             RadioRequest::Frame(frame) => {
-                let (start, end) = self.on_air(now, frame.len());
+                let (end, arrived) = self.on_air(now, frame.len());
                 self.free_at = end;
-                debug_assert!(start >= now);
-                self.agenda.plan(end, Todo::Up(frame));
+                let passage = Passage::new(false, now, frame).until(Place::Air, end);
+                self.agenda.plan(end, if arrived { Todo::Up(passage) } else { Todo::Report(RadioReport::Sent) });
             }
             RadioRequest::Doze { beacons } => {
                 let known = self.doze.replace(beacons.max(1)).is_some();
@@ -257,65 +281,81 @@ impl Air {
     }
 
     fn join(&mut self, now: Ps, join: &Join) {
-        let found = self.point.is_meant(join) && self.reached();
+        let there = self.point.is_meant(join) && self.reached();
+        let fits = join.security == self.point.security();
+        let luck = &mut self.luck;
+        // What is lost on the way to association makes it look again.
+        let scans = (1..=JOIN_SCANS).find(|_| there && luck.finds() && (!fits || luck.exchanges() && luck.exchanges()));
         let mut plan = |at: Ps, report: RadioReport| self.agenda.plan(at, Todo::Report(report));
-        if !found {
+        let Some(scans) = scans else {
             return plan(now + JOIN_SCANS * scan_time(CHANNELS), RadioReport::NoNetwork);
-        }
+        };
         let bss = self.point.bss();
-        let scanned = now + scan_time(CHANNELS);
-        if join.security != bss.security {
+        let scanned = now + scans * scan_time(CHANNELS);
+        if !fits {
             return plan(scanned, RadioReport::OtherSecurity(bss));
         }
-        let associated = scanned + AUTHENTICATES + ASSOCIATES;
-        plan(scanned + AUTHENTICATES, RadioReport::Authenticated(bss.clone()));
+        let authenticated = scanned + AUTHENTICATES + luck.delay(self.point.join_delay);
+        let associated = authenticated + ASSOCIATES;
+        plan(authenticated, RadioReport::Authenticated(bss.clone()));
         plan(associated, RadioReport::Associated(bss));
         if join.security == Security::Open {
             return;
         }
-        if self.point.passes(join) {
-            plan(associated + HANDSHAKE, RadioReport::Keyed);
-        } else {
-            plan(associated + HANDSHAKE_GIVEN_UP, RadioReport::ThrownOut(REASON_HANDSHAKE_TIMEOUT));
+        match luck.handshake().filter(|_| self.point.passes(join)) {
+            Some(late) => plan(associated + HANDSHAKE + late, RadioReport::Keyed),
+            None => plan(associated + HANDSHAKE_GIVEN_UP, RadioReport::ThrownOut(REASON_HANDSHAKE_TIMEOUT)),
         }
     }
 
-    /// When a frame of `length` bytes begins and ends, acknowledged, if its sender waits for its turn from `now` on.
-    fn on_air(&mut self, now: Ps, length: usize) -> (Ps, Ps) {
+    /// When a frame of `length` bytes has been acknowledged, or given up, if its sender waits for its turn from `now` on;
+    /// and whether it has arrived.
+    fn on_air(&mut self, now: Ps, length: usize) -> (Ps, bool) {
         let random = &mut self.random;
-        let start = self.free_at.max(now) + DIFS + backoff(|bound| random.below(bound));
-        (start, start + data_time(length, self.point.rssi_dbm) + ACK)
+        let mut end = self.free_at.max(now);
+        for losses in 0..TRIES {
+            end += DIFS + backoff(losses, |bound| random.below(bound));
+            end += data_time(length, self.point.rssi_dbm) + ACK;
+            if !self.luck.loses() {
+                return (end, true);
+            }
+            self.stats.lost += 1;
+        }
+        self.stats.dropped += 1;
+        (end, false)
     }
 
-    fn send_down(&mut self, now: Ps, frame: Vec<u8>) {
+    fn send_down(&mut self, now: Ps, passage: Passage) {
         if !self.joined || !self.reached() {
             self.stats.dropped += 1;
             return;
         }
         if self.doze.is_none() {
-            return self.deliver(now, frame, 0);
+            return self.deliver(now, passage, 0);
         }
-        let is_group = frame.first().is_some_and(|byte| byte & 1 != 0);
+        let is_group = passage.frame.first().is_some_and(|byte| byte & 1 != 0);
         let queue = if is_group { &mut self.groups } else { &mut self.kept };
         if queue.len() < KEPT {
             self.stats.kept += 1;
-            queue.push_back(frame);
+            queue.push_back(passage);
         } else {
             self.stats.dropped += 1;
         }
     }
 
-    fn deliver(&mut self, now: Ps, frame: Vec<u8>, before: Ps) {
-        let (start, end) = self.on_air(now, frame.len());
+    fn deliver(&mut self, now: Ps, passage: Passage, before: Ps) {
+        let (end, arrived) = self.on_air(now, passage.frame.len());
         self.free_at = end + before;
-        debug_assert!(start >= now);
-        self.agenda.plan(self.free_at - ACK, Todo::Delivered(frame));
+        if arrived {
+            let at = self.free_at - ACK;
+            self.agenda.plan(at, Todo::Delivered(passage.until(Place::Air, at)));
+        }
     }
 
     /// Sends what was kept.
     fn release(&mut self, now: Ps, before: Ps) {
-        while let Some(frame) = self.kept.pop_front() {
-            self.deliver(now, frame, before);
+        while let Some(passage) = self.kept.pop_front() {
+            self.deliver(now, passage.until(Place::Kept, now), before);
         }
     }
 
@@ -340,8 +380,8 @@ impl Air {
         let end = now + BEACON;
         self.free_at = self.free_at.max(end);
         if number.is_multiple_of(u64::from(self.point.dtim)) {
-            while let Some(frame) = self.groups.pop_front() {
-                self.deliver(end, frame, 0);
+            while let Some(passage) = self.groups.pop_front() {
+                self.deliver(end, passage.until(Place::Kept, end), 0);
             }
         }
         if !self.kept.is_empty() {
@@ -422,6 +462,7 @@ mod tests {
         all(&mut air, PS_PER_S);
         air.request(PS_PER_S, RadioRequest::Doze { beacons: 3 });
         all(&mut air, PS_PER_S);
+        air.log_passages(true);
         air.from_cable(PS_PER_S, vec![0; 60]);
         let reports = all(&mut air, 2 * PS_PER_S);
         let interval = air.point.beacon_interval();
@@ -431,6 +472,18 @@ mod tests {
         let reports = all(&mut air, 3 * PS_PER_S);
         assert!(matches!(reports[..], [(2000, RadioReport::Frame(_))]), "{reports:?}");
         assert_eq!(air.stats().kept, 1);
+        let passages = air.take_passages();
+        let [Passage { to_board: true, begin: PS_PER_S, places, .. }] = &passages[..] else { panic!("{passages:?}") };
+        let [(Place::AccessPoint, forwarded), (Place::Kept, woken), (Place::Air, delivered)] = places[..] else {
+            panic!("{places:?}")
+        };
+        assert_eq!((forwarded, woken), (PS_PER_S + FORWARDING, 2 * PS_PER_S + NULL));
+        assert_eq!((delivered / PS_PER_MS, passages[0].end()), (2000, delivered));
+        air.request(3 * PS_PER_S, RadioRequest::Frame(vec![0; 60]));
+        all(&mut air, 4 * PS_PER_S);
+        let passages = air.take_passages();
+        let [Passage { to_board: false, places, .. }] = &passages[..] else { panic!("{passages:?}") };
+        assert!(matches!(places[..], [(Place::Air, sent), (Place::AccessPoint, at)] if at == sent + FORWARDING));
     }
 
     #[test]
@@ -445,6 +498,32 @@ mod tests {
             reports.extend(all(&mut air, 30 * PS_PER_S));
             assert_eq!(reports.contains(&(9000, RadioReport::BeaconsLost)), lost, "{reports:?}");
         }
+    }
+
+    #[test]
+    fn what_is_lost_is_sent_again_and_makes_a_join_late() {
+        let joined = |loss_per_mille: u16, join_delay: Ps, seed: u64| {
+            let point = AccessPoint { loss_per_mille, join_delay, seed, ..AccessPoint::default() };
+            let mut air = Air::new(point).unwrap();
+            air.request(0, join("emulated", Security::Wpa2));
+            let end = all(&mut air, 20 * PS_PER_S).last().cloned().unwrap();
+            (end, air)
+        };
+        assert!((0..20).all(|seed| joined(0, 0, seed).0 == (680, RadioReport::Keyed)));
+        let late: Vec<Ps> = (0..20).map(|seed| joined(0, PS_PER_S, seed).0.0).collect();
+        assert!(late.iter().all(|ms| (680..1_680).contains(ms)) && late.iter().any(|&ms| ms > 1_400), "{late:?}");
+        let ends: Vec<_> = (0..20).map(|seed| joined(500, 0, seed).0).collect();
+        assert!(ends.contains(&(1_340, RadioReport::Keyed)), "the second scan finds it: {ends:?}");
+        assert_eq!(joined(1000, 0, 1).0, (1_980, RadioReport::NoNetwork));
+
+        let (_, mut air) = joined(500, 0, 1);
+        for number in 0..100 {
+            air.request(20 * PS_PER_S + number * 100 * PS_PER_MS, RadioRequest::Frame(vec![0; 60]));
+        }
+        let reports = all(&mut air, 40 * PS_PER_S);
+        assert_eq!(reports.iter().filter(|(_, report)| *report == RadioReport::Sent).count(), 100);
+        assert_eq!(air.stats().from_board + air.stats().dropped, 100);
+        assert!((70..130).contains(&air.stats().lost), "one sending of two: {:?}", air.stats());
     }
 
     #[test]

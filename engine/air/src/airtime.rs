@@ -7,6 +7,8 @@ const SIFS: Ps = 10 * PS_PER_US;
 /// Before each frame, and the largest backoff at first, in slots.
 pub const DIFS: Ps = SIFS + 2 * SLOT;
 const BACKOFFS: u64 = 16;
+/// At most, after several losses.
+const MOST_BACKOFFS: u64 = 1024;
 const SYMBOL: Ps = 4 * PS_PER_US;
 /// Preamble and signal fields of a mixed-format frame, and the pause that ends it.
 const PREAMBLE: Ps = 36 * PS_PER_US;
@@ -43,9 +45,9 @@ pub fn data_time(length: usize, rssi_dbm: i16) -> Ps {
     PREAMBLE + SYMBOL * bits.div_ceil(bits_per_symbol(rssi_dbm)) + EXTENSION
 }
 
-/// `draw` gives a number below its argument.
-pub fn backoff(draw: impl FnOnce(u64) -> u64) -> Ps {
-    SLOT * draw(BACKOFFS)
+/// After `losses` of the same frame. `draw` gives a number below its argument.
+pub fn backoff(losses: u32, draw: impl FnOnce(u64) -> u64) -> Ps {
+    SLOT * draw((BACKOFFS << losses).min(MOST_BACKOFFS))
 }
 
 #[cfg(test)]
@@ -56,6 +58,7 @@ mod tests {
     fn full_frames_take_what_the_standard_says() {
         // 1514 - 14 + 54 bytes and 22 bits: 12454 bits, 48 symbols of 260 bits.
         assert_eq!(data_time(1514, -50), PREAMBLE + 48 * SYMBOL + EXTENSION);
+        assert_eq!([0, 1, 9].map(|losses| backoff(losses, |most| most)), [16, 32, 1024].map(|slots| slots * SLOT));
         assert_eq!((mbit_per_s(-50), mbit_per_s(-75), mbit_per_s(-91)), (65.0, 19.5, 6.5));
     }
 }

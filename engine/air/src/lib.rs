@@ -7,6 +7,8 @@
 mod access_point;
 mod airtime;
 mod delay;
+mod luck;
+mod passage;
 mod random;
 mod todo;
 
@@ -16,3 +18,4 @@ pub use access_point::{AccessPoint, AirError};
 pub use air::{Air, AirStats};
 pub use airtime::{data_time, mbit_per_s};
 pub use delay::Delay;
+pub use passage::{Passage, Place};

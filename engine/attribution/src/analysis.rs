@@ -136,8 +136,11 @@ fn is_look(what: &str) -> bool {
     ["RX_RSR", "TX_FSR", "_IR", "_SR"].iter().any(|name| register.ends_with(name))
 }
 
+/// What asks a radio chip for its link.
+pub const JOIN: &str = "join write";
+
 fn is_link_look(what: &str) -> bool {
-    matches!(what, "PHYCFGR read" | "PHYSR read" | "PHYSR0 read")
+    matches!(what, "PHYCFGR read" | "PHYSR read" | "PHYSR0 read" | JOIN)
 }
 
 fn within(transfers: &[Transfer], (from, to): Interval) -> std::ops::Range<usize> {
@@ -387,6 +390,7 @@ mod tests {
             to_board,
             class: Class::Message,
             flow: (6, 1, 2),
+            beside: Vec::new(),
         };
         let transfers =
             vec![read(100, "S0_TX buffer write", 4), read(130, "S0_CR write", 4), read(920, "S0_RX_RSR read", 5)];
@@ -534,7 +538,14 @@ mod tests {
                 .map(|_| {
                     let start = next(3000) * US;
                     let class = [Class::Message, Class::Open, Class::Acknowledgement][next(3) as usize];
-                    Frame { start, arrival: start + next(300) * US, to_board: next(2) == 0, class, flow: (6, 1, 2) }
+                    Frame {
+                        start,
+                        arrival: start + next(300) * US,
+                        to_board: next(2) == 0,
+                        class,
+                        flow: (6, 1, 2),
+                        beside: Vec::new(),
+                    }
                 })
                 .collect();
             frames.sort_by_key(|frame| frame.start);

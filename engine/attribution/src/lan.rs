@@ -2,6 +2,9 @@
 
 use sim::Ps;
 
+use crate::Interval;
+use crate::cause::Cause;
+
 /// What a frame asks of its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -14,7 +17,7 @@ pub enum Class {
 }
 
 /// A frame that arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// First bit of the preamble.
     pub start: Ps,
@@ -23,6 +26,29 @@ pub struct Frame {
     pub to_board: bool,
     pub class: Class,
     pub flow: Flow,
+    /// By a radio: where it was besides the cable, in order. Before `start` on its way to the PC, behind `arrival` on its
+    /// way to the board.
+    pub beside: Vec<(Interval, Cause)>,
+}
+
+impl Frame {
+    /// When whoever sent it had done with it: the board with one on its way to the PC.
+    pub fn given(&self) -> Ps {
+        self.whereabouts().first().map_or(self.start, |first| first.0.0)
+    }
+
+    /// When its receiver can have it.
+    pub fn taken(&self) -> Ps {
+        self.whereabouts().last().map_or(self.arrival, |last| last.0.1)
+    }
+
+    /// All of its way, in order.
+    pub fn whereabouts(&self) -> Vec<(Interval, Cause)> {
+        let wire = if self.to_board { Cause::WireToBoard } else { Cause::WireToPc };
+        let mut all = self.beside.clone();
+        all.insert(if self.to_board { 0 } else { all.len() }, ((self.start, self.arrival), wire));
+        all
+    }
 }
 
 /// What belongs together: protocol and ports, the lower one first; of ARP, who asks, and for which address. A question

@@ -10,7 +10,7 @@ pub mod marks;
 pub mod overlay;
 pub mod recorder;
 
-pub use analysis::{Shares, attribute, timeline};
+pub use analysis::{JOIN, Shares, attribute, timeline};
 pub use cause::Cause;
 pub use lan::{Class, Flow, Frame};
 pub use marks::{Clock, Mark, Sought, Windows, find, find_ready};

@@ -89,7 +89,7 @@ impl Overlays {
         let sent: Vec<&Frame> = frames.iter().filter(|f| !f.to_board && f.class != Class::Acknowledgement).collect();
         let answers: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class != Class::Acknowledgement).collect();
         let acks: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class == Class::Acknowledgement).collect();
-        unread.extend(answers.iter().map(|answer| answer.arrival));
+        unread.extend(answers.iter().map(|answer| answer.taken()));
         let mut answered: Vec<Ps> = Vec::new();
         for (index, request) in sent.iter().enumerate() {
             let next = sent.get(index + 1).map_or(Ps::MAX, |frame| frame.start);
@@ -106,21 +106,21 @@ impl Overlays {
                 (None, None) => continue,
             };
             answered.push(reply.start);
-            if idle.from(request.start) >= reply.arrival {
-                self.hidden.push((request.start, reply.arrival));
+            if idle.from(request.given()) >= reply.taken() {
+                self.hidden.push((request.given(), reply.taken()));
                 continue;
             }
-            self.waits.push(((request.start, request.arrival), Cause::WireToPc));
+            self.waits.extend(request.whereabouts());
             self.waits.push(((request.arrival, reply.start), cause));
-            self.waits.push(((reply.start, reply.arrival), Cause::WireToBoard));
+            self.waits.extend(reply.whereabouts());
             if reply.class == Class::Acknowledgement {
-                unread.push(reply.arrival);
+                unread.push(reply.taken());
             }
         }
         // What the PC sends unasked.
         for answer in answers.iter().filter(|answer| !answered.contains(&answer.start)) {
-            if idle.from(answer.start) < answer.arrival {
-                self.waits.push(((answer.start, answer.arrival), Cause::WireToBoard));
+            if idle.from(answer.start) < answer.taken() {
+                self.waits.extend(answer.whereabouts());
             }
         }
         self.waits.sort_unstable_by_key(|wait| wait.0);
@@ -130,7 +130,7 @@ impl Overlays {
 
 fn first_of<'a>(frames: &[&'a Frame], flow: Flow, (from, to): Interval) -> Option<&'a Frame> {
     let later = frames[frames.partition_point(|frame| frame.start < from)..].iter();
-    later.take_while(|frame| frame.start < to).find(|frame| frame.flow == flow).copied()
+    later.take_while(|frame| frame.start < to).copied().find(|frame| frame.flow == flow)
 }
 
 /// From a frame's arrival until the interrupt that made a sleeping board look at its chip.
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn frame(start: Ps, arrival: Ps, to_board: bool, class: Class) -> Frame {
-        Frame { start: start * US, arrival: arrival * US, to_board, class, flow: FLOW }
+        Frame { start: start * US, arrival: arrival * US, to_board, class, flow: FLOW, beside: Vec::new() }
     }
 
     fn us(found: &Overlays) -> Vec<(Ps, Ps, Cause)> {
@@ -257,6 +257,36 @@ mod tests {
         let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[150]), &[]);
         assert_eq!(us(&found), [(100, 106, WireToPc), (106, 300, Pc), (300, 306, WireToBoard)]);
         assert_eq!(found.hidden, []);
+    }
+
+    #[test]
+    fn a_frame_by_radio_is_in_one_place_after_the_other() {
+        use Cause::*;
+        let mut frames = round();
+        let us = |from: Ps, to: Ps| (from * US, to * US);
+        frames[0].beside = vec![(us(60, 70), Radio), (us(70, 80), Air), (us(80, 100), AccessPoint)];
+        frames[1].beside =
+            vec![(us(306, 350), AccessPoint), (us(350, 400), PowerSave), (us(400, 410), Air), (us(410, 420), Radio)];
+        let states = [(0, 0), (90, state::ASLEEP), (450, 0), (460, state::SELECTED)];
+        let found = overlays(&recording(&states, &[(450, 29)], 900), &frames, &[], &[]);
+        let expected = [
+            (60, 70, Radio),
+            (70, 80, Air),
+            (80, 100, AccessPoint),
+            (100, 106, WireToPc),
+            (106, 300, Pc),
+            (300, 306, WireToBoard),
+            (306, 350, AccessPoint),
+            (350, 400, PowerSave),
+            (400, 410, Air),
+            (410, 420, Radio),
+            (420, 450, WaitIntn),
+        ];
+        assert_eq!(super::tests::us(&found), expected);
+        let late = overlays(&recording(&[(0, 0), (415, state::ASLEEP)], &[], 900), &frames, &[], &[]);
+        assert_eq!(late.hidden, [], "it waits for the radio");
+        let hidden = overlays(&recording(&[(0, 0), (425, state::ASLEEP)], &[], 900), &frames, &[], &[]);
+        assert_eq!(hidden.hidden, [us(60, 420)]);
     }
 
     #[test]

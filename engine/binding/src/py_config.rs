@@ -130,7 +130,8 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     usb.console.read_policy = ReadPolicy::Ring;
     let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
     let mut point = AccessPoint::default();
-    let (mut xip_miss_cost, mut spi_speed) = (true, 1);
+    let mut flash_id = None;
+    let (mut xip_miss_cost, mut spi_speed, mut pio_laps) = (true, 1, true);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -141,6 +142,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             "mcu" => mcu(&value.extract::<String>()?)?,
             "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
+            "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
             "devices" => devices = Devices::from_list(&value)?,
             "access_point" => point = py_wifi::access_point(&value)?,
             "sd_card" => card = py_card::socket(&value)?,
@@ -153,6 +155,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             }
             "xip_miss_cost" => xip_miss_cost = value.extract()?,
             "spi_speed" => spi_speed = value.extract()?,
+            "pio_laps" => pio_laps = value.extract()?,
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
@@ -174,6 +177,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     Ok(BoardConfig {
         bootrom,
         flash_size,
+        flash_id,
         ethernet,
         wifi,
         card,
@@ -184,6 +188,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         capture,
         xip_miss_cost,
         spi_speed,
+        pio_laps,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
-use board::{Machine, Network, Stop};
+use board::{Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -50,6 +50,17 @@ fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
+fn stop_name(stop: Stop) -> String {
+    match stop {
+        Stop::Time => "time".into(),
+        Stop::Console => "console".into(),
+        Stop::Usb => "usb".into(),
+        Stop::Reset(cause) => format!("reset: {cause}"),
+        Stop::LockedUp => "locked up".into(),
+        Stop::Halted => "halted".into(),
+    }
+}
+
 fn volume_error(error: &VolumeError) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
@@ -57,6 +68,13 @@ fn volume_error(error: &VolumeError) -> PyErr {
 impl PyMachine {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Machine> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn other<'a>(&self, partner: &'a Self) -> PyResult<MutexGuard<'a, Machine>> {
+        if std::ptr::eq(self, partner) {
+            return Err(PyValueError::new_err("partner: a board is not its own; use another machine"));
+        }
+        Ok(partner.lock())
     }
 
     fn readers(&self) -> MutexGuard<'_, Readers> {
@@ -91,15 +109,41 @@ impl PyMachine {
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
         let until = ps(until_us);
-        let stop = py.detach(|| self.lock().run(until));
-        match stop {
-            Ok(Stop::Time) => Ok("time".into()),
-            Ok(Stop::Console) => Ok("console".into()),
-            Ok(Stop::Usb) => Ok("usb".into()),
-            Ok(Stop::Reset(cause)) => Ok(format!("reset: {cause}")),
-            Ok(Stop::LockedUp) => Ok("locked up".into()),
-            Ok(Stop::Halted) => Ok("halted".into()),
+        match py.detach(|| self.lock().run(until)) {
+            Ok(stop) => Ok(stop_name(stop)),
             Err(fault) => Err(EngineError::new_err(fault.0)),
+        }
+    }
+
+    /// Put this board, which is at simulated time 0, and `partner`, which runs already, on one switch; the PC is
+    /// `partner`'s.
+    fn join(&self, partner: PyRef<'_, Self>) -> PyResult<()> {
+        let mut first = self.other(&partner)?;
+        board::join(&mut first, &mut self.lock()).map_err(value_error)
+    }
+
+    /// As `run`, in lock-step with `partner`, which was at `since_ps` when this board was powered up: returns what
+    /// `run` does, and whether it is the partner's. `partner_leads`: it goes first.
+    #[pyo3(signature = (until_us, partner, since_ps, partner_leads = true))]
+    fn run_beside(
+        &self,
+        py: Python<'_>,
+        until_us: f64,
+        partner: PyRef<'_, Self>,
+        since_ps: u64,
+        partner_leads: bool,
+    ) -> PyResult<(String, bool)> {
+        let until = ps(until_us);
+        let mut first = self.other(&partner)?;
+        let mut second = self.lock();
+        let leader = if partner_leads { Side::First } else { Side::Second };
+        let (first, second) = (&mut *first, &mut *second);
+        let end: Result<(Side, Stop), (Side, Unmodelled)> =
+            py.detach(move || Pair::new(first, second, since_ps).run(until, leader));
+        match end {
+            Ok((side, stop)) => Ok((stop_name(stop), side == Side::First)),
+            Err((Side::First, fault)) => Err(EngineError::new_err(format!("the other board: {}", fault.0))),
+            Err((Side::Second, fault)) => Err(EngineError::new_err(fault.0)),
         }
     }
 

@@ -35,8 +35,8 @@ pub fn wires(name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
     Ok(WifiWires { on: wired(0)?, data: wired(1)?, csn: wired(2)?, clock: wired(3)? })
 }
 
-/// `{"ssid", "passphrase", "hidden", "channel", "rssi_dbm", "beacon_tu", "dtim", "delay_us"}`; `delay_us` None: as a published
-/// ping was.
+/// `{"ssid", "passphrase", "hidden", "channel", "rssi_dbm", "beacon_tu", "dtim", "delay_us", "join_delay_us", "loss_per_mille"}`;
+/// `delay_us` None: as a published ping was.
 pub fn access_point(value: &Bound<'_, PyAny>) -> PyResult<AccessPoint> {
     let mut point = AccessPoint::default();
     for (key, value) in value.cast::<PyDict>()?.iter() {
@@ -52,6 +52,8 @@ pub fn access_point(value: &Bound<'_, PyAny>) -> PyResult<AccessPoint> {
                 let delay: Option<u64> = value.extract()?;
                 point.delay = delay.map_or(Delay::Published, |us| Delay::Fixed(us.saturating_mul(PS_PER_US)));
             }
+            "join_delay_us" => point.join_delay = value.extract::<u64>()?.saturating_mul(PS_PER_US),
+            "loss_per_mille" => point.loss_per_mille = value.extract()?,
             other => return Err(PyKeyError::new_err(format!("unknown setting {other:?} of the access point"))),
         }
     }

@@ -37,6 +37,8 @@ pub struct CardSocketConfig {
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
+    /// What the flash chip says it is, of which firmware makes the board's id and its MAC address.
+    pub flash_id: Option<[u8; 8]>,
     /// With neither of these, a board without a network.
     pub ethernet: Option<EthernetConfig>,
     pub wifi: Option<WifiConfig>,
@@ -52,4 +54,6 @@ pub struct BoardConfig {
     pub xip_miss_cost: bool,
     /// What the SPI clocks are multiplied with, to see what a faster bus would bring; 1 for what is programmed.
     pub spi_speed: u64,
+    /// Whether laps of PIO programs are put off; off to see what that saves. The chip does the same.
+    pub pio_laps: bool,
 }

@@ -59,7 +59,11 @@ impl Machine {
         let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         chip.bus.sys.spi_speed = config.spi_speed.max(1);
+        chip.bus.sys.runs_laps = config.pio_laps;
         let bus = &mut chip.bus;
+        if let Some(id) = config.flash_id {
+            bus.ssi.flash.unique_id = id;
+        }
         config.surroundings.apply(&mut bus.sys, &mut bus.blocks.adc);
         bus.world.start(&mut bus.sys);
         Ok(chip)
@@ -133,6 +137,17 @@ impl Machine {
         bus.world.refresh(&mut bus.sys);
     }
 
+    /// Frames were put on the board's way; one may have arrived within the instruction that was the last.
+    pub(crate) fn expect_frames(&mut self) {
+        let bus = &mut self.chip.bus;
+        bus.world.expect_frames(&mut bus.sys);
+    }
+
+    /// Something was due within the core's last instruction, and has not happened yet.
+    pub(crate) fn is_late(&self) -> bool {
+        self.chip.bus.sys.next_due() <= self.now()
+    }
+
     /// Runs until simulated time `until`, or until something happens that the owner has to look at.
     pub fn run(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
         while self.now() < until {
@@ -197,7 +212,10 @@ impl Machine {
         self.chip.start_recording(limit);
         let wiring = self.wiring();
         let spi = wiring.log_spi();
-        let frames = wiring.network.as_mut().map(|network| network.lan.log_frames(limit));
+        let frames = wiring.network.as_mut().map(|network| {
+            network.log_radio(true);
+            network.lan.log_frames(limit)
+        });
         self.attributing = Some((spi, frames));
     }
 
@@ -207,13 +225,14 @@ impl Machine {
         let Some((spi, reader)) = self.attributing.take() else { return };
         let wiring = self.wiring();
         let transfers = wiring.take_spi_log(&spi);
+        let radio = wiring.network.as_mut().and_then(|network| network.take_radio());
         wiring.end_spi_log(spi);
         let frames = wiring.network.as_mut().zip(reader).map(|(network, reader)| {
             let frames = network.lan.take_log(&reader);
             network.lan.end_log(reader);
             frames
         });
-        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers));
+        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers, radio));
     }
 
     /// What was recorded last since the power cycle.

@@ -6,6 +6,7 @@ use rp2040::Sys;
 use rp2040::trace::{Record, kind};
 use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SpiDevice, SpiFrame};
 
+use crate::attributed::Radio;
 use crate::chip::EthernetPart;
 use crate::config::BoardConfig;
 use crate::spi_port::SpiPort;
@@ -148,6 +149,21 @@ impl Network {
             Way::Cable(port) => port.device.set_cable(now, plugged),
             Way::Air(port) => port.air.set_up(now, plugged),
         }
+    }
+
+    /// Begins, or ends, to keep where frames are between radio chip and cable.
+    pub(crate) fn log_radio(&mut self, on: bool) {
+        if let Way::Air(port) = &mut self.way {
+            port.air.log_passages(on);
+        }
+    }
+
+    /// What was kept; ends it. `None`: there is no radio.
+    pub(crate) fn take_radio(&mut self) -> Option<Radio> {
+        let Way::Air(port) = &mut self.way else { return None };
+        let passages = port.air.take_passages();
+        port.air.log_passages(false);
+        Some(Radio { passages, clocked: port.chip.take_clocked() })
     }
 
     /// For the recorder of an attribution of time.

@@ -16,9 +16,11 @@ mod firmware;
 mod gspi;
 mod host;
 mod log;
+mod meaning;
 mod sdpcm;
 mod time;
 pub mod wlan;
 
-pub use chip::{Config, Cyw43439, Step};
+pub use chip::{Config, Cyw43439, Shifting, Step};
 pub use gspi::WireMode;
+pub use time::FRAME as FRAME_TIME;

@@ -2,6 +2,8 @@
 
 use sim::{Ps, SpiFrame};
 
+use crate::meaning::meaning;
+
 const SHOWN: usize = 16;
 /// Transfers kept; the download of a firmware alone is some thousands.
 const MOST: usize = 1 << 20;
@@ -10,15 +12,27 @@ const MOST: usize = 1 << 20;
 pub struct Log {
     on: bool,
     frames: Vec<SpiFrame>,
+    /// Of each transfer, from its first bit to its last one.
+    clocked: Vec<(Ps, Ps)>,
 }
 
 impl Log {
     pub fn set(&mut self, on: bool) {
-        *self = Self { on, frames: Vec::new() };
+        *self = Self { on, ..Self::default() };
     }
 
     pub fn take(&mut self) -> Vec<SpiFrame> {
         std::mem::take(&mut self.frames)
+    }
+
+    pub fn take_clocked(&mut self) -> Vec<(Ps, Ps)> {
+        std::mem::take(&mut self.clocked)
+    }
+
+    pub fn clocked(&mut self, first: Ps, last: Ps) {
+        if self.clocked.len() < MOST {
+            self.clocked.push((first, last));
+        }
     }
 
     pub fn is_on(&self) -> bool {
@@ -35,7 +49,7 @@ impl Log {
             wire_bytes,
             name: name(command),
             data: data.iter().take(SHOWN).copied().collect(),
-            meaning: String::new(),
+            meaning: if command.function == 2 { meaning(data, command.write) } else { String::new() },
         });
     }
 }

@@ -16,6 +16,7 @@ use crate::forward::{ForwardStats, ForwardTarget, HostSocket};
 use crate::link::{QUEUE_PS, Wire};
 use crate::pc::Pc;
 use crate::ping::PingReply;
+use crate::switch::{Port, Switch};
 use crate::tcp::ConnectionInfo;
 use crate::udp::MAX_PAYLOAD_BYTES;
 
@@ -38,6 +39,7 @@ pub struct LanStats {
 /// Times given to its methods must not decrease; an earlier one counts as the latest one given.
 pub struct Lan {
     now: Ps,
+    pc_mac: [u8; 6],
     propagation: Ps,
     stack_delay: Ps,
     faults: Faults,
@@ -45,6 +47,8 @@ pub struct Lan {
     to_board: Wire,
     arrived: VecDeque<Vec<u8>>,
     pc: Pc,
+    /// `None`: the PC is at the other end of the board's cable.
+    switch: Option<Switch>,
     log: Log<FrameRecord>,
     pcap: Option<Pcap>,
     stats: LanStats,
@@ -61,6 +65,7 @@ impl Lan {
         config.validate()?;
         let mut lan = Self {
             now: 0,
+            pc_mac: config.pc_mac,
             propagation: config.propagation_ps,
             stack_delay: config.stack_delay_ps,
             faults: Faults::default(),
@@ -68,12 +73,35 @@ impl Lan {
             to_board: Wire::new(),
             arrived: VecDeque::new(),
             pc: Pc::new(&config),
+            switch: None,
             log: Log::default(),
             pcap: None,
             stats: LanStats::default(),
         };
         lan.set_faults(config.faults)?;
         Ok(lan)
+    }
+
+    /// Puts a switch with a trunk to another LAN's between board and PC, which stay as near as they were. Of the two LANs
+    /// one `has_pc`: the other's PC is cut off.
+    pub fn join_switch(&mut self, has_pc: bool) {
+        self.switch = Some(Switch::new(has_pc, self.pc_mac));
+    }
+
+    /// The next frame for the other LAN of the switch, and when its last bit was in the switch.
+    pub fn take_for_trunk(&mut self) -> Option<(Ps, Vec<u8>)> {
+        self.switch.as_mut()?.take_leaving()
+    }
+
+    /// A frame of the other LAN's, whose last bit was in the switch at `at`. Frames come in the order of their times.
+    pub fn from_trunk(&mut self, at: Ps, frame: Vec<u8>) {
+        let Some(switch) = &mut self.switch else { return };
+        if switch.has_pc() {
+            switch.arrives(at, frame);
+        } else {
+            // Nothing else goes to this board, so that one that has begun by now can be told later.
+            self.forward_frame(at, Port::Trunk, frame);
+        }
     }
 
     /// The board starts to send a frame (without FCS, padding optional) at `now`.
@@ -96,6 +124,10 @@ impl Lan {
             let at = at.max(self.now);
             self.now = at;
             self.pc.nic.set_room(QUEUE_PS.saturating_sub(self.to_board.backlog_ps(at)));
+            if self.switch.is_some() {
+                self.switch_one(at);
+                continue;
+            }
             match self.from_board.take_arrived(at.saturating_sub(self.stack_delay)) {
                 Some((arrival, frame)) => {
                     if let Some(pcap) = &mut self.pcap {
@@ -324,16 +356,57 @@ impl Lan {
     }
 
     fn next_internal(&self) -> Option<Ps> {
+        if let Some(switch) = &self.switch {
+            let times =
+                [self.from_board.next_arrival(), switch.next_arrival(), switch.next_for_pc(), self.pc.next_event()];
+            return times.into_iter().flatten().min();
+        }
         let frame = self.from_board.next_arrival().map(|arrival| arrival + self.stack_delay);
         [frame, self.pc.next_event()].into_iter().flatten().min()
     }
 
     fn send_from_pc(&mut self, now: Ps) {
         while let Some(frame) = self.pc.nic.take() {
+            if self.switch.is_some() {
+                self.forward_frame(now, Port::Pc, frame);
+                continue;
+            }
             if let Some(pcap) = &mut self.pcap {
                 pcap.write(now, &frame);
             }
             self.carry(now, frame, true);
+        }
+    }
+
+    /// One thing that a LAN with a switch has to do at `at`. At the same time, the board's frames go first.
+    fn switch_one(&mut self, at: Ps) {
+        if let Some((arrival, frame)) = self.from_board.take_arrived(at) {
+            return self.forward_frame(arrival, Port::Board, frame);
+        }
+        let Some(switch) = &mut self.switch else { return };
+        if let Some((arrival, frame)) = switch.take_arrived(at) {
+            return self.forward_frame(arrival, Port::Trunk, frame);
+        }
+        match switch.take_for_pc(at) {
+            Some(frame) => self.pc.receive(at, frame),
+            None => self.pc.run(at),
+        }
+        self.send_from_pc(at);
+    }
+
+    /// The last bit of a frame was in the switch at `arrival`.
+    fn forward_frame(&mut self, arrival: Ps, from: Port, frame: Vec<u8>) {
+        if let Some(pcap) = &mut self.pcap {
+            pcap.write(arrival, &frame);
+        }
+        let ways = self.switch.as_mut().map(|switch| switch.ways(from, &frame)).unwrap_or_default();
+        for way in ways {
+            let frame = frame.clone();
+            match (way, &mut self.switch) {
+                (Port::Pc, Some(switch)) => switch.hand_to_pc(arrival + self.stack_delay, frame),
+                (Port::Trunk, Some(switch)) => switch.leaves(arrival, frame),
+                _ => self.carry(arrival, frame, true),
+            }
         }
     }
 

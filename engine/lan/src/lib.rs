@@ -1,6 +1,6 @@
 //! Everything on the other end of the board's Ethernet cable, on the simulated clock.
 //!
-//! * [`Lan`] is the whole: a 100BASE-TX cable and one simulated PC.
+//! * [`Lan`] is the whole: a 100BASE-TX cable and one simulated PC; with [`Lan::join_switch`], half a switch between them.
 //! * The PC's Ethernet, ARP, ICMP, UDP and TCP are `smoltcp`; the DHCP server and the name server are ours.
 //! * Applications on the PC implement [`sim::TcpApp`] or [`UdpApp`]; [`BridgeConfig`] relays chosen connections to real
 //!   host sockets instead.
@@ -26,6 +26,7 @@ mod ntp;
 mod pc;
 mod peek;
 mod ping;
+mod switch;
 mod tcp;
 mod turnaround;
 mod udp;

@@ -19,7 +19,8 @@ _FEWEST_BYTES = 3.0
 def say(facts: Facts) -> Sentence | None:
     share = facts.share(*_CAUSES)
     frames, wire_bytes = facts.each("spi_frames"), facts.each("spi_bytes")
-    if share < LEAST or not frames or wire_bytes / frames < _FEWEST_BYTES:
+    # A radio chip's bus is a PIO program's, which takes whole frames.
+    if share < LEAST or facts.radio_frames or not frames or wire_bytes / frames < _FEWEST_BYTES:
         return None
     gap_ps, byte_ps = facts.each_ps(*_CAUSES) / wire_bytes, facts.each_ps("spi_bits") / wire_bytes
     if not byte_ps or gap_ps < LEAST_TIMES * byte_ps:

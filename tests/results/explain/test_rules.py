@@ -85,6 +85,25 @@ FIRES: dict[str, tuple[Row, str]] = {
         row({"wait_chip": 250, "code_run": 750}),
         "the board sleeps until its network chip has something for it for 0.25 of 1 ms of a message",
     ),
+    "wifi_bound": (
+        row({"access_point": 4300, "air": 300, "radio": 300, "pc": 200, "wire_to_pc": 6, "code_run": 900}),
+        "82 % of the time is Wi-Fi: the access point (4.3 ms a message), the air (300 us) and the radio chip (300 us);"
+        " the board itself takes 900 us",
+    ),
+    "power_save": (
+        row({"power_save": 51_000, "code_run": 9000}),
+        "the access point keeps frames until the radio wakes for a beacon, 51 ms at most, 51 of 60 ms of a message:"
+        " power save costs that",
+    ),
+    "gspi": (
+        row(
+            {"spi_bits": 90, "gap_run": 50, "gap_miss": 10, "code_run": 850},
+            counts={"spi_frames": 7.7, "spi_bytes": 254},
+            registers={"WLAN frame read": 1, "WLAN frame write": 2, "SPI_STATUS read": 3},
+        ),
+        "gSPI to the radio takes 15 % of the time: 8 transfers a message, 3 of them frames, 90 us for 254 bytes and 60"
+        " us to start and end them",
+    ),
     "usb": (row({"usb": 60, "code_run": 940}), "6 % of the time goes to USB"),
     "ready": (
         row({"code_run": 1}, stages=_STAGES),
@@ -104,6 +123,12 @@ SILENT: dict[str, list[Row]] = {
         row({"gap_run": 230, "spi_bits": 100, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
         row({"gap_run": 10, "spi_bits": 0.1, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
         row({"gap_run": 100}),
+        # Of a PIO program that takes whole frames.
+        row(
+            {"gap_run": 230, "spi_bits": 4, "code_run": 600},
+            counts={"spi_frames": 1, "spi_bytes": 4},
+            registers={"WLAN frame read": 1},
+        ),
     ],
     "slow_spi": [
         row({"spi_bits": 100, "code_run": 900}, spi_hz=2_000_000),
@@ -127,6 +152,12 @@ SILENT: dict[str, list[Row]] = {
     ],
     "asleep": [row({"wait_timer": 19, "code_run": 81}), row({"wait_poll": 90, "code_run": 10})],
     "asleep_for_chip": [row({"wait_chip": 19, "code_run": 81}), row({"wait_intn": 90, "code_run": 10})],
+    "wifi_bound": [row({"access_point": 390, "code_run": 610}), row({"power_save": 900, "pc": 100})],
+    "power_save": [row({"power_save": 9, "code_run": 91}), row({"access_point": 90, "code_run": 10})],
+    "gspi": [
+        row({"spi_bits": 90, "gap_run": 60, "code_run": 850}, registers={"S0_SR read": 3}),
+        row({"spi_bits": 50, "gap_run": 40, "code_run": 910}, registers={"WLAN frame read": 3}),
+    ],
     "usb": [row({"usb": 4, "code_run": 96})],
     "ready": [row({"code_run": 1}, stages=_WORKING_STAGES), row({"code_run": 1})],
 }

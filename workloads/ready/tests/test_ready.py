@@ -40,6 +40,11 @@ def test_stages_add_up() -> None:
     assert measured.samples["up_ms"] == [1525]
 
 
+def test_a_driver_that_tells_of_its_link_with_the_address_only_leaves_nothing_for_it() -> None:
+    figures = READY.check(SAID, READY.settings_type(), [session(1_490_000.0)]).figures
+    assert (figures["address_ms"], figures["connect_ms"], figures["network_ms"]) == (0, 20, 20)
+
+
 @pytest.mark.parametrize("sessions", [[], [session(None)]])
 def test_where_nobody_knows_the_lease_address_and_connection_are_one(sessions: list[Session]) -> None:
     figures = READY.check(SAID, READY.settings_type(), sessions).figures

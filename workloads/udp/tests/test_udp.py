@@ -104,8 +104,20 @@ def test_the_end_is_one_word() -> None:
     hears.receive(b"ov")
     hears.receive(b"er\n")
     hears.eof()
-    with pytest.raises(ConversationError, match="not over"):
+    with pytest.raises(ConversationError, match="after it was over"):
         hears.receive(b"x")
+    with pytest.raises(ConversationError, match="not over"):
+        HearsTheEnd().receive(b"x")
+
+
+def test_a_report_follows_the_end() -> None:
+    hears = HearsTheEnd()
+    hears.receive(b'over\n{"up":')
+    with pytest.raises(ConversationError, match="within its report"):
+        hears.eof()
+    hears.receive(b"[]}\n")
+    hears.eof()
+    assert hears.report == {"up": []} and hears.exchanges == 1
 
 
 def test_the_real_pc_answers_on_the_same_port() -> None:

@@ -247,6 +247,7 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
     BoardConfig {
         bootrom,
         flash_size: FLASH_BYTES,
+        flash_id: None,
         card: None,
         ethernet: Some(EthernetConfig {
             chip: Chip::ALL[0],
@@ -274,5 +275,6 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
         capture: None,
         xip_miss_cost: true,
         spi_speed: 1,
+        pio_laps: true,
     }
 }

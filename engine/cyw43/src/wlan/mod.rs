@@ -1,7 +1,7 @@
 //! What the chip's firmware does once it runs: control messages, events, frames, power save.
 
 mod clm;
-mod events;
+pub(crate) mod events;
 mod ioctl;
 mod join;
 mod power;

@@ -1,0 +1,221 @@
+"""A run of two boards: one serves, the other one, whose row it is, connects to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+from pathlib import Path
+from queue import Queue
+from typing import Any, Final, Protocol
+
+from portbench.boards import Board, Deadline, Progress, RunOutput
+from portbench.boards.room import Room
+from portbench.clients.second import as_second
+from portbench.firmware.catalogue import Family
+from portbench.firmware.images import Image
+from portbench.runner.boards_for import AUTO, Listener, open_board
+from portbench.runner.client_result import ClientResult, RunFailed, check_result, result_without_error
+from portbench.runner.options import DEFAULT_PORT, BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.program import Peer, build_program
+from portbench.runner.stages import PreparedBoard, StageClock
+from portbench.runner.timeouts import Stage
+from portbench.server.listening import parse_listening
+from portbench.where import Where
+from portbench.workloads import BadResult
+
+_FLASH_ID: Final = 0xE660_5838_8379_0002
+"""Of the emulated board that serves."""
+_LOOK_S: Final = 0.05
+_LAST_WORDS_S: Final = 10.0
+"""For the server's result line after the client's."""
+
+
+@dataclass
+class SecondBoard:
+    """The board that serves. It stays open from row to row while rows need the same one."""
+
+    options: BenchOptions
+    listener: Listener
+    _prepared: PreparedBoard | None = None
+    _is: tuple[str, str | None] = ("", None)
+
+    def prepared_for(self, partner: PlannedRow, beside: Board, deadline: Deadline) -> PreparedBoard:
+        """Raises BoardUnavailable where there is none, and RunFailed where two boards cannot be had."""
+        device = None if _is_ours(beside, partner) else self._device(beside)
+        if self._prepared is None or self._is != (partner.board.id, device):
+            self.close()
+            board = self._emulated(partner) if device is None else self._real(partner, device, deadline)
+            self._prepared, self._is = PreparedBoard(board), (partner.board.id, device)
+        return self._prepared
+
+    def _device(self, beside: Board) -> str:
+        if beside.where is Where.EMULATED:
+            raise RunFailed(
+                f"unsupported: {beside.name} has a simulated network of its own, which no other board is on; leave out"
+                " --device"
+            )
+        if self.options.partner_device is None:
+            raise RunFailed(
+                f"{beside.name} is a real board, and so has its partner to be: --partner-device id:SERIAL, or --where"
+                " emulated for two emulated ones"
+            )
+        return self.options.partner_device
+
+    def _real(self, partner: PlannedRow, device: str, deadline: Deadline) -> Board:
+        return open_board(replace(partner, device=device), Where.SILICON, self.options, deadline, self.listener)
+
+    def _emulated(self, partner: PlannedRow) -> Board:
+        from portbench.boards.emulated import EmulatedBoard
+        from portbench.boards.emulated.config import EmulatedConfig
+
+        config = EmulatedConfig(
+            turnaround_us=self.options.turnaround_us,
+            phy_link_delay_us=round(self.options.phy_link_delay_s * 1e6),
+            flash_id=_FLASH_ID,
+        )
+        deployer, log = self.options.deployer, self.listener.log
+        return EmulatedBoard(partner.board, config=config, deployer=deployer, log=log, fresh=True)
+
+    def tail(self, lines: int) -> list[str]:
+        return [] if self._prepared is None else self._prepared.board.console_tail(lines)
+
+    def close(self) -> None:
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None:
+            prepared.board.close()
+
+
+def measure_pair(
+    planned: PlannedRow,
+    client: PreparedBoard,
+    images: tuple[Image, Image],
+    second: SecondBoard,
+    room: Room | None,
+    options: BenchOptions,
+    clock: StageClock,
+    printed: Progress,
+    scratch: Path,
+) -> tuple[ClientResult, RunOutput]:
+    """`images`: the client's, and that of the board that serves. Raises what a row can fail of."""
+    partner = planned.partner
+    assert partner is not None
+    simulated = client.board.own_network is not None
+    if options.address_mode == "static" and (options.static is not None or not simulated):
+        raise RunFailed("--address-mode static: two boards cannot have the one --static-address; leave both out")
+    server = second.prepared_for(partner, client.board, clock.stage(Stage.OPEN))
+    port = options.server_port or DEFAULT_PORT
+    serving = build_program(
+        partner, images[1], server.board, Peer(None, port), _apart(options) if simulated else options, scratch
+    )
+    server.prepare(replace(serving, deployment=as_second(serving.deployment, partner.board)), clock)
+    run_s = options.timeouts_s[Stage.RUN]
+    deadline = Deadline(run_s, f"{planned.label}: the board that serves")
+    with _joined(client.board, server.board, room, deadline, printed) as joined:
+        address, served_port = joined.listening
+        program = build_program(planned, images[0], client.board, Peer(address, served_port), options, scratch)
+        client.prepare(program, clock)
+        output = client.run(None, planned.settings, clock, printed)
+        served = joined.served(_reports_late(planned, run_s))
+    report = output.result if planned.entry.family is not Family.NATIVE else _reported(planned, served)
+    result = check_result(result_without_error(report), planned.workload, planned.settings)
+    measured = result.measurement
+    further = check_result(result_of_server(served.result), partner.workload, partner.settings).measurement.figures
+    return replace(result, measurement=replace(measured, figures=measured.figures | further)), output
+
+
+def _is_ours(beside: Board, partner: PlannedRow) -> bool:
+    return beside.where is Where.EMULATED and partner.device == AUTO
+
+
+def _reports_late(planned: PlannedRow, run_s: float) -> float:
+    """How long the server may take after the client's run. One without a console starts only where that returns."""
+    return run_s if planned.entry.family is Family.NATIVE else _LAST_WORDS_S
+
+
+class _Joined(Protocol):
+    """Two boards of which one listens."""
+
+    @property
+    def listening(self) -> tuple[IPv4Address, int]: ...
+    def served(self, timeout_s: float) -> RunOutput:
+        """What became of the one that listens, once the other one's run is over."""
+
+
+@contextmanager
+def _joined(
+    client: Board, server: Board, room: Room | None, deadline: Deadline, printed: Progress
+) -> Iterator[_Joined]:
+    """Starts the server. Raises BoardError or RunFailed where it never listens."""
+    if client.where is Where.EMULATED:
+        from portbench.boards.emulated.pair import EmulatedPair
+
+        yield EmulatedPair(client, server, None if room is None else replace(room, seed=room.seed ^ 1), deadline)
+    else:
+        yield RealServer(server, deadline, printed)
+
+
+class RealServer:
+    """Runs a real board in a thread of its own while another one plays with it."""
+
+    def __init__(self, board: Board, deadline: Deadline, printed: Progress) -> None:
+        self._ended: Queue[RunOutput | BaseException] = Queue()
+        self._listening: list[tuple[IPv4Address, int]] = []
+        self._board, self._deadline, self._printed = board, deadline, printed
+        threading.Thread(target=self._run, name="the board that serves", daemon=True).start()
+        deadline.poll(lambda: bool(self._listening) or not self._ended.empty(), _LOOK_S, "it to listen")
+        if not self._listening:
+            output = self.served(0.0)
+            result_of_server(output.result)
+            raise RunFailed("the board that serves: its run is over, and it has not listened")
+
+    @property
+    def listening(self) -> tuple[IPv4Address, int]:
+        return self._listening[0]
+
+    def served(self, timeout_s: float) -> RunOutput:
+        limit = Deadline(timeout_s + _LOOK_S, f"{self._board.name}, which serves")
+        limit.poll(lambda: not self._ended.empty(), _LOOK_S, "its result")
+        ended = self._ended.get()
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
+
+    def _run(self) -> None:
+        try:
+            self._ended.put(self._board.run(self._deadline, self._heard))
+        except BaseException as error:
+            self._ended.put(error)
+
+    def _heard(self, line: str) -> None:
+        self._printed(f"partner: {line}")
+        if (said := parse_listening(line)) is not None:
+            self._listening.append((said.address, said.port))
+
+
+def _apart(options: BenchOptions) -> BenchOptions:
+    """Two boards cannot have the one static address: the one that serves gets the next."""
+    if options.address_mode != "static":
+        return options
+    from portbench.boards.simulated_lan import MASK, PC_IP, board_address
+    from portbench.clients import StaticAddress
+
+    own = IPv4Address(int(board_address()) + 1)
+    return replace(options, static=StaticAddress(own, MASK, PC_IP, PC_IP))
+
+
+def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    try:
+        return result_without_error(result)
+    except RunFailed as error:
+        raise RunFailed(f"the board that serves: {error}") from None
+
+
+def _reported(planned: PlannedRow, served: RunOutput) -> Mapping[str, Any]:
+    try:
+        return planned.workload.reported(result_of_server(served.result))
+    except BadResult as error:
+        raise RunFailed(str(error)) from None

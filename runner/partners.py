@@ -1,0 +1,62 @@
+"""Which board serves another one: the second half of the rows of a workload that two boards play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from portbench.boards import board_definition
+from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
+from portbench.runner.options import OptionError
+from portbench.workloads import Workload, WorkloadSettings
+
+if TYPE_CHECKING:
+    from portbench.runner.plan import PlannedRow
+
+SAME: Final = "same"
+EACH: Final = "each"
+
+
+def entries_of(
+    partner: str, client: FirmwareEntry, chosen: Sequence[FirmwareEntry], known: Catalogue
+) -> list[FirmwareEntry]:
+    """What the setting `partner` names, for `client`; `chosen` are the clients. Raises OptionError."""
+    if partner == SAME:
+        return [client]
+    if partner == EACH:
+        return [entry for entry in chosen if entry.family is not Family.HOSTED]
+    if (entry := next((each for each in chosen if each.id == partner), None)) is not None:
+        return [entry]
+    try:
+        return [known.get(partner)]
+    except CatalogueError:
+        ids = ", ".join(entry.id for entry in known if entry.family is not Family.HOSTED)
+        raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
+
+
+def profile_of(entry: FirmwareEntry, like: Profile) -> Profile:
+    """The one of that name, else the first."""
+    return next((each for each in entry.profiles if each.name == like.name), entry.profiles[0])
+
+
+def named(settings: WorkloadSettings, partner: str) -> WorkloadSettings:
+    """The settings of a row say who its partner is."""
+    return settings.model_copy(update={"partner": partner})
+
+
+def with_partners(
+    row: PlannedRow, partners: Iterable[FirmwareEntry], serving: tuple[Workload, WorkloadSettings]
+) -> Iterator[PlannedRow]:
+    """`row` once with each."""
+    workload, settings = serving
+    for entry in partners:
+        partner = replace(
+            row,
+            entry=entry,
+            profile=profile_of(entry, row.profile),
+            workload=workload,
+            settings=settings,
+            board=row.board if entry.board == row.entry.board else board_definition(entry.board),
+        )
+        yield replace(row, settings=named(row.settings, entry.id), partner=partner)

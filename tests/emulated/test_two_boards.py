@@ -1,0 +1,171 @@
+"""Two emulated boards on one switch, without an image: the native client on both, and the PC that they share."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench._engine import Machine
+from portbench.boards import BoardError
+from portbench.boards.emulated import partner
+from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.partner import Partner
+from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from portbench.server.simulated_pc import SimulatedPc, part_in
+from tests.engine.consoles import flash_image
+from tests.ping_pong import EVB, NATIVE_IMAGE
+
+_FLASH = 0x1000_0000
+_MESSAGES = 20
+_PHY_US = 2000
+_SLICE_US = 2000.0
+_MOST_US = 500_000.0
+
+
+def native(**settings: Any) -> bytes:
+    """A flash with the client, which plays with the PC."""
+    image = flash_image(NATIVE_IMAGE)
+    at = CONFIG_ADDRESS - _FLASH
+    block = pack(NativeConfig(server=IPv4Address("192.168.50.1"), count=_MESSAGES, **settings))
+    return image[:at].ljust(at, b"\xff") + block
+
+
+def settings(**more: Any) -> dict[str, Any]:
+    return EmulatedConfig(phy_link_delay_us=_PHY_US, **more).settings(EVB)
+
+
+class Pair:
+    """The second is powered up 1.234 ms after the first, whose LAN has the PC."""
+
+    def __init__(self, capture: Path | None = None, *, partner_leads: bool = True) -> None:
+        self.first = Machine(bootrom(), native(), settings(flash_id=1, capture=capture))
+        self.pc = SimulatedPc(self.first, 5000, 200, part_in("ping_pong", {"messages": _MESSAGES}))
+        self.first.run(1234.0)
+        self.second = Machine(bootrom(), native(), settings(flash_id=2))
+        self.since_ps = self.first.time_ps
+        self.second.join(self.first)
+        self._partner_leads = partner_leads
+
+    def run(self, until_us: float = _MOST_US) -> None:
+        """Until both have reported, or can no more."""
+        while self.pc.reports < 2 and self.second.time_us < until_us:
+            goal = self.second.time_us + _SLICE_US
+            self.second.run_beside(goal, self.first, self.since_ps, self._partner_leads)
+            for machine in (self.first, self.second):
+                machine.usb_events()
+            self.pc.look(self.first.time_us)
+
+
+def test_two_boards_with_one_image_play_with_one_pc() -> None:
+    pair = Pair()
+    pair.run()
+    sessions = pair.pc.sessions()
+    assert [session.exchanges for session in sessions] == [_MESSAGES] * 2
+    addresses = [(session.report or {}).get("address") for session in sessions]
+    assert addresses == [session.peer.partition(":")[0] for session in sessions]
+    assert len(set(addresses)) == 2, "each has its own from DHCP, by its own MAC address"
+
+
+def test_a_pair_repeats_exactly() -> None:
+    seen = []
+    for _ in range(2):
+        pair = Pair()
+        pair.first.log_frames(1000)
+        pair.run()
+        seen.append((pair.pc.sessions(), pair.first.lan_frames()))
+    assert seen[0] == seen[1]
+
+
+def test_both_play_whichever_is_stepped_first() -> None:
+    pair = Pair(partner_leads=False)
+    pair.run()
+    assert [session.exchanges for session in pair.pc.sessions()] == [_MESSAGES] * 2
+
+
+def test_one_capture_has_the_frames_of_both_boards(tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("needs tshark: apt-get install tshark")
+    capture = tmp_path / "pair.pcap"
+    pair = Pair(capture)
+    pair.run()
+    del pair.pc, pair.first  # ends the capture
+    columns = ("frame.time_epoch", "eth.src", "tcp.analysis.flags")
+    command = ["tshark", "-r", str(capture), "-T", "fields", *(word for name in columns for word in ("-e", name))]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+    frames = [line.split("\t") for line in lines]
+    times = [float(time) for time, *_ in frames]
+    assert times == sorted(times)
+    assert len({source for _, source, _ in frames}) == 3, "two boards and the PC"
+    assert not any(flags for *_, flags in frames), "nothing lost, repeated or out of order"
+
+
+def test_a_board_whose_cable_is_pulled_does_not_stop_the_other() -> None:
+    pair = Pair()
+    pair.second.set_cable(False)
+    pair.run(100_000.0)
+    assert [session.exchanges for session in pair.pc.sessions()] == [_MESSAGES]
+    assert pair.first.link_up and not pair.second.link_up
+
+
+def test_a_board_is_not_its_own_partner() -> None:
+    machine = Machine(bootrom(), b"", settings())
+    with pytest.raises(ValueError, match="a board is not its own"):
+        machine.join(machine)
+    with pytest.raises(ValueError, match="a board is not its own"):
+        machine.run_beside(1.0, machine, 0)
+
+
+def test_a_board_without_a_network_joins_nothing() -> None:
+    bare = Machine(bootrom(), b"", {"mcu": "RP2040", "devices": []})
+    with pytest.raises(ValueError, match="this board has no network"):
+        bare.join(Machine(bootrom(), b"", settings()))
+
+
+def test_a_board_that_never_listens_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partner, "LISTENING_US", 50_000.0)
+    config = EmulatedConfig(phy_link_delay_us=_PHY_US, dhcp=True)
+    with pytest.raises(BoardError) as caught:
+        Partner(EVB, config, native(), lambda line: None).listen()
+    assert str(caught.value) == (
+        "the board that is to serve: does not listen after 0.05 s of simulated time; it has said nothing"
+    )
+
+
+def told(line: str) -> Partner:
+    """A partner that has said so, as good as dead."""
+    blank = Partner(EVB, EmulatedConfig(), b"", lambda line: None)
+    blank.console.feed(line.encode() + b"\n")
+    return blank
+
+
+def test_a_server_that_fails_ends_the_clients_run() -> None:
+    failed = told('PORTBENCH {"error": "OSError(5)", "stage": "run"}')
+    assert failed.is_over and failed.lost(0) == "the board that serves: failed in stage run: OSError(5)"
+    assert told('PORTBENCH {"answered": 20}').lost(0) is None
+
+
+def test_a_server_that_falls_silent_ends_the_clients_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partner, "_SILENT_US", 100.0)
+    silent = told("nothing of interest")
+    assert silent.lost(3) is None
+    silent.machine.run(90.0)
+    assert silent.lost(4) is None, "a frame has come"
+    silent.machine.run(210.0)
+    assert silent.lost(4) == "no frame has come from the board that serves for 0.0001 s of simulated time"
+    silent.client_is_over()
+    assert silent.lost(4) is None and not silent.is_over, "it still has the time to tell its result"
+
+
+def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.boards.emulated.way_to_pc.NO_LINK_US", 100.0)
+    cut = Partner(EVB, EmulatedConfig(phy_link_delay_us=0), b"", lambda line: None)
+    cut.machine.set_cable(False)
+    cut.machine.run(200.0)
+    lost = cut.lost(0)
+    assert lost is not None and lost.startswith("the board that serves: no link for 0.0001 s of simulated time")

@@ -1,0 +1,47 @@
+"""A client that listens and has no console, on this PC's own sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+
+from portbench.runner.announcements import called_when_announced
+from portbench.server.caller import MAX_BYTES, WorkloadCaller
+from portbench.server.tcp import WorkloadServer
+from portbench.workloads import workload
+
+SERVER = workload("server")
+SETTINGS = SERVER.settings_type.model_validate({"messages": 3})
+
+
+def play(port: int) -> None:
+    """What the native body of `server` does."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(("127.0.0.1", port)) as told:
+        where = {"address": "127.0.0.1", "port": listener.getsockname()[1]}
+        told.sendall(f"PORTBENCH-LISTENING {json.dumps(where)}\n".encode())
+        called, _ = listener.accept()
+        with called:
+            for _ in range(3):
+                called.sendall(b"%d" % (int(called.recv(16)) + 1))
+        told.sendall(b'{"answered":3}\n')
+
+
+def test_the_pc_calls_it_and_gets_its_report() -> None:
+    with WorkloadServer(SERVER, port=0) as server, WorkloadCaller(SERVER.caller(SETTINGS, MAX_BYTES)) as caller:
+        first = server.accepted
+        with called_when_announced(server, first - 1, caller):
+            client = threading.Thread(target=play, args=(server.port,))
+            client.start()
+            report = server.wait_report(60, after=first - 1)
+            sessions = caller.finish(60)
+            client.join()
+        assert server.announced(first - 1) is None  # it has gone
+    assert report.report == {"answered": 3} and report.listening is not None and report.error is None
+    assert [(each.exchanges, each.error, each.listening) for each in sessions] == [(3, None, None)]
+    assert SERVER.check(report.report, SETTINGS, sessions).figures["messages_per_s"] > 0
+
+
+def test_nobody_is_called_where_there_is_nobody_to_call() -> None:
+    with called_when_announced(None, -1, None):
+        pass

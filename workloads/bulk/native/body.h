@@ -1,0 +1,44 @@
+/* Bulk TCP without any runtime; see ../README.md. */
+#ifndef BODY_H
+#define BODY_H
+
+#include <stdint.h>
+
+#include "config.h"
+#include "json_nested.h"
+#include "tcp.h"
+
+#define BODY_COUNT_MAX 10u /* sizes of writes; the settings have the bytes of a transfer, and the sizes */
+
+struct made {
+    const char *way;
+    uint32_t size, total, took_us;
+};
+
+struct figures {
+    uint32_t count;
+    struct made transfers[3 * BODY_COUNT_MAX];
+};
+
+/* Up, down and echo for each size. Returns what went wrong, or NULL. */
+const char *body_run(const struct config *config, struct tcp *tcp, struct figures *figures);
+
+static inline void body_report_figures(struct json *json, const struct figures *figures) {
+    json_open_list(json, "transfers");
+    for (const struct made *made = figures->transfers; made < figures->transfers + figures->count; made++) {
+        json_open_list(json, 0);
+        json_item_text(json, made->way);
+        json_item_number(json, made->size);
+        json_item_number(json, made->total);
+        json_item_number(json, made->took_us);
+        json_close_list(json);
+    }
+    json_close_list(json);
+}
+
+static inline void body_report_samples(struct json *json, const struct figures *figures) {
+    (void)json;
+    (void)figures;
+}
+
+#endif

@@ -1,0 +1,262 @@
+"""Which rows two boards make, what each of them gets, and the figures of a run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address
+from typing import Any
+
+import pytest
+
+from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, RunOutput, board_definition
+from portbench.boards.errors import ConsoleLost
+from portbench.clients import ClientNetwork, DeploymentError, build_deployment
+from portbench.clients.second import as_second
+from portbench.results.model import Row, Status
+from portbench.results.table import markdown, tables
+from portbench.runner.boards_for import Listener
+from portbench.runner.client_result import RunFailed
+from portbench.runner.options import BenchOptions, OptionError, read_options
+from portbench.runner.pairs import RealServer, SecondBoard
+from portbench.runner.plan import PlannedRow, plan
+from portbench.where import Where
+from portbench.workloads import BadResult, workload
+from portbench.workloads.two_boards.workload import Serving, ServingSettings, Settings
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+from tests.results.rows import row, run_of
+
+TWO_BOARDS = workload("two_boards")
+SERVING = Serving()
+EVB = board_definition("W5500_EVB_PICO")
+OPTIONS = BenchOptions(workloads=(TWO_BOARDS,), where="emulated", runs=1, profiles=("tuned",))
+
+
+def planned(*runtimes: str, **settings: Any) -> list[PlannedRow]:
+    return plan(replace(OPTIONS, runtimes=runtimes, settings=settings))
+
+
+def pairs(rows: list[PlannedRow]) -> list[tuple[str, str]]:
+    return [(each.entry.id, each.partner.entry.id if each.partner else "") for each in rows]
+
+
+def test_a_board_plays_with_one_of_its_own_kind() -> None:
+    (only,) = planned("micropython-1.28.0", messages="50")
+    assert only.partner is not None and only.id == "micropython-1.28.0-tuned-two_boards-with-micropython-1.28.0"
+    assert only.settings == Settings(messages=50, partner="micropython-1.28.0")
+    assert only.partner.settings == ServingSettings(messages=50, takes_report=False)
+    assert only.partner.profile.name == "tuned" and only.partner.board == EVB
+
+
+def test_each_with_each_is_the_matrix() -> None:
+    a, b = "micropython-1.28.0", "wiznet-hardwired"
+    rows = planned(a, b, partner="each")
+    assert pairs(rows) == [(a, a), (a, b), (b, a), (b, b)]
+    assert len({each.id for each in rows}) == 4
+
+
+def test_an_image_without_a_console_connects_and_never_serves() -> None:
+    rows = planned("portbench-native", "wiznet-hardwired", partner="each")
+    assert pairs(rows) == [("portbench-native", "wiznet-hardwired"), ("wiznet-hardwired", "wiznet-hardwired")]
+    assert [each.partner.settings.takes_report for each in rows if each.partner] == [True, False]  # type: ignore[attr-defined]
+    with pytest.raises(OptionError, match=r"^--partner portbench-native: cannot serve: serving has no native client"):
+        planned("portbench-native")
+
+
+def test_a_partner_on_another_kind_of_board() -> None:
+    (only,) = planned("wiznet-hardwired", partner="wiznet-hardwired-w5100s")
+    assert only.partner is not None and only.partner.board.id == "W5100S_EVB_PICO" and only.board == EVB
+
+
+def test_a_partner_that_nobody_knows() -> None:
+    with pytest.raises(OptionError, match=r"^--partner: 'nobody' is none of same, each, micropython-"):
+        planned("wiznet-hardwired", partner="nobody")
+
+
+def test_a_client_that_cannot_keep_so_many_round_trips() -> None:
+    with pytest.raises(OptionError, match=r"portbench-native: messages is 500: the board that serves has room for"):
+        planned("portbench-native", partner="wiznet-hardwired", messages="500")
+
+
+def serving(family: str, version: str = "") -> Deployment:
+    network = ClientNetwork(server=None, port=5000)
+    return build_deployment(family, version, EVB, SERVING, ServingSettings(messages=5, takes_report=False), network)
+
+
+def test_the_clients_side_is_the_ping_pongs() -> None:
+    network = ClientNetwork(server="192.168.50.100", port=5000)  # type: ignore[arg-type]
+    ours = build_deployment("micropython", "", EVB, TWO_BOARDS, Settings(messages=5), network)
+    assert b'ping_pong(get_socket(config), config["messages"])' in ours.files["main.py"]
+
+
+def test_the_second_board_has_another_mac_address_where_its_client_gives_it_one() -> None:
+    script = b'MAC = "02:08:dc:55:00:01"\n'
+    second = as_second(Deployment({"code.py": script}, "circuitpython"), EVB)
+    assert second.files["code.py"] == script.replace(b"00:01", b"00:02")
+    same = serving("micropython")
+    assert as_second(same, EVB) is same
+    with pytest.raises(DeploymentError, match=r"has the MAC address .* 0 times, not once"):
+        as_second(Deployment({"code.py": b""}, "circuitpython"), EVB)
+
+
+def test_the_body_answers_as_many_as_it_is_told_and_takes_a_report() -> None:
+    class Peer:
+        def __init__(self, come: list[bytes]) -> None:
+            self.come, self.sent, self.closed = come, [], False  # type: ignore[var-annotated]
+
+        def accept(self) -> tuple[Any, None]:
+            return self, None
+
+        def recv(self, most: int) -> bytes:
+            return self.come.pop(0) if self.come else b""
+
+        def send(self, data: bytes) -> None:
+            self.sent.append(data)
+
+        def close(self) -> None:
+            self.closed = True
+
+    body = TWO_BOARDS.folder / "python.py"
+    scope: dict[str, Any] = {"RESULT": {}}
+    exec(body.read_text().replace("from portbench_client import RESULT", ""), scope)
+    peer = Peer([b"1", b"3", b'{"messa', b'ges": 2}\n'])
+    scope["serving"](peer, 2, True)
+    assert peer.sent == [b"2", b"4"] and peer.closed
+    assert scope["RESULT"] == {"answered": 2, "report": '{"messages": 2}\n'}
+    with pytest.raises(OSError, match=r"closed the connection after 1 messages"):
+        scope["serving"](Peer([b"1"]), 2, False)
+    with pytest.raises(OSError, match=r"after 0 bytes of its report"):
+        scope["serving"](Peer([b"1"]), 1, True)
+
+
+def test_figures_are_the_clients_and_the_servers() -> None:
+    said = {"messages": 2, "total_us": 5000, "round_trip_us": [3000, 1900]}
+    measured = TWO_BOARDS.check(said, Settings(messages=2, partner="some"))
+    assert measured.figures == {"total_us": 5000, "messages_per_s": 400, "first_us": 3000}
+    assert measured.samples == {"round_trip_us": [3000, 1900]}
+    served = SERVING.check({"answered": 2, "ready_us": 7}, ServingSettings(messages=2, takes_report=False))
+    assert served.figures == {"server_ready_us": 7}
+    with pytest.raises(BadResult, match=r"the board that serves answered 1 messages, not 2"):
+        SERVING.check({"answered": 1, "ready_us": 7}, ServingSettings(messages=2, takes_report=False))
+
+
+@pytest.mark.parametrize("report", ["", "{", "[]", None])
+def test_a_report_that_is_none(report: str | None) -> None:
+    with pytest.raises(BadResult, match=r"the client's report, as the board that serves has it, is not"):
+        TWO_BOARDS.reported({} if report is None else {"report": report})
+
+
+def pair_row(runtime: str, partner: str, total_us: float, **more: Any) -> Row:
+    settings = {"messages": 4, "partner": partner}
+    return row(total_us, workload="two_boards", runtime=runtime, settings=settings, profile="tuned", **more)
+
+
+def test_the_matrix_has_clients_down_and_servers_across() -> None:
+    run = run_of(
+        pair_row("b", "a", 20_000), pair_row("a", "a", 10_000), pair_row("a", "b", 40_000), pair_row("a", "b", 40_000)
+    )
+    _, matrix = tables(run)
+    assert matrix.title == "Two boards: emulated, matrix: tuned, messages 4"
+    assert matrix.columns == ("runtime \\ partner", "a", "b")
+    assert matrix.rows == (("a", "400.0", "100.0"), ("b", "200.0", "-"))
+    assert matrix.title in markdown(run)
+    assert len(tables(run_of(pair_row("a", "a", 10_000)))) == 1, "one figure makes no matrix"
+
+
+class FakeBoard:
+    """A real one, as far as a pair needs it: prints `lines` in its run and ends with `result`."""
+
+    name = "W5500-EVB-Pico (E66)"
+    own_network = None
+
+    def __init__(self, lines: Sequence[str] = (), result: dict[str, Any] | None = None, where: Where = Where.SILICON):
+        self.lines, self.result, self.where = lines, result, where
+        self.may_end = threading.Event()
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        assert progress is not None
+        for line in self.lines:
+            progress(line)
+        deadline.poll(self.may_end.is_set, 0.01, "the other board")
+        if self.result is None:
+            raise ConsoleLost("it went away")
+        return RunOutput(self.result, list(self.lines))
+
+
+LISTENING = 'PORTBENCH-LISTENING {"address": "10.0.0.7", "port": 5000}'
+
+
+def serving_board(
+    *lines: str, result: dict[str, Any] | None = None, over: bool = False
+) -> tuple[FakeBoard, RealServer]:
+    board = FakeBoard(lines, result)
+    if over:
+        board.may_end.set()
+    return board, RealServer(board, Deadline(20, "test"), lambda line: None)  # type: ignore[arg-type]
+
+
+def test_a_real_server_is_read_while_the_other_board_plays() -> None:
+    board, server = serving_board("hello", LISTENING, result={"answered": 2})
+    assert server.listening == (IPv4Address("10.0.0.7"), 5000)
+    board.may_end.set()
+    assert server.served(20.0).result == {"answered": 2}
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        (
+            {"error": "OSError(5)", "stage": "link"},
+            "the board that serves: the client failed in stage link: OSError(5)",
+        ),
+        ({"answered": 0}, "the board that serves: its run is over, and it has not listened"),
+    ],
+)
+def test_a_real_server_that_never_listens_ends_the_wait(result: dict[str, Any], says: str) -> None:
+    with pytest.raises(RunFailed) as caught:
+        serving_board("hello", result=result, over=True)
+    assert str(caught.value) == says
+
+
+def test_a_real_server_that_goes_away_or_hangs() -> None:
+    with pytest.raises(ConsoleLost, match="it went away"):
+        serving_board(over=True)
+    board, server = serving_board(LISTENING, result={})
+    with pytest.raises(DeadlineExceeded, match=r"which serves: .*its result"):
+        server.served(0.0)
+    board.may_end.set()
+
+
+def test_who_cannot_have_a_partner_is_told_what_would_help() -> None:
+    (only,) = planned("micropython-1.28.0")
+    assert only.partner is not None
+    with pytest.raises(RunFailed, match=r"is a real board, and so has its partner to be: --partner-device id:SERIAL"):
+        second().prepared_for(only.partner, FakeBoard(), Deadline(1, "test"))  # type: ignore[arg-type]
+    with pytest.raises(RunFailed, match=r"^unsupported: .* has a simulated network of its own"):
+        attached = replace(only.partner, device="usb:desk")
+        emulated = FakeBoard(where=Where.EMULATED)
+        second().prepared_for(attached, emulated, Deadline(1, "test"))  # type: ignore[arg-type]
+
+
+def second() -> SecondBoard:
+    return SecondBoard(OPTIONS, Listener(log=lambda line: None, ask_bootsel=lambda seconds: None))
+
+
+@pytest.mark.parametrize("device", ["auto", "id:1"])
+def test_the_board_that_serves_is_another_one(device: str) -> None:
+    with pytest.raises(OptionError, match=rf"^--partner-device: '{device}' may be the client's board"):
+        read_options({"device": ["id:1"], "partner_device": device})
+    assert read_options({"device": ["id:1"], "partner_device": "id:2"}).partner_device == "id:2"
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("partner", ["same", "wiznet-hardwired"])
+def test_a_row_repeats_exactly(partner: str, measured_row: Measure) -> None:
+    first, second = (
+        measured_row(TWO_BOARDS, "micropython-1.28.0", "tuned", messages=10, partner=partner) for _ in range(2)
+    )
+    assert first.status is Status.MEASURED, first.reason
+    assert first.figures == second.figures and first.samples == second.samples

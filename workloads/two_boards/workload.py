@@ -1,0 +1,136 @@
+"""How many messages a second two boards exchange with each other, and how long each takes the one that asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadSettings,
+    read_result,
+    workload,
+)
+
+MOST_REPORTED = 400
+"""Messages of a client without a console: the board that serves keeps its whole report, 5 bytes a message or so."""
+
+
+class Settings(WorkloadSettings):
+    messages: int = Field(default=200, ge=2, le=8_000, description="numbers that one board sends to the other")
+    partner: str = Field(
+        default="same",
+        description="runtime of the board that serves: same as the client's, each of those chosen, or an id",
+    )
+
+
+class ServingSettings(WorkloadSettings):
+    messages: int
+    takes_report: bool
+
+
+class Served(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    answered: int
+    """Messages that the board that serves has answered."""
+    ready_us: int
+    """From its start to where it listens."""
+
+
+class Serving(Workload):
+    """What the other board does."""
+
+    name = "serving"
+    title = "Serving"
+    readiness = Readiness.LISTENING
+    headline = Metric("answered", "messages")
+    settings_type = ServingSettings
+    boards_only = True
+
+    def body(self, language: str) -> Path | None:
+        return self.folder / "python.py" if language in ("micropython", "circuitpython") else None
+
+    def check(
+        self, result: Mapping[str, Any], settings: ServingSettings, sessions: Sequence[Session] = ()
+    ) -> Measurement:
+        said = read_result(Served, result)
+        if said.answered != settings.messages:
+            raise BadResult(f"the board that serves answered {said.answered} messages, not {settings.messages}")
+        return Measurement({"server_ready_us": said.ready_us})
+
+
+class TwoBoardsWorkload(Workload):
+    name = "two_boards"
+    title = "Two boards"
+    readiness = Readiness.CONNECTED
+    headline = Metric("messages_per_s", "messages/s")
+    reading = (
+        "two boards on one switch: *runtime* is the client's, *partner* the server's. A *message* is a number of the"
+        " client's and the server's answer, timed by the client from send to answer; no PC takes part."
+    )
+    columns = (
+        Column("round trip us", "round_trip_us", "median"),
+        Column("p99 us", "round_trip_us", "p99"),
+        Column("first ms", "first_us", scale=0.001),
+        Column("server ready ms", "server_ready_us", scale=0.001),
+    )
+    settings_type = Settings
+    boards_only = True
+    drifting = "round_trip_us"
+    exchange = "message"
+    across = "partner"
+
+    @property
+    def entry(self) -> str:
+        return workload("ping_pong").entry
+
+    def body(self, language: str) -> Path | None:
+        """The client's side is the ping-pong's."""
+        return workload("ping_pong").body(language)
+
+    def quick(self) -> Settings:
+        return Settings(messages=20)
+
+    def serving(self, settings: Settings, family: str) -> tuple[Workload, WorkloadSettings]:
+        return Serving(), ServingSettings(messages=settings.messages, takes_report=family == "native")
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        ping_pong = workload("ping_pong")
+        played = ping_pong.settings_type.model_validate({"messages": settings.messages})
+        measured = ping_pong.check(result, played)
+        figures = {**measured.figures, "first_us": measured.samples["round_trip_us"][0]}
+        return Measurement(figures, measured.samples)
+
+    def reported(self, served: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            report = json.loads(served.get("report", ""))
+        except ValueError as error:
+            raise BadResult(f"the client's report, as the board that serves has it, is not JSON: {error}") from None
+        if not isinstance(report, dict):
+            raise BadResult("the client's report, as the board that serves has it, is not a JSON object")
+        return report
+
+    def check_room(self, family: str, settings: Settings) -> None:
+        if family == "native" and settings.messages > MOST_REPORTED:
+            raise ValueError(
+                f"messages is {settings.messages}: the board that serves has room for a report of {MOST_REPORTED}"
+            )
+        ping_pong = workload("ping_pong")
+        ping_pong.check_room(family, ping_pong.settings_type.model_validate({"messages": settings.messages}))
+
+    def native_count(self, settings: Settings) -> int:
+        return settings.messages
+
+
+WORKLOAD = TwoBoardsWorkload()
