@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from portbench.results import storage
-from portbench.results.model import Git, RunFile, Sim
+from portbench.results.model import Git, Offers, RunFile, Sim
 from portbench.results.storage import RunWriter, StorageError, to_json
 from tests.results.rows import MACHINE, START, row, run_of
 
@@ -41,6 +41,11 @@ def test_the_text_has_a_line_per_field_and_one_per_row() -> None:
     lines = text.removeprefix(head).split("\n")
     assert len(lines) == 6 and lines[1].endswith("},") and lines[2].endswith("}") and lines[3:] == [" ]", "}", ""]
     assert storage.parse(text, Path("x")).rows == [one, two]
+
+
+def test_a_date_is_written_as_one() -> None:
+    offers = Offers(released=date(2023, 1, 2), maintained=False, sources=["a page"])
+    assert '"released": "2023-01-02", "maintained": false' in to_json(run_of(row(1000, offers=offers)))
 
 
 def refused(text: str) -> str:
