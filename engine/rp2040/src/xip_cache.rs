@@ -356,4 +356,67 @@ mod tests {
         c.access_word(0x2468);
         assert_eq!(c.missed_offline, Some(0x2468));
     }
+
+    /// The first new line goes into way 1 and the next ten into way 0.
+    #[test]
+    fn what_went_for_what_was_missed() {
+        let mut c = cache();
+        c.access_word(0x2468);
+        c.evictions = Some(Box::default());
+        for at in [0x246c, 0x446c, 0x4468, 0x6468, 0x446c, 0x446c] {
+            c.access_word(at);
+        }
+        c.flush();
+        c.access_word(0x446c);
+        let expected = [
+            ((0x2468, None), 1), // its other word
+            ((0x4468, None), 3), // into an empty way, its other word, and after the flush
+            ((0x4468, Some(0x6468)), 1),
+            ((0x6468, Some(0x4468)), 1),
+        ];
+        assert_eq!(c.evictions.as_deref(), Some(&Evictions::from(expected)));
+    }
+
+    #[test]
+    fn what_bypasses_the_cache_misses_and_waits() {
+        let mut c = cache();
+        assert_eq!([c.access_uncached(0x44), c.access_uncached(0x44)], [48, 48]);
+        assert_eq!((c.accesses, c.misses, c.stalled, c.missed_offline), (2, 2, 96, None));
+        assert_eq!(c.access_word(0x44), 50);
+        assert_eq!((c.accesses, c.misses, c.stalled), (3, 3, 146));
+        c.cost_enabled = false;
+        assert_eq!([c.access_uncached(0x44), c.access_word(0x80)], [0, 0]);
+        assert_eq!((c.accesses, c.misses, c.stalled), (5, 5, 146));
+        c.offline = true;
+        c.access_uncached(0x1234);
+        assert_eq!(c.missed_offline, Some(0x1234));
+    }
+
+    #[test]
+    fn a_reset_enables_empties_and_forgets_the_counts() {
+        let mut c = cache();
+        assert!(c.enabled() && !c.is_sram());
+        c.configure(false, true);
+        assert!(!c.enabled() && !c.is_sram());
+        c.configure(true, false);
+        c.access_word(8);
+        c.configure(true, true);
+        assert_eq!((c.access_word(8), c.is_sram()), (0, false));
+        c.reset();
+        assert_eq!((c.enabled(), c.is_sram(), c.accesses, c.misses), (true, false, 0, 0));
+        assert_eq!(c.access_word(8), 50);
+        c.configure(false, true);
+        c.reset();
+        assert!(c.enabled() && !c.is_sram());
+    }
+
+    #[test]
+    fn invalidation_leaves_what_shares_the_set_and_what_shares_the_tag() {
+        let mut c = cache();
+        for at in [0x2008, 0x4008, 0x2010] {
+            c.access_word(at);
+        }
+        c.invalidate(0x2008 >> LINE_BYTES_LOG2);
+        assert_eq!([0x4008, 0x2010, 0x2008].map(|at| c.access_word(at)), [0, 0, 50]);
+    }
 }
