@@ -49,13 +49,15 @@ test-engine:
 	@$(call need_cargo)
 	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
 
-# A hostile guest on a whole board, and a hostile one on the LAN: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
+# A hostile guest on a whole board, one on the LAN, and random PIO programs: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package board --test hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test fuzz anything -- --nocapture
+	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package rp2040 --lib laps -- --nocapture
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies

@@ -61,6 +61,6 @@ def _is_number(text: str) -> bool:
 
 
 def _port(text: str, *, least: int) -> int:
-    if not _is_number(text) or not least <= int(text[:6]) <= 65535:
+    if not _is_number(text) or len(text) > 5 or not least <= int(text) <= 65535:
         raise ValueError(f"{text!r} is no port from {least} to 65535")
     return int(text)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from portbench.boards import BoardDefinition, BoardError, Deadline
+from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
 from portbench.firmware import catalogue
 from portbench.firmware.hash_lock import HashLockError
 from portbench.firmware.images import ImageError, ImageStore
@@ -22,6 +22,8 @@ from portbench.runner.speed.history import ROWS as HISTORY_ROWS
 from portbench.runner.speed.history import measure_history
 from portbench.runner.speed.loop import LoopSpeed, measure_loop
 from portbench.runner.speed.many import measure_many, measure_process
+from portbench.runner.speed.pio import BOARD as PIO_BOARD
+from portbench.runner.speed.pio import measure_pio
 from portbench.runner.speed.probes import measure_probes, ratios, unprobed_engine
 from portbench.runner.speed.repl import ReplMachine
 from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
@@ -40,6 +42,8 @@ _EIGHT = 8
 _MEBI = 1 << 20
 _PART_S = 300.0
 _QUICK_ROWS = 200
+_PIO_CYCLES = 25_000_000
+_QUICK_PIO_CYCLES = 200_000
 
 Part = Callable[["Session"], Iterator[Figure]]
 
@@ -187,6 +191,22 @@ def rows(session: Session) -> Iterator[Figure]:
             bench.close()
 
 
+def pio(session: Session) -> Iterator[Figure]:
+    """A state machine and a DMA channel that never rest, as a Pico W's have it in bulk transfers."""
+    what = "gSPI without a pause"
+    cycles, rounds = (_QUICK_PIO_CYCLES, 1) if session.quick else (_PIO_CYCLES, 3)
+    try:
+        speed = measure_pio(board_definition(PIO_BOARD), cycles, rounds)
+    except BoardError as error:
+        yield skipped(what, str(error))
+        return
+    target = None if session.quick else Target("at least", 1)
+    note = f"{speed.cycles / 1e6:g} M cycles at 125 MHz, polled by a core, in {speed.laps_s:.3f} s"
+    yield Figure(f"{what}: against the chip", speed.times_real_time, "x real time", target, note)
+    note = f"{speed.edges_s:.3f} s against {speed.laps_s:.3f} s"
+    yield Figure(f"{what}: against an event for each edge", speed.edges_s / speed.laps_s, "x", None, note)
+
+
 def history(session: Session) -> Iterator[Figure]:
     """A history of many rows: to be looked at without waiting."""
     speed = measure_history(_QUICK_ROWS if session.quick else HISTORY_ROWS)
@@ -201,5 +221,6 @@ PARTS: dict[str, Part] = {
     "boards": boards,
     "rows": rows,
     "probes": probes,
+    "pio": pio,
     "history": history,
 }

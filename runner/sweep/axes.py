@@ -120,7 +120,8 @@ def _values(axis: Known, text: str) -> tuple[Any, ...]:
     for part in text.split(","):
         found = _RANGE.fullmatch(part)
         values += [_value(axis, each) for each in (_range(axis, *found.groups()) if found else [part])]
-    if twice := next((value for value in values if values.count(value) > 1), None):
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
         raise OptionError(f"{axis.name}: {twice} is given twice; name each value once")
     return tuple(values)
 

@@ -57,7 +57,7 @@ def test_time_off_the_bus_begins_where_it_left() -> None:
     assert liveness.off_bus_us(1e6) == 1e6
 
 
-@pytest.mark.parametrize(("now_us", "chip_selects", "told"), [(4.9e6, 0, False), (60e6, 1, False), (5e6, 0, True)])
+@pytest.mark.parametrize(("now_us", "chip_selects", "told"), [(7.9e6, 0, False), (60e6, 1, False), (8e6, 0, True)])
 def test_a_silent_chip_is_told_once_its_client_had_the_time(now_us: float, chip_selects: int, told: bool) -> None:
     assert bool(no_frame(now_us, "W5500", chip_selects)) is told
 

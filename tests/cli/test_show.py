@@ -170,3 +170,19 @@ def test_what_was_exported_comes_back(rows: list[Row]) -> None:
 def test_no_rows_are_no_lines() -> None:
     assert table(rows_csv([])) == [] and table(samples_csv([])) == []
     assert json.loads(json_schema())["title"] == "RunFile"
+
+
+def test_another_board_stands_beside(results: Path, invoke: Invoke, tmp_path: Path) -> None:
+    other, empty = tmp_path / "pico-w.json", tmp_path / "empty.json"
+    changed = row(board="RPI_PICO_W", figures={"total_us": 8000, "messages_per_s": 250.0})
+    other.write_text(storage.to_json(RUN.model_copy(update={"rows": [changed]})))
+    empty.write_text(storage.to_json(RUN.model_copy(update={"rows": []})))
+    latest = results / "latest.json"
+    table = invoke("show", latest, "--where", "emulated", "--beside", other).stdout
+    assert "250 (1.26.0)" in table and "| 0.50 " in table
+    (line,) = json.loads(invoke("show", latest, "--beside", other, "--json").stdout)
+    assert line["times"] == 0.5
+    refused = invoke("show", latest, "--beside", other, "--csv")
+    assert (refused.exit_code, "--beside goes with --json" in refused.stderr) == (2, True)
+    nothing = invoke("show", latest, "--beside", empty)
+    assert (nothing.exit_code, "no workload and family in common" in nothing.stderr) == (1, True)

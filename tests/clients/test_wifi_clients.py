@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -53,3 +57,40 @@ def test_what_sets_the_power_save_stands_for_the_profile() -> None:
     assert line("micropython", False) == "network.WLAN(network.STA_IF).config(pm=network.WLAN.PM_NONE)"
     assert line("circuitpython", None) == "wifi.radio"
     assert line("circuitpython", False) == "cyw43.set_power_management(cyw43.PM_DISABLED)"
+
+
+def test_circuitpython_s_sockets_have_what_bodies_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The image's own have `recv_into` and `recvfrom_into` only."""
+
+    class Native:
+        def __init__(self, kind: tuple[int, ...] = ()) -> None:
+            self.kind = kind
+            self.send = self.sendto = self.settimeout = self.close = self.connect = print
+
+        def recv_into(self, buffer: memoryview, count: int = 2) -> int:
+            assert len(buffer) == count or count == 2
+            buffer[:2] = b"ok"
+            return 2
+
+        def recvfrom_into(self, buffer: memoryview) -> tuple[int, str]:
+            return self.recv_into(buffer), "peer"
+
+        def accept(self) -> tuple[Native, str]:
+            return Native(), "caller"
+
+    native_pool = SimpleNamespace(AF_INET=0, SOCK_DGRAM=1, socket=lambda *kind: Native(kind))
+    for name in ("cyw43", "socketpool", "wifi"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    told = ModuleType("portbench_client")
+    vars(told).update(RESULT={}, check_deadline=None, elapsed_us=None)
+    monkeypatch.setitem(sys.modules, "portbench_client", told)
+    part: dict[str, Any] = {}
+    exec((Path(__file__).parents[2] / "clients/circuitpython/network/wifi.py").read_text(), part)
+    pool = part["Sockets"](native_pool)
+    stream = pool.socket()
+    assert (stream.recv(4), stream.recv(2)) == (b"ok", b"ok")
+    datagrams = stream._socket_pool.socket(pool.AF_INET, pool.SOCK_DGRAM)
+    assert datagrams._sock.kind == (0, 1)
+    assert datagrams.recvfrom(5) == (b"ok", "peer")
+    accepted, peer = stream.accept()
+    assert (accepted._socket_pool, peer) == (pool, "caller")

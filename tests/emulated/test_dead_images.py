@@ -90,7 +90,7 @@ def test_a_client_that_never_speaks_to_its_chip_is_given_up(board: Callable[[], 
     one.flash(image(tmp_path, Foreign.STANDS_STILL, Family.NATIVE), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)
-    with pytest.raises(BoardError, match="stopped: no SPI frame for the W5500 in 5 s of simulated time"):
+    with pytest.raises(BoardError, match="stopped: no SPI frame for the W5500 in 8 s of simulated time"):
         one.run(deadline)
 
 

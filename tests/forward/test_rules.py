@@ -65,6 +65,36 @@ def test_a_rule_that_is_none_is_one_line(text: str, says: str) -> None:
     assert says in str(caught.value) or "Expected 4 octets" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("8080:80", "'8080' is neither tcp nor udp"),
+        ("tcp:80", "has not two ports"),
+        ("tcp:0.0.0.0:80", "has not two ports"),
+        ("tcp:0.0.0.0:1:1.2.3.4:2:3", "has not two ports"),
+        ("tcp:[::1:80:80", "has not two ports"),
+        ("tcp:1::2", "has not two ports"),
+        ("tcp:8080:0", "'0' is no port from 1 to 65535"),
+        ("tcp:8080:65536", "'65536' is no port from 1 to 65535"),
+        ("tcp:65536:80", "'65536' is no port from 0 to 65535"),
+        ("udp:1000000:80", "'1000000' is no port from 0 to 65535"),
+        ("udp:0065536:80", "'0065536' is no port from 0 to 65535"),
+        (f"udp:80:{'9' * 5000}", f"'{'9' * 5000}' is no port from 1 to 65535"),
+    ],
+)
+def test_what_is_wrong_is_told_to_the_letter(text: str, why: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse_rule(text)
+    form = "PROTOCOL:[BIND:]PORT:[ADDRESS:]BOARD_PORT, such as tcp:8080:80"
+    assert str(caught.value) == f"{text!r}: {why}; use {form}"
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_the_last_port_is_one() -> None:
+    assert parse_rule("udp:65535:65535") == ForwardRule("udp", 65535, 65535)
+    assert parse_rule("udp:1:1") == ForwardRule("udp", 1, 1)
+
+
 @given(st.text(alphabet="tcpud:[].0123456789-²", max_size=40))
 def test_any_text_is_a_rule_or_a_value_error(text: str) -> None:
     try:

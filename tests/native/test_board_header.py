@@ -29,9 +29,9 @@ def test_every_pin_is_the_boards(tmp_path: Path) -> None:
     assert found == {"SCK": "11", "MOSI": "10", "MISO": "13", "CSN": "12", "RSTN": "9", "INTN": "8", **card}
 
 
-def test_the_sources_hold_no_pin_but_the_led() -> None:
+def test_the_sources_hold_no_pin_but_the_led_and_where_the_chip_has_its_adc() -> None:
     sources = [*SOURCES.glob("*.[ch]"), *BODY.glob("*.[ch]"), SOURCES / "crt0.S"]
-    assert [name for path in sources for name in re.findall(r"#define PIN_(\w+)", path.read_text())] == ["LED"]
+    assert [name for path in sources for name in re.findall(r"#define PIN_(\w+)", path.read_text())] == ["LED", "ADC0"]
 
 
 @pytest.mark.parametrize(

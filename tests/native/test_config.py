@@ -49,6 +49,81 @@ def test_none_means_zero() -> None:
     assert block[8:12] + block[20:32] + block[32:38] == bytes(22)
 
 
+def test_flags_are_of_the_static_address_and_of_polling() -> None:
+    poll = dataclasses.replace(NativeConfig(), intn=False)
+    static = NativeConfig(static=STATIC)
+    assert [pack(config)[14:16] for config in (NativeConfig(), static, poll, FULL)] == [
+        b"\0\0",
+        b"\1\0",
+        b"\2\0",
+        b"\3\0",
+    ]
+
+
+def test_the_gateway_or_a_server_is_enough() -> None:
+    assert pack(NativeConfig(static=STATIC))[8:12] == bytes(4)
+    alone = dataclasses.replace(STATIC, gateway=IPv4Address("0.0.0.0"))
+    block = pack(dataclasses.replace(FULL, static=alone))
+    assert block[8:12] == bytes([10, 0, 0, 9]) and block[20:32] == bytes([10, 0, 0, 7, 255, *bytes(7)])
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("port", 1, 65535),
+        ("count", 1, 50_000),
+        ("repeat", 1, 65535),
+        ("spi_hz", 300_000, 66_500_000),
+        ("ready_timeout_ms", 1, 1_800_000),
+        ("message_timeout_ms", 1, 1_800_000),
+        ("success_wait_ms", 0, 1_800_000),
+        ("failure_wait_ms", 0, 1_800_000),
+    ],
+)
+def test_a_number_is_taken_up_to_its_limits(name: str, low: int, high: int) -> None:
+    def block(value: int) -> bytes:
+        return pack(dataclasses.replace(FULL, **{name: value}))  # type: ignore[arg-type]
+
+    assert block(low) != block(high)
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(NativeConfigError, match=f"^native firmware: {name} is {beyond}; choose {low} to {high}$"):
+            block(beyond)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"server": IPv4Address("224.0.0.1")}, "server is 224.0.0.1; give the address of one host"),
+        ({"server": IPv4Address("240.0.0.1")}, "server is 240.0.0.1; give the address of one host"),
+        ({"mac": b"\x02"}, "mac is '02'; give 6 bytes of a unicast address"),
+        (
+            {"static": dataclasses.replace(STATIC, ip=IPv4Address("0.0.0.0"), gateway=IPv4Address("0.0.0.0"))},
+            "static ip is 0.0.0.0; give the address of one host",
+        ),
+        (
+            {"static": dataclasses.replace(STATIC, mask=IPv4Address("255.0.255.0"))},
+            "static mask is 255.0.255.0; give one like 255.255.255.0",
+        ),
+        (
+            {"static": dataclasses.replace(STATIC, mask=IPv4Address("0.0.0.255"))},
+            "static mask is 0.0.0.255; give one like 255.255.255.0",
+        ),
+        (
+            {"static": dataclasses.replace(STATIC, gateway=IPv4Address("11.0.0.1"))},
+            "static gateway 11.0.0.1 is outside 10.0.0.0/8; give one inside, or none",
+        ),
+        (
+            {"server": None, "static": dataclasses.replace(STATIC, gateway=IPv4Address("0.0.0.0"))},
+            "no server; give one, or a gateway that is the server",
+        ),
+    ],
+)
+def test_a_refusal_is_one_line(change: dict[str, Any], line: str) -> None:
+    with pytest.raises(NativeConfigError) as refusal:
+        pack(dataclasses.replace(FULL, **change))
+    assert str(refusal.value) == f"native firmware: {line}"
+
+
 def test_goes_into_the_image_as_its_last_block() -> None:
     image = uf2.read(IMAGE)
     assert max(image.flash_bytes()) < CONFIG_ADDRESS

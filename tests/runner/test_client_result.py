@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.runner.client_result import ClientResult, RunFailed
+from portbench.runner.client_result import ClientResult, RunFailed, address_in, check_calls
 from portbench.runner.client_result import check_result as check
-from portbench.workloads import WORKLOADS_VARIABLE, workload
+from portbench.workloads import WORKLOADS_VARIABLE, Caller, Session, workload
 from tests.ping_pong import PING_PONG, settings
 from tests.workloads.own import FOLDER
 
@@ -67,6 +67,70 @@ def test_a_bad_line_says_what_is_wrong(change: dict[str, Any], says: str) -> Non
 def test_no_line_at_all() -> None:
     with pytest.raises(RunFailed, match="no result line came"):
         check_result(None, 3)
+
+
+def test_what_only_some_clients_tell() -> None:
+    result = check_result(GOOD | {"library": "5.1.2", "link_us": 3, "connect_attempts": 2}, 3)
+    assert (result.library, result.said.link_us, result.said.connect_attempts) == ("5.1.2", 3, 2)
+    assert (result.version, check_result(GOOD | {"library": 5}, 3).library) == (None, None)
+    assert (address_in({"address": "10.0.0.2"}), address_in({"address": 7}), address_in({})) == ("10.0.0.2", None, None)
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (None, "no result line came"),
+        ({"error": "x"}, "the client failed in stage unknown: x"),
+        (
+            {"error": "x", "stage": "link", "last_connect_error": 111},
+            "the client failed in stage link: x, last refused with 111",
+        ),
+    ],
+)
+def test_what_failed_is_told_to_the_letter(result: dict[str, Any] | None, line: str) -> None:
+    with pytest.raises(RunFailed) as caught:
+        check_result(result, 3)
+    assert str(caught.value) == line
+
+
+def caller(connections: int, *, counts_failures: bool = False) -> Caller:
+    return Caller(lambda: pytest.fail("nothing is opened"), connections, counts_failures=counts_failures)
+
+
+def call(number: int, error: str | None = None, *, ended: bool = True, established: bool = True) -> Session:
+    return Session(
+        number=number,
+        peer="10.0.0.2:80",
+        started_us=0,
+        established_us=1 if established else None,
+        ended_us=2 if ended else None,
+        exchanges=0,
+        received_bytes=0,
+        error=error,
+    )
+
+
+def test_calls_that_all_ended_well_are_good() -> None:
+    check_calls([call(0), call(1)], caller(2))
+    check_calls([call(0), call(1, "it was reset")], caller(2, counts_failures=True))
+
+
+@pytest.mark.parametrize(
+    ("sessions", "counts_failures", "line"),
+    [
+        ([call(0), call(1, "it was reset")], False, "connection 2 of 2 to 10.0.0.2:80: it was reset"),
+        ([call(0, ended=False), call(1)], False, "connection 1 of 2 to 10.0.0.2:80: has not ended"),
+        ([call(0, ended=False), call(1)], True, "connection 1 of 2 to 10.0.0.2:80: has not ended"),
+        ([call(0), call(1, "refused", established=False)], True, "connection 2 of 2 to 10.0.0.2:80: refused"),
+        ([call(0, "it was reset")], True, "connection 1 of 2 to 10.0.0.2:80: it was reset"),
+        ([call(0)], False, "the PC opened 1 connections to the board, not 2"),
+        ([call(0), call(1), call(2)], True, "the PC opened 3 connections to the board, not 2"),
+    ],
+)
+def test_a_call_that_is_not_good_is_told(sessions: list[Session], counts_failures: bool, line: str) -> None:
+    with pytest.raises(RunFailed) as caught:
+        check_calls(sessions, caller(2, counts_failures=counts_failures))
+    assert str(caught.value) == line
 
 
 _ANY = st.recursive(

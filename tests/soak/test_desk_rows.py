@@ -27,7 +27,7 @@ def test_rows_follow_each_other_on_a_board_that_keeps_its_power(make_lane: MakeL
 @pytest.mark.parametrize(
     ("foreign", "says"),
     [
-        (Foreign.STANDS_STILL, "stopped: no SPI frame for the W5500 in 5 s of simulated time"),
+        (Foreign.STANDS_STILL, "stopped: no SPI frame for the W5500 in 8 s of simulated time"),
         (Foreign.LOCKS_UP, "stopped: core 0 locked up at pc 0x10000280"),
         (Foreign.RESETS, "resets in"),
     ],

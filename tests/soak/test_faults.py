@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -225,6 +226,166 @@ def test_disarming_forgets_what_waits_and_ends_what_lasts() -> None:
     assert world.print(b"x") == b"x" and world.injector.struck == []
 
 
+def test_a_fault_is_told_with_all_that_it_was_given() -> None:
+    assert str(Fault(FaultKind.POWER_LOST)) == "power-lost"
+    assert str(Fault(FaultKind.BYTES_LOST, When.PRINTED, 5, amount=3, duration_ms=7)) == (
+        "bytes-lost, after 5 printed, amount 3, for 7 ms"
+    )
+    world = World(Fault(FaultKind.GUEST_CRASH, When.POWERED_US, 150_000_000))
+    world.board.time_us = 150_000_001.0
+    world.look()
+    assert world.lines == ["fault: guest-crash, after 150000000 powered-us, at 150.000001 s"]
+
+
+def test_shares_are_of_a_thousand() -> None:
+    for kind in (FaultKind.VOLUME_TORN, FaultKind.PACKETS_LOST):
+        assert Fault(kind, amount=1000).amount == 1000
+        with pytest.raises(ValueError, match="amount is 1001, of 1000 thousandths"):
+            Fault(kind, amount=1001)
+    assert Fault(FaultKind.BYTES_LOST, amount=1001).amount == 1001
+    with pytest.raises(ValueError) as caught:
+        Fault.from_settings({"kind": "packets-lost", "amount": 1001})
+    assert str(caught.value) == "fault packets-lost: amount is 1001, of 1000 thousandths"
+
+
+@pytest.mark.parametrize("when", [When.ANSWERED, When.ENUMERATED])
+def test_what_is_counted_is_waited_for_once_at_least(when: When) -> None:
+    world = World(Fault(FaultKind.POWER_LOST, when), Fault(FaultKind.GUEST_CRASH, when, 2))
+    assert world.look() == []
+    struck = []
+    for _ in range(2):
+        world.board.answered += 1
+        world.injector.enumerated()
+        struck.append(list(world.look()))
+    assert struck == [[("lose_power", None)], [("lose_power", None), ("crash", None)]]
+
+
+def test_counts_begin_when_a_fault_is_armed() -> None:
+    world = World()
+    world.print(b"abc")
+    world.injector.typing(b"de")
+    world.board.answered = 7
+    world.injector.enumerated()
+    kinds = {
+        When.PRINTED: FaultKind.POWER_LOST,
+        When.TYPED: FaultKind.GUEST_CRASH,
+        When.ANSWERED: FaultKind.CORES_RESET,
+    }
+    for when, kind in kinds.items():
+        world.injector.arm(Fault(kind, when, 2))
+    world.injector.arm(Fault(FaultKind.PORT_RENAMED, When.ENUMERATED, 2))
+    world.print(b"a")
+    world.injector.typing(b"b")
+    world.board.answered = 8
+    world.injector.enumerated()
+    assert world.look() == []
+    world.print(b"a")
+    assert world.injector.typing(b"b") == b"b"
+    world.board.answered = 9
+    world.injector.enumerated()
+    assert {what for what, _ in world.look()} == {"lose_power", "crash", "reset_cores", "rename_next_port"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "over"),
+    [(FaultKind.LINK_DOWN, ("plug_cable", True)), (FaultKind.PACKETS_DELAYED, ("disturb_lan", {}))],
+)
+def test_what_has_a_duration_is_watched_and_ends_with_it(kind: FaultKind, over: tuple[str, Any]) -> None:
+    world = World(Fault(kind, amount=1, duration_ms=2))
+    assert not world.injector.watches_closely
+    world.board.time_us = 500.0
+    world.look()
+    assert world.injector.watches_closely
+    world.board.time_us = 2499.0
+    assert over not in world.look()
+    world.board.time_us = 2500.0
+    assert world.look()[1:] == [over] and not world.injector.watches_closely
+    endless = World(Fault(kind, amount=1))
+    endless.look()
+    endless.board.time_us = 1e15
+    assert endless.look()[1:] == []
+    endless.injector.powered_up()
+    assert endless.look()[1:] == [] and not endless.injector.watches_closely, "what is new needs no mending"
+    endless.injector.disarm()
+    assert endless.board.done[1:] == [("accept_files", None)]
+
+
+def test_a_silent_console_speaks_after_its_time_and_not_before() -> None:
+    world = World(Fault(FaultKind.CONSOLE_SILENT, When.POWERED_US, 100, duration_ms=1), Fault(FaultKind.CORES_RESET))
+    assert world.look() == [("reset_cores", None)] and world.print(b"x") == b"x"
+    world.board.time_us = 100.0
+    world.look()
+    world.board.time_us = 1099.0
+    world.look()
+    assert world.print(b"x") == b"" and not world.injector.watches_closely
+    world.board.time_us = 1100.0
+    assert world.print(b"x") == b"", "it is over when somebody looks"
+    assert world.print(b"x") == b"x"
+    endless = World(Fault(FaultKind.CONSOLE_SILENT))
+    endless.look()
+    endless.board.time_us = 1e15
+    endless.look()
+    assert endless.print(b"x") == b""
+
+
+def test_a_drive_refuses_for_as_long_as_it_was_told() -> None:
+    world = World(Fault(FaultKind.VOLUME_READ_ONLY, duration_ms=2000))
+    world.host_s = 1.0
+    world.look()
+    world.host_s = 2.999
+    assert len(world.look()) == 1
+    world.host_s = 3.0
+    assert world.look()[1:] == [("accept_files", None)]
+    world.host_s = 5.0
+    assert len(world.look()) == 2, "once"
+    world.injector.drive_gone()
+    assert len(world.board.done) == 2
+
+
+def test_lost_bytes_add_up_and_are_forgotten_when_disarmed() -> None:
+    world = World(Fault(FaultKind.BYTES_LOST, amount=2), Fault(FaultKind.BYTES_LOST, amount=3))
+    world.injector.arm(Fault(FaultKind.TYPED_LOST, amount=2))
+    world.injector.arm(Fault(FaultKind.TYPED_LOST, amount=3))
+    world.look()
+    assert world.print(b"abcd") == b"" and world.injector.typing(b"abcd") == b""
+    assert world.print(b"ef") == b"f" and world.injector.typing(b"ef") == b"f"
+    again = World(Fault(FaultKind.BYTES_LOST, amount=2), Fault(FaultKind.TYPED_LOST, amount=2))
+    again.look()
+    again.injector.disarm()
+    assert again.print(b"ab") == b"ab" and again.injector.typing(b"ab") == b"ab"
+
+
+def test_the_next_power_up_is_the_next_however_many_there_were() -> None:
+    world = World()
+    for _ in range(2):
+        world.injector.powered_up()
+    world.injector.arm(Fault(FaultKind.GUEST_CRASH, next_power_up=True))
+    assert world.look() == []
+    world.injector.powered_up()
+    assert world.look() == [("crash", None)]
+
+
+def test_a_fault_strikes_behind_the_very_byte() -> None:
+    for after in (1, 2):
+        world = World(Fault(FaultKind.BYTES_LOST, When.PRINTED, after, amount=1))
+        assert world.print(b"abcd") == b"abcd"[:after] + b"abcd"[after + 1 :]
+
+
+def test_a_drive_that_refuses_nothing_may_come_and_go() -> None:
+    world = World()
+    world.injector.drive_gone()
+    assert world.board.done == []
+
+
+def test_an_enumeration_is_late_after_as_many_as_it_was_told_from_its_arming() -> None:
+    world = World()
+    world.injector.enumerated()
+    world.injector.arm(Fault(FaultKind.ENUMERATION_SLOW, When.ENUMERATED, duration_ms=5))
+    world.injector.arm(Fault(FaultKind.ENUMERATION_SLOW, When.ENUMERATED, 3, duration_ms=6))
+    assert [world.injector.enumerated() for _ in range(4)] == [5, 0, 6, 0]
+    assert world.injector.struck == ["enumeration-slow"] * 2 and len(world.lines) == 2
+
+
 faults = st.builds(
     Fault,
     kind=st.sampled_from(FaultKind),
@@ -241,6 +402,7 @@ faults = st.builds(
 @given(faults)
 def test_settings_say_all_of_a_fault(fault: Fault) -> None:
     assert Fault.from_settings(fault.settings()) == fault
+    assert json.loads(json.dumps(fault.settings())) == fault.settings()
 
 
 @pytest.mark.parametrize(

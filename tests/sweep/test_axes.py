@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portbench.runner.options import OptionError
-from portbench.runner.sweep.axes import known_axes, read_axes
+from portbench.runner.sweep.axes import Known, as_number, known_axes, read_axes
 from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.points import told
 from portbench.workloads import workload, workloads
@@ -54,8 +54,73 @@ def test_a_slip_is_told_in_a_line(text: str, said: str) -> None:
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        ("spi_hz=", "'spi_hz=' is no axis; write one as spi_hz=2M,8M,20M"),
+        ("spi_hz=fast", "spi_hz: 'fast' is no number; write 200, 8M or 0.5"),
+        ("spi_hz=1.5", "spi_hz: 1.5 is no whole number"),
+        ("spi_hz=1,2,1", "spi_hz: 1 is given twice; name each value once"),
+        ("intn=no,off", "intn: False is given twice; name each value once"),
+        ("turnaround_us=0,0", "turnaround_us: 0 is given twice; name each value once"),
+        ("spi_hz=1..2+0", "spi_hz: 1..2+0 does not grow; write 1..32*2 or 0..100+25"),
+        ("spi_hz=1..2*0.5", "spi_hz: 1..2*0.5 does not grow; write 1..32*2 or 0..100+25"),
+        ("messages=1..10001+1", "messages: 1..10001+1 has more than 10000 values"),
+        ("intn=1", "intn: '1' is neither yes nor no"),
+        ("runtime=a,,b", "runtime: has an empty value; write its values as runtime=A,B,C"),
+        ("seed=Fixed", "seed: 'Fixed' is no number; write 200, 8M or 0.5"),
+        ("turnaround_us=fixed", "turnaround_us: 'fixed' is no number; write 200, 8M or 0.5"),
+    ],
+)
+def test_a_slip_is_told_to_the_letter(text: str, line: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        read_axes([text], PING_PONG)
+    assert str(caught.value) == line
+
+
+def test_ranges_hold_their_last_value_and_as_many_as_the_limits() -> None:
+    assert values("phy_link_delay_s=0.1..0.3+0.1") == (0.1, 0.2, 0.3)
+    assert values("spi_hz=3..20*2") == (3, 6, 12)
+    assert values("messages=5..5+1") == (5,)
+    assert values("messages=6..5+1,1") == (1,)
+    assert values("phy_link_delay_s=1..2*1.5") == (1.0, 1.5)
+    assert len(values("messages=1..10000+1")) == 10_000
+    hundred_thousand = read_axes(["turnaround_us=1..1000+1", "messages=1..100+1"], PING_PONG)
+    assert [len(axis.values) for axis in hundred_thousand] == [1000, 100]
+    with pytest.raises(OptionError) as caught:
+        read_axes(["turnaround_us=1..1000+1", "messages=1..101+1"], PING_PONG)
+    assert str(caught.value) == "the axes have 101000 points, more than 100000; leave out some values"
+
+
+def test_every_word_of_a_switch_and_every_unit() -> None:
+    assert values("intn=yes,no") == values("intn=true,false") == values("intn=on,off") == (True, False)
+    assert values("spi_hz=1k,2M,3e3,4_0") == (1000, 2_000_000, 3000, 40)
+    assert values("seed=fixed,7") == ("fixed", 7)
+    assert values("runtime=a,b..c") == ("a", "b..c")
+
+
+def test_what_can_be_drawn_along_a_scale() -> None:
+    assert [as_number(value) for value in (3, 0.5, "7", "fast", True, None)] == [3.0, 0.5, 7.0, None, None, None]
+    axes = read_axes(["spi_hz=1M,2M", "messages=5", "seed=fixed,1", "intn=no,yes", "runtime=1,2"], PING_PONG)
+    assert [axis.name for axis in axes if axis.is_numeric] == ["spi_hz", "runtime"]
+
+
+def test_each_axis_is_of_a_kind_and_of_a_part() -> None:
+    known = known_axes(PING_PONG)
+    assert {name: known[name] for name in ("runtime", "profile", "spi_hz", "intn", "turnaround_us", "messages")} == {
+        "runtime": Known("runtime", "word", "choice"),
+        "profile": Known("profile", "word", "choice"),
+        "spi_hz": Known("spi_hz", "whole", "profile"),
+        "intn": Known("intn", "switch", "profile"),
+        "turnaround_us": Known("turnaround_us", "whole", "room"),
+        "messages": Known("messages", "whole", "setting"),
+    }
+    assert known["phy_link_delay_s"] == Known("phy_link_delay_s", "number", "room")
+    assert list(known_axes(workload("interpreter")))[:2] == ["runtime", "profile"]
+
+
 def test_an_axis_is_given_once_and_points_have_a_limit() -> None:
-    with pytest.raises(OptionError, match="spi_hz: is given twice"):
+    with pytest.raises(OptionError, match=r"^spi_hz: is given twice; write all its values as spi_hz=A,B,C$"):
         read_axes(["spi_hz=1M", "spi-hz=2M"], PING_PONG)
     with pytest.raises(OptionError, match="the axes have 1002001 points"):
         read_axes(["turnaround_us=0..1000+1", "messages=0..1000+1"], PING_PONG)

@@ -22,6 +22,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
+from portbench.workloads.http.as_ab_prints import connection_times
 from portbench.workloads.http.conversation import SHORT, WRONG, End, GetPages
 from portbench.workloads.http.pages import Page
 
@@ -96,7 +97,7 @@ class HttpWorkload(Workload):
             "board_faults": float(said.faults),
             "duration_us": ended_us - began_us,
         }
-        return Measurement(self.derive(figures, settings), samples)
+        return Measurement(self.derive(figures | connection_times(samples), settings), samples)
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         """Each request from its connection's first packet, or the answer before it, to the answer's last byte.

@@ -77,7 +77,11 @@ async def run(listener):
     pages = Pages()
     # What start_server does with a socket of its own. This one listens already, and the PC may have called it.
     server = Server()
-    listener.setblocking(False)
+    try:
+        listener.setblocking(False)
+    except OSError as error:
+        why = "unsupported: this port's sockets cannot be non-blocking, which asyncio needs: %r"
+        raise OSError(why % error) from None
     try:
         serving = server._serve(listener, pages.serve, None)
     except TypeError:  # up to 1.21, without TLS

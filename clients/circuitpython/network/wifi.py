@@ -14,18 +14,29 @@ JOINS = 3  # how often a join is tried that fails
 class Socket:
     """The image's sockets have recv_into only; bodies ask for what comes, as Adafruit's drivers give it."""
 
-    def __init__(self, sock):
+    def __init__(self, sock, pool):
         self._sock = sock
+        self._socket_pool = pool
         self._buffer = bytearray(0)
         self.send = sock.send
+        self.sendto = sock.sendto
+        self.settimeout = sock.settimeout
         self.close = sock.close
         self.connect = sock.connect
 
-    def recv(self, count):
+    def _room(self, count):
         if len(self._buffer) < count:
             self._buffer = bytearray(count)
-        got = self._sock.recv_into(self._buffer, count)
-        return bytes(memoryview(self._buffer)[:got])
+        return memoryview(self._buffer)[:count]
+
+    def recv(self, count):
+        room = self._room(count)
+        return bytes(room[: self._sock.recv_into(room, count)])
+
+    def recvfrom(self, count):
+        room = self._room(count)
+        got, peer = self._sock.recvfrom_into(room)
+        return bytes(room[:got]), peer
 
     def bind(self, address):
         self._sock.bind(("0.0.0.0", address[1]))
@@ -35,7 +46,19 @@ class Socket:
 
     def accept(self):
         sock, peer = self._sock.accept()
-        return Socket(sock), peer
+        return Socket(sock, self._socket_pool), peer
+
+
+class Sockets:
+    """The image's pool, of which bodies know what Adafruit's drivers have."""
+
+    def __init__(self, pool):
+        self._pool = pool
+        self.AF_INET = pool.AF_INET
+        self.SOCK_DGRAM = pool.SOCK_DGRAM
+
+    def socket(self, *kind):
+        return Socket(self._pool.socket(*kind), self)
 
 
 def make_nic(config):
@@ -75,5 +98,4 @@ def get_address(config):
         check_deadline(config)
         time.sleep(0.005)
     RESULT["address"] = str(nic.ipv4_address)
-    pool = socketpool.SocketPool(nic)
-    return lambda: Socket(pool.socket())
+    return Sockets(socketpool.SocketPool(nic)).socket

@@ -30,10 +30,21 @@ pub enum Clock {
     CircuitPython,
     /// The same cut to whole microseconds by the client, reading by reading, before it takes their distance.
     CircuitPythonMicroseconds,
+    /// CircuitPython's before release 9: whole ticks.
+    CircuitPythonTicks,
+    /// The same cut to whole microseconds.
+    CircuitPythonTicksMicroseconds,
 }
 
 impl Clock {
-    pub const ALL: [Clock; 3] = [Clock::Timer, Clock::CircuitPython, Clock::CircuitPythonMicroseconds];
+    /// The finer before the coarser: whole ticks fit more readings than were meant.
+    pub const ALL: [Clock; 5] = [
+        Clock::Timer,
+        Clock::CircuitPython,
+        Clock::CircuitPythonMicroseconds,
+        Clock::CircuitPythonTicks,
+        Clock::CircuitPythonTicksMicroseconds,
+    ];
 
     fn ns(self, timer_us: u32) -> u64 {
         let us = u64::from(timer_us);
@@ -45,6 +56,11 @@ impl Clock {
                 976_562 * ticks + ticks / 2 + 30_518 * subticks
             }
             Clock::CircuitPythonMicroseconds => Clock::CircuitPython.ns(timer_us) / 1000 * 1000,
+            Clock::CircuitPythonTicks => {
+                let ticks = 1024 * (us / 1_000_000) + us % 1_000_000 / 977;
+                976_562 * ticks + ticks / 2
+            }
+            Clock::CircuitPythonTicksMicroseconds => Clock::CircuitPythonTicks.ns(timer_us) / 1000 * 1000,
         }
     }
 }
@@ -239,6 +255,17 @@ mod tests {
         let spans_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
         let sought = Sought { spans_us, clock, ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(980_000, 1_013_390), (1_013_700, 1_047_000)]);
+    }
+
+    #[test]
+    fn circuitpython_8_s_clock_moves_in_whole_ticks() {
+        // 257 ticks of 976.5625 us.
+        let clock = Clock::CircuitPythonTicks;
+        let told = |from: u32, to: u32| (clock.ns(to) - clock.ns(from)) / 1000;
+        assert_eq!((told(4_000_100, 4_251_300), told(4_000_900, 4_251_500)), (250_976, 250_976));
+        let all = marks(&[(4_000_100, 1), (4_251_300, 1), (4_253_000, 1), (4_552_700, 1)]);
+        let sought = Sought { spans_us: vec![250_976, told(4_253_000, 4_552_700)], clock, ..Sought::default() };
+        assert_eq!(us(&find(&all, &sought).unwrap()), [(4_000_100, 4_251_300), (4_253_000, 4_552_700)]);
     }
 
     #[test]

@@ -54,4 +54,6 @@ pub struct BoardConfig {
     pub xip_miss_cost: bool,
     /// What the SPI clocks are multiplied with, to see what a faster bus would bring; 1 for what is programmed.
     pub spi_speed: u64,
+    /// Whether laps of PIO programs are put off; off to see what that saves. The chip does the same.
+    pub pio_laps: bool,
 }

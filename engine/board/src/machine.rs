@@ -59,6 +59,7 @@ impl Machine {
         let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         chip.bus.sys.spi_speed = config.spi_speed.max(1);
+        chip.bus.sys.runs_laps = config.pio_laps;
         let bus = &mut chip.bus;
         if let Some(id) = config.flash_id {
             bus.ssi.flash.unique_id = id;

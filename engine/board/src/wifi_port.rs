@@ -1,8 +1,8 @@
 //! A radio chip's place on a board: gSPI on four pins, and the air.
 
 use air::{Air, AirError};
-use cyw43::Cyw43439;
-use rp2040::Sys;
+use cyw43::{Cyw43439, Shifting};
+use rp2040::{BitPeer, Sys, Way};
 use sim::{Device, NEVER, Ps, Radio};
 
 use crate::config::WifiConfig;
@@ -62,6 +62,16 @@ impl WifiPort {
             sys.pins.drive(self.wires.data, self.chip.data_wire());
         }
         more || step.word
+    }
+
+    /// What the chip does with the next bits on its pins.
+    pub fn bit_peer(&self) -> Option<BitPeer> {
+        let WifiWires { data, clock, .. } = self.wires;
+        let (way, bits) = match self.chip.shifting()? {
+            Shifting::In(bits) => (Way::Takes, bits),
+            Shifting::Out { rising } => (Way::Gives { rising }, u32::MAX),
+        };
+        Some(BitPeer { clock, data, way, bits })
     }
 
     /// Puts what the chip says between transfers onto the data wire.

@@ -3,7 +3,7 @@
 use lan::LanError;
 use rp2040::peripherals::uart::Uart;
 use rp2040::sys::{EventId, Sys, watcher};
-use rp2040::{Inputs, UsbPort, World};
+use rp2040::{BitPeer, Inputs, UsbPort, World};
 use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
@@ -355,6 +355,23 @@ impl World for Wiring {
                 self.settle_port(sys, index);
             }
         }
+    }
+
+    fn bit_peer(&self) -> Option<BitPeer> {
+        let peer = self.network.as_ref()?.wifi()?.bit_peer()?;
+        let card = self.card.as_ref().map_or(0, |card| card.port.watched());
+        let others = self.ports.iter().fold(card, |pins, port| pins | port.watched());
+        (others & (1 << peer.clock | 1 << peer.data) == 0).then_some(peer)
+    }
+
+    fn take_bits(&mut self, sys: &mut Sys, bits: u32, count: u32) {
+        if let Some(wifi) = self.network.as_mut().and_then(Network::wifi_mut) {
+            wifi.chip.shift_in(sys.now(), bits, count);
+        }
+    }
+
+    fn give_bits(&mut self, _sys: &mut Sys, count: u32) -> u32 {
+        self.network.as_mut().and_then(Network::wifi_mut).map_or(0, |wifi| wifi.chip.shift_out(count))
     }
 
     fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {

@@ -58,6 +58,15 @@ pub struct Step {
     pub word: bool,
 }
 
+/// What the chip does at the next edges of the clock, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shifting {
+    /// Takes so many bits at rising edges.
+    In(u32),
+    /// Puts bits out, at rising edges or at falling ones.
+    Out { rising: bool },
+}
+
 /// Where a transfer is.
 enum Phase {
     Command,
@@ -204,6 +213,60 @@ impl Cyw43439 {
             Edge::Data(level) => self.data = level,
         }
         Step { drives: true, word: false }
+    }
+
+    /// What the next edges do. `None`: something else than shift bits, or the log has their times.
+    pub fn shifting(&self) -> Option<Shifting> {
+        if self.log.is_on() {
+            return None;
+        }
+        let powered = self.powered.as_ref().filter(|_| self.selected)?;
+        if self.wires.drives() {
+            let reads = matches!(self.phase, Phase::Read(..));
+            return reads.then(|| Shifting::Out { rising: powered.bus.mode().high_speed });
+        }
+        // Words that are only kept until the last one comes.
+        let words = match &self.phase {
+            Phase::Write(command, data) => command.length.saturating_sub(data.len()).div_ceil(4).saturating_sub(1),
+            _ => 0,
+        };
+        Some(Shifting::In(32 * words as u32 + self.wires.room()))
+    }
+
+    /// Bits of [`Shifting::In`], the first in the most significant place, 32 at most.
+    pub fn shift_in(&mut self, now: Ps, bits: u32, count: u32) {
+        let mut left = count;
+        while left != 0
+            && let Some(powered) = &self.powered
+        {
+            let mode = powered.bus.mode();
+            let (word, rest) = self.wires.take(bits, left);
+            left = rest;
+            if let Some(word) = word {
+                self.take_word(now, mode.swap(word));
+            }
+        }
+    }
+
+    /// The next bits of [`Shifting::Out`] in the same order, 32 at most.
+    pub fn shift_out(&mut self, count: u32) -> u32 {
+        let mut bits = 0u32;
+        let mut left = count;
+        while left != 0
+            && let Some(powered) = &self.powered
+        {
+            let mode = powered.bus.mode();
+            let (part, given) = self.wires.give(left);
+            if given == 0 {
+                let word = mode.swap(self.next_word());
+                self.wires.load(word);
+                continue;
+            }
+            bits = bits.checked_shl(given).unwrap_or(0) | part;
+            left -= given;
+        }
+        self.data = bits & 1 != 0;
+        bits
     }
 
     /// What the chip drives the data wire to. `None`: nothing, the host has it.

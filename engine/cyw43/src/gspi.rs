@@ -62,6 +62,34 @@ impl Wires {
         clock != self.clock
     }
 
+    pub fn drives(&self) -> bool {
+        self.driving
+    }
+
+    /// Bits that the host may send before the last one of a word.
+    pub fn room(&self) -> u32 {
+        31 - self.bits
+    }
+
+    /// The host's next `count` bits, the first in the most significant place. At most one word may end with them: returns it,
+    /// and leaves those behind it to the next call.
+    pub fn take(&mut self, bits: u32, count: u32) -> (Option<u32>, u32) {
+        let taken = count.min(32 - self.bits);
+        let part = (bits >> (count - taken)) & (u32::MAX >> (32 - taken));
+        self.word = self.word.checked_shl(taken).unwrap_or(0) | part;
+        self.bits = (self.bits + taken) % 32;
+        ((self.bits == 0).then_some(self.word), count - taken)
+    }
+
+    /// Puts out up to `count` more bits of the word, the first in the most significant place. Returns them and how many.
+    pub fn give(&mut self, count: u32) -> (u32, u32) {
+        let given = count.min(self.bits);
+        let bits = self.word.checked_shr(32 - given).unwrap_or(0);
+        self.word = self.word.checked_shl(given).unwrap_or(0);
+        self.bits -= given;
+        (bits, given)
+    }
+
     pub fn edge(&mut self, clock: bool, data: bool, high_speed: bool) -> Edge {
         if clock == self.clock {
             return Edge::Nothing;
@@ -88,9 +116,14 @@ impl Wires {
 
     /// Sends `word` from this edge on; returns the level of its first bit.
     pub fn send(&mut self, word: u32) -> bool {
+        self.load(word);
+        self.next_bit()
+    }
+
+    /// The word that is sent next.
+    pub fn load(&mut self, word: u32) {
         self.word = word;
         self.bits = 32;
-        self.next_bit()
     }
 
     fn next_bit(&mut self) -> bool {
@@ -142,5 +175,45 @@ mod tests {
             assert_eq!(wires.edge(false, false, true), Edge::Nothing);
         }
         assert_eq!(read, 0xfeed_bead);
+    }
+
+    /// Bits in groups are bits one by one.
+    #[test]
+    fn groups_of_bits_pass_as_edges_do() {
+        let (mut grouped, mut single) = (Wires::default(), Wires::default());
+        let (mut words, mut expected) = (Vec::new(), Vec::new());
+        let mut random = 1u32;
+        for count in (1..=32).chain([31, 1, 32, 32, 7]) {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let bits = random & (u32::MAX >> (32 - count));
+            let mut left = count;
+            while left != 0 {
+                let (word, rest) = grouped.take(bits, left);
+                words.extend(word);
+                left = rest;
+            }
+            for bit in (0..count).rev() {
+                if let Edge::Word(word) = single.edge(true, bits >> bit & 1 != 0, true) {
+                    expected.push(word);
+                }
+                single.edge(false, false, true);
+            }
+            assert_eq!((&words, grouped.room()), (&expected, single.room()));
+        }
+        assert!(words.len() > 10);
+        for wires in [&mut grouped, &mut single] {
+            wires.turn();
+            wires.load(0xfeed_bead);
+        }
+        for (count, bits) in [(5, 0b11111), (27, 0x6ed_bead)] {
+            assert_eq!(grouped.give(count), (bits, count));
+            let one_by_one = (0..count).fold(0u32, |bits, _| {
+                let Edge::Data(level) = single.edge(true, false, true) else { unreachable!("bits are left") };
+                single.edge(false, false, true);
+                bits << 1 | u32::from(level)
+            });
+            assert_eq!(one_by_one, bits);
+        }
+        assert_eq!(grouped.give(3), (0, 0), "the next word is wanted");
     }
 }

@@ -21,6 +21,6 @@ mod sdpcm;
 mod time;
 pub mod wlan;
 
-pub use chip::{Config, Cyw43439, Step};
+pub use chip::{Config, Cyw43439, Shifting, Step};
 pub use gspi::WireMode;
 pub use time::FRAME as FRAME_TIME;

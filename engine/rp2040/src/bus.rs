@@ -1,5 +1,6 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
+use crate::laps;
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
@@ -41,6 +42,8 @@ pub struct Bus<W> {
     pub xip_ctrl: XipCtrl,
     pub ssi: Ssi,
     pub blocks: Blocks,
+    /// Laps of a PIO program that are still to be carried out, as they appear at the pins.
+    pub(crate) put_off: Option<laps::PutOff>,
 }
 
 /// The register blocks that RESETS can hold and that need nothing but [`Sys`].
@@ -179,6 +182,7 @@ impl<W: World> Bus<W> {
             xip_ctrl: XipCtrl::default(),
             ssi: Ssi::default(),
             blocks: Blocks::default(),
+            put_off: None,
         }
     }
 
@@ -204,6 +208,8 @@ impl<W: World> Bus<W> {
             4 | 5 => {
                 if address & 0xffff_c000 == 0x4001_4000 {
                     self.refresh_pins(mem);
+                } else if self.sys.lapping.is_some() && laps::is_seen_at(address) {
+                    self.carry_out_laps();
                 }
                 self.read_peripheral(address)?
             }
@@ -250,9 +256,17 @@ impl<W: World> Bus<W> {
                 }
                 return Ok(());
             }
-            4 | 5 => self.write_peripheral(address, value, size)?,
+            4 | 5 => {
+                if self.sys.lapping.is_some() && laps::is_disturbed_at(address) {
+                    self.carry_out_laps();
+                }
+                self.write_peripheral(address, value, size)?;
+            }
             0xd => match master {
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => {
+                    if matches!(address & 0x1fc, 0x010..=0x04c) {
+                        self.carry_out_laps();
+                    }
                     self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
                     if matches!(address & 0x1fc, 0x030..=0x04c) {
                         let (out, oe) = self.sio.gpio_hi();
@@ -278,6 +292,7 @@ impl<W: World> Bus<W> {
 
     /// A program looks at pins: PWM, CLOCKS, UART and SPI only keep those up to date that somebody waits for.
     pub fn refresh_pins(&mut self, mem: &mut Memory) {
+        self.carry_out_laps();
         let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
         let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
         let mut by_bits = false;
@@ -472,6 +487,9 @@ impl<W: World> Bus<W> {
         if self.sys.records() {
             self.observe(mem, false);
         }
+        if self.sys.laps_possible {
+            self.find_laps();
+        }
     }
 
     /// Recomputes all frequencies, and the events of the blocks whose counters run at them.
@@ -509,6 +527,9 @@ impl<W: World> Bus<W> {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory, id: EventId) {
+        if self.sys.lapping.is_some() && !self.laps_before(id) {
+            return;
+        }
         if id == EventId::Adc && self.blocks.adc.reads_pin() {
             self.refresh_pins(mem);
         }

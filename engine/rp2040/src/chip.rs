@@ -95,6 +95,12 @@ impl<W: World> Chip<W> {
 
     /// Runs until simulated time `until`, a reset, or a fault of the model.
     pub fn run_until(&mut self, until: Ps) -> RunEnd {
+        let end = self.run_lazily(until);
+        self.bus.end_laps(self.now);
+        end
+    }
+
+    fn run_lazily(&mut self, until: Ps) -> RunEnd {
         while self.now < until {
             if let Some(end) = self.attend() {
                 return end;

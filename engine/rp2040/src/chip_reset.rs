@@ -17,6 +17,7 @@ impl<W: World> Bus<W> {
 
     /// The watchdog fired: what PSM.WDSEL and RESETS.WDSEL select is reset. Returns whether the cores are.
     pub fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) -> bool {
+        self.carry_out_laps();
         let selected = self.blocks.psm.watchdog_selection();
         // PSM starts again from the first selected block, and every later one follows it.
         let restarted = match selected & selected.wrapping_neg() {

@@ -169,6 +169,11 @@ impl Pins {
         self.wired | self.held
     }
 
+    /// Pins that wires join to others.
+    pub fn wired(&self) -> u32 {
+        self.wired
+    }
+
     /// Whether nothing at all decides the level of `pin`: no driver, no hand and no pull, there or at a wire's other end.
     pub fn floats(&self, pin: u32) -> bool {
         let net = self.nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
@@ -203,7 +208,18 @@ impl Pins {
 
     /// What peripherals and SIO see: pad level through the input buffer and INOVER.
     pub fn input(&self) -> u32 {
-        (((self.level & self.pad_input_enable) ^ self.in_invert) & !self.in_low) | self.in_high
+        self.input_of(self.level)
+    }
+
+    /// The same of other levels.
+    pub fn input_of(&self, level: u32) -> u32 {
+        (((level & self.pad_input_enable) ^ self.in_invert) & !self.in_low) | self.in_high
+    }
+
+    /// Pins whose pads show something else than their function drives.
+    pub fn overridden(&self) -> u32 {
+        let out = self.out_invert | self.out_low | self.out_high;
+        out | self.oe_invert | self.oe_low | self.oe_high | self.pad_output_disable
     }
 
     /// Whether TX of UART `uart` is on a pin.

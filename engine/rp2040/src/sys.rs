@@ -187,6 +187,12 @@ pub struct Sys {
     pub spi_shifted: (Ps, u64),
     /// Set when a core must leave its inner loop to look at events, interrupts or resets.
     pub attention: bool,
+    /// The PIO block that has laps ([`crate::laps`]) to carry out.
+    pub(crate) lapping: Option<usize>,
+    /// A PIO block has made plans anew: it may have laps to run.
+    pub(crate) laps_possible: bool,
+    /// Off: every edge of PIO is an event of its own. What the chip does is the same, and what it costs is not.
+    pub runs_laps: bool,
     /// SEV was executed or an event reached both cores.
     pub event_signal: bool,
     /// Bits of RESETS.RESET: a set bit holds that peripheral in reset.
@@ -239,6 +245,9 @@ impl Sys {
             spi_speed: 1,
             spi_shifted: (0, 1),
             attention: false,
+            lapping: None,
+            laps_possible: false,
+            runs_laps: true,
             event_signal: false,
             held_in_reset: 0,
             entering_reset: 0,
@@ -297,6 +306,11 @@ impl Sys {
         self.due[index] = NEVER;
         self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
         Some(EventId::ALL[index])
+    }
+
+    /// Lets the current time be `at`, or (`None`) that of bus accesses; returns what it was.
+    pub(crate) fn set_event_time(&mut self, at: Option<Ps>) -> Option<Ps> {
+        std::mem::replace(&mut self.event_now, at)
     }
 
     /// Back to the time of bus accesses, when event handling stops early.
@@ -368,6 +382,11 @@ impl Sys {
 
     pub fn watched_pins(&self) -> u32 {
         self.watched_pins.iter().fold(0, |all, pins| all | pins)
+    }
+
+    /// Pins of which `who` needs the edges.
+    pub fn watched_by(&self, who: usize) -> u32 {
+        self.watched_pins[who]
     }
 
     /// Declares that `who` ([`watcher`]) looks at each bit on `pins`. UART and SPI put no others out: devices on a bus get

@@ -10,6 +10,24 @@ pub struct Inputs<'a> {
     pub uart: &'a mut [Uart; 2],
 }
 
+/// A device that shifts bits on two pins and, for some more of them, does nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitPeer {
+    pub clock: u32,
+    pub data: u32,
+    pub way: Way,
+    /// How many more.
+    pub bits: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Takes the level of the data pin at each rising edge of the clock.
+    Takes,
+    /// Puts its next bit on the data pin at each rising, or else at each falling, edge of the clock.
+    Gives { rising: bool },
+}
+
 /// The outside of the chip; by default nothing is there. Every method may schedule [`crate::sys::EventId::World`], drive
 /// input pins (`sys.pins.drive`) and read the time (`sys.now()`).
 pub trait World: Send {
@@ -17,8 +35,20 @@ pub trait World: Send {
     fn spi_frame(&mut self, _sys: &mut Sys, _spi: usize, _mosi: u16, bits: u8) -> u16 {
         ((1u32 << bits) - 1) as u16
     }
-    /// A pin that the chip drives changed its level or direction; `sys.pins` holds the new state.
+    /// A pin that the chip drives changed its level or direction; `sys.pins` holds the new state. Only for pins that the
+    /// world watches ([`crate::sys::watcher::WORLD`]) every change comes here.
     fn pins_changed(&mut self, _sys: &mut Sys) {}
+    /// Who shifts bits on the pins now. Of those that it names it gets some by [`Self::take_bits`] and
+    /// [`Self::give_bits`] in place of edges. By default everybody wants to see every edge.
+    fn bit_peer(&self) -> Option<BitPeer> {
+        None
+    }
+    /// So many bits have passed to the peer, the first in the most significant place. `sys.now()` is later than that.
+    fn take_bits(&mut self, _sys: &mut Sys, _bits: u32, _count: u32) {}
+    /// So many bits have passed from the peer, in the same order.
+    fn give_bits(&mut self, _sys: &mut Sys, _count: u32) -> u32 {
+        0
+    }
     /// A byte left a UART; `sys.now()` is the end of its stop bit.
     fn uart_byte(&mut self, _sys: &mut Sys, _uart: usize, _byte: u8) {}
     /// START or RESTART with an address on an I2C bus; true acknowledges.

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from portbench.workloads import BadResult, Caller, Session, workload
+from portbench.workloads.http.as_ab_prints import PERCENTS, connection_times
 from portbench.workloads.http.conversation import End, GetPages
 from portbench.workloads.http.workload import Settings
 
@@ -45,7 +46,15 @@ def test_every_stage() -> None:
         "processing_us": [1000, 1000],
         "total_us": [1100, 1100],
     }
+    same = {
+        f"{stage}_{what}_us": time_us
+        for stage, time_us in (("connect", 100), ("waiting", 400), ("processing", 1000), ("total", 1100))
+        for what in ("min", "mean", "median", "max")
+    }
     assert found.figures == {
+        **same,
+        **{f"{stage}_sd_us": 0 for stage in ("connect", "waiting", "processing", "total")},
+        **{f"total_{percent}_percent_us": 1100 for percent in PERCENTS},
         "completed": 2,
         "failed": 0,
         "failed_reset": 0,
@@ -55,6 +64,19 @@ def test_every_stage() -> None:
         "board_faults": 0,
         "duration_us": 3150,
         "requests_per_s": 2e6 / 3150,
+    }
+
+
+def test_times_are_counted_as_ab_counts_them() -> None:
+    """Of ten requests `50%` is the sixth, `99%` and `100%` the last; ab divides squares by one less than there are."""
+    figures = connection_times({"total_us": [float(time_us) for time_us in (30, 10, 20, 40, 50, 60, 70, 80, 90, 100)]})
+    assert [figures[f"total_{percent}_percent_us"] for percent in PERCENTS] == [60, 70, 80, 90, 100, 100, 100, 100, 100]
+    assert (figures["total_mean_us"], figures["total_median_us"]) == (55, 55)
+    assert round(figures["total_sd_us"], 6) == 30.276504
+    assert connection_times({"total_us": [7.0], "waiting_us": []}) == {
+        **{f"total_{name}_us": 7.0 for name in ("min", "mean", "median", "max")},
+        "total_sd_us": 0.0,
+        **{f"total_{percent}_percent_us": 7.0 for percent in PERCENTS},
     }
 
 

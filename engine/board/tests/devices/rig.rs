@@ -7,6 +7,7 @@ use lan::LanConfig;
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
+use rp2040::sys::EventId;
 use sim::Ps;
 use usb_host::HostConfig;
 
@@ -47,6 +48,7 @@ impl Rig {
             capture: None,
             xip_miss_cost: true,
             spi_speed: 1,
+            pio_laps: true,
         };
         let mut wiring = Wiring::new(&config).expect("no network that could be wrong");
         attach(&mut wiring);
@@ -61,6 +63,7 @@ impl Rig {
     /// Changes what a hand has done at the pins.
     pub fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.around);
+        self.bus.carry_out_laps();
         self.around.apply(&mut self.bus.sys, &mut self.bus.blocks.adc);
         self.bus.settle(&mut self.mem);
     }
@@ -97,12 +100,16 @@ impl Rig {
         self.read(SIO + 0x04) & (1 << pin) != 0
     }
 
+    pub fn event(&mut self, id: EventId) {
+        self.bus.event(&mut self.mem, id);
+    }
+
     /// Runs all events of the next `duration`.
     pub fn run(&mut self, duration: Ps) {
         let until = self.now() + duration;
         while let Some(id) = self.bus.sys.take_event(until) {
             self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(self.bus.sys.now()));
-            self.bus.event(&mut self.mem, id);
+            self.event(id);
         }
         self.bus.sys.end_event();
         self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(until));

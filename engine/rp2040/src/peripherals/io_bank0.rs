@@ -87,6 +87,18 @@ impl IoBank0 {
         self.update_irqs(sys);
     }
 
+    /// Pins that interrupt nobody have risen and fallen, as often as it may be, and have the levels that they have now.
+    pub fn edges_passed(&mut self, sys: &Sys, rose: u32, fell: u32) {
+        let seen = sys.pins.pad_input_enable & !self.irq_low & !self.irq_high;
+        let inverted = self.irq_invert;
+        let (rises, falls) = ((rose & !inverted) | (fell & inverted), (fell & !inverted) | (rose & inverted));
+        for word in 0..WORDS {
+            let shift = 8 * word;
+            self.edges[word] |= spread((falls & seen) >> shift) << 2 | spread((rises & seen) >> shift) << 3;
+        }
+        self.seen = self.irq_input(sys);
+    }
+
     /// What the interrupt logic sees of the pins.
     fn irq_input(&self, sys: &Sys) -> u32 {
         let raw = sys.pins.level() & sys.pins.pad_input_enable;

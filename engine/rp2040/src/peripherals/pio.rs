@@ -4,6 +4,8 @@
 //! effects of are executed at once, ahead of time, on a copy of its state; whatever disturbs the state machine before that
 //! time drops the copy. A state machine that is disabled or stalled has no events.
 //!
+//! Loops that shift bits, to or from one device or to nobody, are put off until somebody looks ([`crate::laps`]).
+//!
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
 use super::{Peripheral, Write};
@@ -13,13 +15,17 @@ use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
-use sim::NEVER;
+use sim::{NEVER, Ps};
+
+pub(crate) use lap::{Laps, Sampled};
+pub(crate) use machine::State;
 
 mod block;
 mod config;
 mod divider;
 mod fifo;
 mod inputs;
+mod lap;
 mod looks;
 mod machine;
 #[cfg(test)]
@@ -88,6 +94,8 @@ pub struct Pio {
     reassert: u64,
     /// Pins that the programs read, as far as the registers tell.
     looks: u32,
+    /// What a state machine does before the event, as of the beginning; [`crate::laps`] has it carried out.
+    laps: Option<Laps>,
 }
 
 /// The cycle of a bus access or event: the first that begins now or later.
@@ -108,6 +116,7 @@ impl Pio {
             due: NEVER,
             reassert: NEVER,
             looks: 0,
+            laps: None,
         }
     }
 
@@ -261,6 +270,117 @@ impl Pio {
             let at = if due == NEVER { NEVER } else { sys.clock.ps_at(due) };
             sys.schedule(self.event_id(), at);
         }
+        sys.laps_possible |= due != NEVER;
+    }
+
+    /// Whether a read of `register` finds what laps change, or changes what they need.
+    pub fn is_read_in_laps(register: u32) -> bool {
+        match register {
+            offset::RXF0..=offset::RXF3 | offset::DBG_PADOUT | offset::DBG_PADOE => true,
+            offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
+                matches!((register - offset::SM0_CLKDIV) % offset::SM_STRIDE, offset::SM_ADDR | offset::SM_INSTR)
+            }
+            _ => false,
+        }
+    }
+
+    /// The laps that are next, if one state machine runs such and no other does anything.
+    pub(crate) fn find_laps(&self, sys: &Sys) -> Option<(State, Laps)> {
+        let idle = |machine: &Machine| {
+            let sticky = machine.sticky.iter().any(Option::is_some);
+            machine.refill == NEVER && !sticky && !machine.state.waits_for_input()
+        };
+        if self.reassert != NEVER || !self.machines.iter().all(idle) {
+            return None;
+        }
+        let mut running = self.machines.iter().filter(|machine| machine.next() != NEVER);
+        let (machine, None) = (running.next()?, running.next()) else { return None };
+        machine.laps(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES)
+    }
+
+    /// Puts off `laps`, at whose beginning the state machine is in `state`.
+    pub(crate) fn put_off(&mut self, sys: &mut Sys, state: State, laps: Laps) {
+        let machine = &mut self.machines[laps.machine];
+        machine.state = state;
+        machine.ahead = None;
+        self.due = laps.end();
+        self.laps = Some(laps);
+        sys.lapping = Some(self.index);
+        sys.schedule(self.event_id(), sys.clock.ps_at(self.due));
+    }
+
+    /// What was put off.
+    pub(crate) fn take_laps(&mut self) -> Option<Laps> {
+        self.laps.take()
+    }
+
+    pub(crate) fn bits_out(&self, laps: &Laps, count: u64) -> u32 {
+        self.machines[laps.machine].bits_out(&laps.lap, count)
+    }
+
+    /// What IN finds at its pins in `cycle`, IN_BASE's in the lowest place, and whether it finds the same from then on if
+    /// the pins stay as they are.
+    pub(crate) fn sample(&self, sys: &Sys, machine: usize, cycle: u64) -> (u32, bool) {
+        let inputs = &self.shared.inputs;
+        let levels = inputs.sample(&sys.clock, cycle).rotate_right(self.machines[machine].config.in_base());
+        (levels, inputs.next_visible(&sys.clock, cycle).is_none())
+    }
+
+    /// The pins that IN of `bits` bits reads.
+    pub(crate) fn read_by_in(&self, machine: usize, bits: u32) -> u32 {
+        config::low_bits(bits).rotate_left(self.machines[machine].config.in_base())
+    }
+
+    /// Cycles from a change of `pin` to the first instruction that sees it.
+    pub(crate) fn input_delay(&self, pin: u32) -> u64 {
+        if self.shared.inputs.bypass & (1 << pin) != 0 { 1 } else { 1 + inputs::SYNC_CYCLES }
+    }
+
+    /// Pins that enabled state machines may read.
+    pub(crate) fn looks(&self) -> u32 {
+        self.looks
+    }
+
+    pub(crate) fn is_forced(&self) -> bool {
+        self.machines.iter().any(|machine| machine.state.forced.is_some())
+    }
+
+    /// The registers behind the pins: levels and directions.
+    pub(crate) fn outputs(&self) -> [u32; 2] {
+        [self.shared.out, self.shared.oe]
+    }
+
+    /// Carries out `count` laps, which leave the levels `out` behind.
+    pub(crate) fn advance(&mut self, sys: &mut Sys, laps: &Laps, count: u64, inputs: Sampled, out: u32) {
+        self.machines[laps.machine].advance(&laps.lap, count, inputs);
+        self.shared.out = out;
+        self.update_pins(sys);
+    }
+
+    /// The input buffers had other levels from `at` on.
+    pub(crate) fn note_inputs(&mut self, at: Ps, levels: u32) {
+        if levels != self.shared.inputs.levels() {
+            self.shared.inputs.change(at, levels);
+        }
+    }
+
+    /// Executes what comes next, if that is in cycle `until` or before. Returns that cycle.
+    pub(crate) fn step_once(&mut self, sys: &mut Sys, until: u64) -> Option<u64> {
+        let next = self.machines.iter().map(Machine::next).min().filter(|&next| next <= until)?;
+        sys.set_event_time(Some(sys.clock.ps_at(next)));
+        self.step(sys, next);
+        Some(next)
+    }
+
+    /// All that the state machines' programs change.
+    #[cfg(test)]
+    pub(crate) fn registers(&self) -> Vec<[u32; 7]> {
+        self.machines.iter().map(|machine| machine.state.registers()).collect()
+    }
+
+    /// Makes plans anew, after cycle `now`.
+    pub(crate) fn replan(&mut self, sys: &mut Sys, now: u64) {
+        self.plan(sys, now);
     }
 
     /// INTR.
@@ -542,6 +662,9 @@ impl Peripheral for Pio {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
+        if sys.lapping == Some(self.index) {
+            sys.lapping = None;
+        }
         *self = Self::new(self.index);
         self.shared.inputs = Inputs::new(sys.pins.input());
         sys.cancel(self.event_id());

@@ -134,6 +134,18 @@ fn resolved_address_is_kept_until_the_destination_changes() {
 }
 
 #[test]
+fn an_address_that_the_host_writes_ends_what_arp_had_learned() {
+    let mut board = Board::up();
+    udp_send(&mut board, PEER);
+    board.answer_arp(PEER);
+    board.frame();
+    board.write(socket(0), DHAR, &[2; 6]);
+    board.send(0, b"asked");
+    board.answer_arp(PEER);
+    assert_eq!(Datagram::parse(&board.frame()).to, PEER_MAC);
+}
+
+#[test]
 fn force_arp_asks_every_time() {
     let mut board = Board::up();
     board.write(COMMON, 0, &[0x02]);

@@ -119,3 +119,29 @@ fn intlevel_holds_the_next_assertion_back() {
     board.run(wait - wait / 2);
     assert!(board.chip.interrupt_low());
 }
+
+#[test]
+fn intlevel_counts_from_the_clearing_of_what_pends_and_of_nothing_else() {
+    use smoltcp::wire::ArpOperation;
+    let mut board = board();
+    board.put16(COMMON, INTLEVEL, 0x0FFF);
+    board.write(COMMON, IMR_COMMON, &[0xC0]);
+    board.arrive(&arp_frame(ArpOperation::Request, PEER_MAC, IP, [0; 6], PEER));
+    for cleared in [0, 0x40] {
+        board.write(COMMON, IR_COMMON, &[cleared]);
+        assert!(board.chip.interrupt_low(), "CONFLICT pends, {cleared:#x} was cleared");
+    }
+    board.arrive(&udp_frame(9, 1, b"x"));
+    board.write(COMMON, SIMR, &[0b10]);
+    for cleared in [0, IR_SEND_OK, IR_RECV] {
+        board.write(socket(0), IR, &[cleared]);
+        assert!(board.chip.interrupt_low(), "a socket that SIMR leaves out");
+    }
+    board.arrive(&udp_frame(9, 2, b"x"));
+    for cleared in [0, IR_SEND_OK] {
+        board.write(socket(1), IR, &[cleared]);
+        assert!(board.chip.interrupt_low(), "RECV pends, {cleared:#x} was cleared");
+    }
+    board.write(socket(1), IR, &[IR_RECV]);
+    assert!(!board.chip.interrupt_low(), "CONFLICT still pends, but an interrupt was cleared");
+}

@@ -295,3 +295,32 @@ fn ipraw_ping_as_iolibrary_does_it() {
     let expected = [&PEER[..], &[0, 8], &[0, 0, 0xFF, 0xFE, 0, 1, 0, 0]].concat();
     assert_eq!(board.recv(3, 100), expected);
 }
+
+#[test]
+fn ipraw_speaks_the_protocol_that_the_host_set_and_no_other() {
+    let mut board = Board::up();
+    board.write(socket(3), 0x14, &[89]);
+    board.write(socket(3), MR, &[0x03]);
+    board.command(3, OPEN);
+    board.write(socket(3), DIPR, &PEER);
+    board.send(3, b"hello");
+    board.answer_arp(PEER);
+    assert_eq!(u8::from(ip_of(&board.frame()).next_header()), 89);
+    board.arrive(&ip_frame(MAC, PEER, IP, 1, b"not ours"));
+    board.arrive(&ip_frame(MAC, PEER, IP, 89, b"ours"));
+    assert_eq!(board.recv(3, 100), [&PEER[..], &[0, 4], b"ours"].concat());
+}
+
+#[test]
+fn what_was_received_before_an_open_is_gone() {
+    let mut board = Board::up();
+    open(&mut board, 0, 0x02, 7);
+    board.arrive(&udp_frame(1, 7, b"before"));
+    board.recv(0, 100);
+    board.arrive(&udp_frame(1, 7, b"left"));
+    board.command(0, CLOSE);
+    open(&mut board, 0, 0x02, 7);
+    assert_eq!((board.get16(socket(0), RX_RSR), board.get16(socket(0), RX_RD)), (0, 0));
+    board.arrive(&udp_frame(1, 7, b"after"));
+    assert_eq!(board.recv(0, 100), [header(1, 5), b"after".to_vec()].concat());
+}

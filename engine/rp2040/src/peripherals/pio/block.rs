@@ -3,6 +3,7 @@
 use super::config::{Config, EXECCTRL_MASK, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
 use super::fifo::Fifos;
+use super::lap::{Lap, Laps, Sampled};
 use super::machine::{Effects, Shared, Stall, State, View};
 use sim::{Clock, NEVER};
 
@@ -83,6 +84,31 @@ impl Machine {
         ahead.run_quiet(&view, fifos, until, LOOKAHEAD);
         self.ahead = Some(ahead);
         self.refill.min(ahead.next())
+    }
+
+    /// The laps that it is about to run after cycle `now`, `most` cycles of them at most, with its state as they begin.
+    pub fn laps(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Laps)> {
+        let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
+        let mut state = self.state;
+        // What is quiet leaves the FIFOs alone.
+        state.run_quiet(&view, &mut self.fifos.clone(), now, 2 * LOOKAHEAD);
+        let start = state.next();
+        if start <= now {
+            return None;
+        }
+        let lap = Lap::next(&state, &shared.memory, &self.config, &self.divider)?;
+        let count = lap.most(&state, &self.config, &self.fifos).min(most / lap.cycles);
+        (count > 1).then_some((state, Laps { machine: self.index as usize, lap, start, count }))
+    }
+
+    /// The next `count` bits that OUT puts out in `lap`.
+    pub fn bits_out(&self, lap: &Lap, count: u64) -> u32 {
+        lap.bits_out(&self.state, &self.config, count as u32)
+    }
+
+    /// Carries out `count` laps.
+    pub fn advance(&mut self, lap: &Lap, count: u64, inputs: Sampled) {
+        lap.advance(&mut self.state, &self.config, &self.divider, count, inputs);
     }
 
     /// Does what is due in cycle `now`.

@@ -73,6 +73,11 @@ impl Config {
         self.execctrl & OUT_STICKY != 0
     }
 
+    /// OUT, MOV and SET write their pins once, whatever they write.
+    pub fn writes_plainly(&self) -> bool {
+        self.execctrl & (OUT_STICKY | INLINE_OUT_EN) == 0
+    }
+
     /// Whether INLINE_OUT_EN lets `data` through to the pins.
     pub fn out_enabled(&self, data: u32) -> bool {
         self.execctrl & INLINE_OUT_EN == 0 || (data >> ((self.execctrl >> 19) & 31)) & 1 != 0
@@ -123,6 +128,11 @@ impl Config {
 
     pub fn set_write(&self, data: u32) -> PinWrite {
         PinWrite::mapped(data, (self.pinctrl >> 5) & 31, ((self.pinctrl >> 26) & 7).min(FIELD_BITS))
+    }
+
+    /// The pin that OUT PINS writes, if it is one.
+    pub fn out_pin(&self) -> Option<u32> {
+        ((self.pinctrl >> 20) & 63 == 1).then_some(self.pinctrl & 31)
     }
 
     fn sideset_bits(&self) -> u32 {

@@ -19,6 +19,11 @@ impl Divider {
         Self { first: 1, phase: 0, divisor: 256 }
     }
 
+    /// Cycles from tick to tick, if these are always as many.
+    pub fn whole(&self) -> Option<u64> {
+        self.divisor.is_multiple_of(256).then_some(self.divisor / 256)
+    }
+
     /// Cycle of tick `n`.
     pub fn cycle(&self, n: u64) -> u64 {
         self.first + (self.phase + (n - 1) * self.divisor) / 256

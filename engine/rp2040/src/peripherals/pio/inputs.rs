@@ -6,7 +6,7 @@ use sim::{Clock, PS_PER_S, Ps};
 /// own glitches.
 const KEPT: usize = 8;
 /// Flip-flops of the synchroniser.
-const SYNC_CYCLES: u64 = 2;
+pub const SYNC_CYCLES: u64 = 2;
 
 /// Levels of all GPIOs over the last changes.
 ///

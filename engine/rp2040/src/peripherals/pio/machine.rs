@@ -76,7 +76,7 @@ pub struct Slot {
     /// Why there is none.
     pub stall: Option<Stall>,
     /// It has been tried and has stalled.
-    tried: bool,
+    pub(super) tried: bool,
 }
 
 impl Slot {
@@ -111,17 +111,17 @@ enum Outcome {
 pub struct State {
     pub enabled: bool,
     pub pc: u32,
-    x: u32,
-    y: u32,
-    isr: u32,
-    osr: u32,
+    pub(super) x: u32,
+    pub(super) y: u32,
+    pub(super) isr: u32,
+    pub(super) osr: u32,
     /// Bits shifted in and out, 0 to 32.
-    isr_count: u32,
-    osr_count: u32,
+    pub(super) isr_count: u32,
+    pub(super) osr_count: u32,
     /// Instruction that OUT EXEC or MOV EXEC left to be executed next.
-    exec: Option<u16>,
+    pub(super) exec: Option<u16>,
     /// Index of the tick at which the program goes on (`flow.next`); when disabled, how many ticks after the next one.
-    tick: u64,
+    pub(super) tick: u64,
     pub flow: Slot,
     /// Instruction that was written to SMx_INSTR.
     pub forced: Option<u16>,
@@ -161,6 +161,11 @@ impl State {
             relied_out: 0,
             relied_oe: 0,
         }
+    }
+
+    #[cfg(test)]
+    pub fn registers(&self) -> [u32; 7] {
+        [self.pc, self.x, self.y, self.isr, self.osr, self.isr_count, self.osr_count]
     }
 
     pub fn clear_reliance(&mut self) {

@@ -740,6 +740,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     // clk_sys stays at 125 MHz, whatever CLOCKS would make of its reset state.
     bus.sys.clock_sources_dirty = false;
     bus.sys.pins.function_mask[function::PIO0] = 0b1100;
+    bus.sys.watch_pins(watcher::WORLD, 0b1100);
     let write = |bus: &mut Bus<SpiDevice>, mem: &mut Memory, register: u32, value: u32| {
         bus.write(mem, Master::Core(0), PIO0 + register, value, 4).unwrap();
     };

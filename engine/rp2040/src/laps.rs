@@ -1,0 +1,401 @@
+//! Laps of PIO programs that are put off until somebody looks or the loop ends, and then carried out at once.
+//!
+//! A state machine that shifts bits between its registers and pins ([`crate::peripherals::pio`] finds such laps) costs two
+//! events a bit. Where nobody but one device ([`BitPeer`]) follows these pins, the laps are put off; what may see or
+//! disturb them, an access or another event, has those that are over by then carried out before. The last instructions,
+//! in the middle of a lap, execute one by one as ever. Everything is the same in every cycle in which it can be seen.
+
+use crate::bus::Bus;
+use crate::peripherals::pio::{Laps, Pio, Sampled};
+use crate::pins::{PIN_MASK, function};
+use crate::sys::{EventId, Sys, watcher};
+use crate::trace::kind;
+use crate::world::{BitPeer, Way, World};
+use sim::Ps;
+
+const FUNCTIONS: [usize; 2] = [function::PIO0, function::PIO1];
+const EVENTS: [EventId; 2] = [EventId::Pio0, EventId::Pio1];
+/// Bits that pass to or from a peer at once.
+const WORD_BITS: u64 = 32;
+/// Cycles that an input's flip-flops may look back.
+const LOOK_BACK_CYCLES: u64 = 4;
+
+/// Whether a read of the register at `address` sees what laps change. Those of IO_BANK0 and SIO's inputs have the pins
+/// refreshed themselves.
+pub fn is_seen_at(address: u32) -> bool {
+    matches!(address >> 20, 0x502 | 0x503) && Pio::is_read_in_laps(address & 0xffc)
+}
+
+/// Whether a write to the register at `address` may disturb laps: all but DMA's, USB's and TIMER's.
+pub fn is_disturbed_at(address: u32) -> bool {
+    !matches!(address >> 16, 0x5000 | 0x5010 | 0x5011) && address & 0xffff_c000 != 0x4005_4000
+}
+
+/// Whether `id` neither sees nor moves a pin.
+fn leaves_pins_alone(id: EventId) -> bool {
+    use EventId::{Adc, Dma, Ssi, Timer, Usb, XipStream};
+    matches!(id, Adc | Dma | Ssi | Timer | Usb | XipStream)
+}
+
+/// The last cycle that begins at `now` or before.
+fn cycle_by(sys: &Sys, now: Ps) -> u64 {
+    let cycle = sys.clock.cycle_at(now);
+    cycle - u64::from(sys.clock.ps_at(cycle) > now)
+}
+
+/// Laps at the pins.
+#[derive(Clone, Copy, Debug)]
+pub struct PutOff {
+    block: usize,
+    /// Pins that follow the state machine's writes.
+    driven: u32,
+    peer: Option<Exchange>,
+    inputs: Source,
+}
+
+/// What passes to or from the peer in each lap.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    data: u32,
+    way: Way,
+    /// The step with the edge at which a bit passes.
+    step: usize,
+}
+
+/// What IN reads.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The same levels in each lap.
+    Steady,
+    /// The peer's bit of this lap.
+    Bit,
+    /// The peer's bit of the lap before.
+    LastBit,
+}
+
+impl<W: World> Bus<W> {
+    /// Something may see or disturb what was put off: carries out what is over in this cycle.
+    #[inline]
+    pub fn carry_out_laps(&mut self) {
+        if self.sys.lapping.is_some() {
+            let until = cycle_by(&self.sys, self.sys.now());
+            self.catch_up(until);
+        }
+    }
+
+    /// The same at the end of a run at `now`; until the next one everything is as it can be seen.
+    pub fn end_laps(&mut self, now: Ps) {
+        if self.sys.lapping.is_some() {
+            self.catch_up(cycle_by(&self.sys, now));
+        }
+    }
+
+    /// The same before event `id`. False: this event was the end of the laps, and nothing comes of it now.
+    pub(crate) fn laps_before(&mut self, id: EventId) -> bool {
+        let Some(index) = self.sys.lapping else { return true };
+        if leaves_pins_alone(id) {
+            return true;
+        }
+        let own = EVENTS[index];
+        let now = self.sys.now();
+        // Events of one time come in their order.
+        let until =
+            if id as usize > own as usize { cycle_by(&self.sys, now) } else { self.sys.clock.cycle_at(now) - 1 };
+        self.catch_up(until);
+        if id != own {
+            return true;
+        }
+        let is_due = self.sys.due(id) <= now;
+        if is_due {
+            self.sys.cancel(id);
+        }
+        is_due
+    }
+
+    /// Carries out what was put off, up to and with cycle `until`.
+    #[inline(never)]
+    fn catch_up(&mut self, until: u64) {
+        let Some(index) = self.sys.lapping.take() else { return };
+        let (Some(laps), Some(put_off)) = (self.blocks.pio[index].take_laps(), self.put_off.take()) else { return };
+        let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(until)));
+        let done = laps.done_by(until);
+        if done != 0 {
+            self.carry_out(&laps, &put_off, done);
+        }
+        while self.blocks.pio[index].step_once(&mut self.sys, until).is_some() {
+            self.settle_pins();
+        }
+        self.sys.set_event_time(time);
+        self.blocks.pio[index].replan(&mut self.sys, until);
+    }
+
+    /// Tells PIO, GPIO interrupts and the world of pins that have changed.
+    fn settle_pins(&mut self) {
+        for _ in 0..8 {
+            if self.sys.pins.input_dirty {
+                self.sys.pins.input_dirty = false;
+                self.blocks.io_bank0.input_changed(&mut self.sys);
+                for pio in &mut self.blocks.pio {
+                    pio.input_changed(&mut self.sys);
+                }
+            } else if self.sys.pins.world_dirty {
+                self.sys.pins.world_dirty = false;
+                self.world.pins_changed(&mut self.sys);
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, laps: &Laps, put_off: &PutOff, done: u64) {
+        let Self { sys, blocks, world, .. } = self;
+        let index = put_off.block;
+        let lap = &laps.lap;
+        let [mut out, _] = blocks.pio[index].outputs();
+        let before = sys.pins.level();
+        let (mut rose, mut fell) = (0, 0);
+        let mut level = before;
+        for now in lap.levels(out).into_iter().flatten() {
+            let next = (level & !put_off.driven) | (now & put_off.driven);
+            rose |= next & !level;
+            fell |= level & !next;
+            level = next;
+        }
+        // What changes from lap to lap: OUT's pin, and the peer's.
+        let mut changing = 0;
+        let mut bits = 0;
+        if let Some((_, pin)) = lap.output {
+            bits = blocks.pio[index].bits_out(laps, done);
+            out = (out & !(1 << pin)) | (bits & 1) << pin;
+            changing = put_off.driven & (1 << pin);
+        }
+        let mut given = 0;
+        if let Some(exchange) = put_off.peer {
+            match exchange.way {
+                Way::Takes => {
+                    let held = if before & (1 << exchange.data) != 0 { u32::MAX } else { 0 };
+                    let taken = match lap.output {
+                        Some((_, pin)) if changing == 0 || pin != exchange.data => held & word_mask(done),
+                        Some((step, _)) if step <= exchange.step => bits,
+                        Some(_) => after(held & 1, bits, done),
+                        None => held & word_mask(done),
+                    };
+                    world.take_bits(sys, taken, done as u32);
+                }
+                Way::Gives { .. } => {
+                    given = world.give_bits(sys, done as u32);
+                    changing = 1 << exchange.data;
+                    bits = given;
+                }
+            }
+        }
+        if changing != 0 {
+            let previous = after(u32::from(before & changing != 0), bits, done);
+            rose |= if bits & !previous != 0 { changing } else { 0 };
+            fell |= if previous & !bits & word_mask(done) != 0 { changing } else { 0 };
+        }
+        let inputs = match (lap.input, put_off.inputs) {
+            (None, _) => Sampled::Same(0),
+            (Some((step, _)), source) => {
+                let (first, _) = blocks.pio[index].sample(sys, laps.machine, laps.start + lap.steps()[step].at);
+                let bit_of = |levels: u32| put_off.peer.map_or(0, |peer| (sys.pins.input_of(levels) >> peer.data) & 1);
+                let seen = |bits: u32| match (bit_of(0), bit_of(PIN_MASK)) {
+                    (0, 1) => bits,
+                    (1, 0) => !bits & word_mask(done),
+                    (0, _) => 0,
+                    _ => word_mask(done),
+                };
+                match source {
+                    Source::Steady => Sampled::Same(first),
+                    Source::Bit => Sampled::Bits(seen(given)),
+                    Source::LastBit => {
+                        let later = seen(given >> 1) & word_mask(done - 1);
+                        Sampled::Bits((first & 1) << (done - 1) | later)
+                    }
+                }
+            }
+        };
+        blocks.pio[index].advance(sys, laps, done, inputs, out);
+        if let Some(Exchange { data, way: Way::Gives { .. }, .. }) = put_off.peer {
+            sys.pins.drive(data, Some(given & 1 != 0));
+        }
+        sys.pins.world_dirty = false;
+        sys.pins.input_dirty = false;
+        blocks.io_bank0.edges_passed(sys, rose, fell);
+        self.note_last_laps(laps, put_off, done, (before, bits, changing));
+    }
+
+    /// Lets the inputs of PIO know of the edges that their flip-flops may still hold.
+    fn note_last_laps(&mut self, laps: &Laps, put_off: &PutOff, done: u64, changing: (u32, u32, u32)) {
+        let Self { sys, blocks, .. } = self;
+        let lap = &laps.lap;
+        let (before, bits, changing) = changing;
+        let bit = |number: Option<u64>| match number {
+            Some(number) => {
+                if bits >> (done - 1 - number) & 1 != 0 {
+                    changing
+                } else {
+                    0
+                }
+            }
+            None => before & changing,
+        };
+        let changes_at = match (put_off.peer, lap.output) {
+            (Some(Exchange { way: Way::Gives { .. }, step, .. }), _) | (_, Some((step, _))) => step,
+            _ => usize::MAX,
+        };
+        let [out, _] = blocks.pio[put_off.block].outputs();
+        let first = done.saturating_sub(1 + LOOK_BACK_CYCLES.div_ceil(lap.cycles));
+        let fixed = put_off.driven & !changing;
+        let others = sys.pins.level() & !(fixed | changing);
+        let Some(levels) = lap.levels(out) else { return };
+        let levels: [u32; 8] = {
+            let mut kept = [0; 8];
+            kept.iter_mut().zip(levels).for_each(|(kept, level)| *kept = level & fixed);
+            kept
+        };
+        let mut level = None;
+        for number in first..done {
+            for (index, step) in lap.steps().iter().enumerate() {
+                let newest = if index >= changes_at { Some(number) } else { number.checked_sub(1) };
+                let next = others | levels[index] | if changing == 0 { 0 } else { bit(newest) };
+                if level.replace(next) != Some(next) {
+                    let at = sys.clock.ps_at(laps.start + number * lap.cycles + step.at);
+                    let inputs = sys.pins.input_of(next);
+                    blocks.pio.iter_mut().for_each(|pio| pio.note_inputs(at, inputs));
+                }
+            }
+        }
+    }
+
+    /// Puts off the laps that a state machine is about to run, if nobody can tell.
+    #[inline(never)]
+    pub(crate) fn find_laps(&mut self) {
+        self.sys.laps_possible = false;
+        let traced = self.sys.trace.wants(kind::PINS) || self.sys.records();
+        if self.sys.lapping.is_some() || !self.sys.runs_laps || traced {
+            return;
+        }
+        for block in 0..FUNCTIONS.len() {
+            let Some((state, mut laps)) = self.blocks.pio[block].find_laps(&self.sys) else { continue };
+            let Some(put_off) = self.unseen(block, &mut laps) else { continue };
+            self.put_off = Some(put_off);
+            self.blocks.pio[block].put_off(&mut self.sys, state, laps);
+            return;
+        }
+    }
+
+    /// How `laps` appear at the pins, with as many of them as nobody can tell, or `None`.
+    fn unseen(&self, block: usize, laps: &mut Laps) -> Option<PutOff> {
+        let (sys, lap) = (&self.sys, &laps.lap);
+        let pins = &sys.pins;
+        let pio = &self.blocks.pio[block];
+        let [out, oe] = pio.outputs();
+        let mut previous = out;
+        let mut written = 0;
+        for level in lap.levels(out)? {
+            written |= level ^ previous;
+            previous = level;
+        }
+        let out_pin = lap.output.map_or(0, |(_, pin)| 1 << pin);
+        // A loop that leaves all pins alone is looked ahead into as it is.
+        if written | out_pin == 0 {
+            return None;
+        }
+        let selected = (written | out_pin) & pins.function_mask[FUNCTIONS[block]] & PIN_MASK;
+        let driven = selected & oe;
+        let mut touched = driven;
+        let mut peer = None;
+        let followed = driven & sys.watched_by(watcher::WORLD);
+        if followed != 0 {
+            let BitPeer { clock, data, way, bits } = self.world.bit_peer()?;
+            let (clock_bit, data_bit) = (1u32 << clock, 1u32 << data);
+            if followed & !(clock_bit | data_bit) != 0 || out_pin == clock_bit {
+                return None;
+            }
+            if driven & clock_bit != 0 {
+                // One period of the clock in each lap.
+                let (mut edges, mut clocked) = ([0; 2], [0; 2]);
+                let mut high = out & clock_bit != 0;
+                for (step, level) in lap.levels(out)?.enumerate() {
+                    let now = level & clock_bit != 0;
+                    if now != high {
+                        clocked[usize::from(now)] += 1;
+                        edges[usize::from(now)] = step;
+                        high = now;
+                    }
+                }
+                if clocked != [1, 1] {
+                    return None;
+                }
+                let step = match way {
+                    // Its data may change once a lap, by OUT.
+                    Way::Takes if written & data_bit != 0 => return None,
+                    Way::Takes => edges[1],
+                    // The only pin whose levels the program does not know.
+                    Way::Gives { .. } if pins.output_enabled() & data_bit != 0 || driven & out_pin != 0 => return None,
+                    Way::Gives { rising } => edges[usize::from(rising)],
+                };
+                laps.count = laps.count.min(u64::from(bits)).min(WORD_BITS);
+                touched |= data_bit;
+                peer = Some(Exchange { data, way, step });
+            }
+        }
+        if laps.count < 2
+            || selected & pins.overridden() != 0
+            || touched & (pins.overridden() | pins.wired() | sys.watched_by(watcher::IO_BANK0)) != 0
+        {
+            return None;
+        }
+        let other = &self.blocks.pio[1 - block];
+        if other.looks() & touched != 0 || other.is_forced() {
+            return None;
+        }
+        let mut put_off = PutOff { block, driven, peer, inputs: Source::Steady };
+        if let Some((step, bits)) = laps.lap.input {
+            put_off.inputs = self.source(&put_off, laps, step, bits)?;
+        }
+        Some(put_off)
+    }
+
+    /// What IN in `step` reads, if that is known for all laps.
+    fn source(&self, put_off: &PutOff, laps: &Laps, step: usize, bits: u32) -> Option<Source> {
+        let pio = &self.blocks.pio[put_off.block];
+        let read = pio.read_by_in(laps.machine, bits);
+        let at = laps.lap.steps()[step].at;
+        let given = match put_off.peer {
+            Some(Exchange { data, way: Way::Gives { .. }, step }) => Some((data, step)),
+            _ => None,
+        };
+        if let Some((data, edge)) = given
+            && read & (1 << data) != 0
+        {
+            if read != 1 << data {
+                return None;
+            }
+            // Changes up to this cycle of the lap are seen.
+            let seen = at.checked_sub(pio.input_delay(data));
+            let edge = laps.lap.steps()[edge].at;
+            return match seen {
+                Some(seen) if seen >= edge => Some(Source::Bit),
+                _ if at + laps.lap.cycles >= edge + pio.input_delay(data) => Some(Source::LastBit),
+                _ => None,
+            };
+        }
+        let steady = pio.sample(&self.sys, laps.machine, laps.start + at).1;
+        (read & put_off.driven == 0 && steady).then_some(Source::Steady)
+    }
+}
+
+/// A mask of `count` bits, 32 at most.
+fn word_mask(count: u64) -> u32 {
+    if count >= WORD_BITS { u32::MAX } else { (1 << count) - 1 }
+}
+
+/// `bits` a lap later, where `first` was there before.
+fn after(first: u32, bits: u32, count: u64) -> u32 {
+    first << (count - 1) | bits >> 1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,427 @@
+//! Laps against events, one for each edge: two chips, the same accesses in the same cycles, and all that they find.
+
+use super::*;
+use crate::bus::Master;
+use crate::memory::Memory;
+use crate::sys::Sys;
+use crate::world::Inputs;
+
+const PIO: [u32; 2] = [0x5020_0000, 0x5030_0000];
+const DMA: u32 = 0x5000_0000;
+const IO_BANK0: u32 = 0x4001_4000;
+const PADS_BANK0: u32 = 0x4001_c000;
+const SIO: u32 = 0xd000_0000;
+const RAM: u32 = 0x2000_0000;
+const CLOCK: u32 = 3;
+const DATA: u32 = 2;
+/// Another input of the chip, which the peer drives.
+const READY: u32 = 5;
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as u32
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        self.next() % n
+    }
+
+    fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A chip on one data wire: takes and gives groups of bits in turn, and does something at the end of each.
+#[derive(Default)]
+struct Peer {
+    high: bool,
+    giving: bool,
+    rising: bool,
+    left: u32,
+    word: u32,
+    groups: u32,
+    log: Vec<(Ps, u32)>,
+}
+
+impl Peer {
+    fn take(&mut self, level: bool) {
+        self.word = (self.word << 1) | u32::from(level);
+    }
+
+    fn give(&mut self) -> bool {
+        self.word = self.word.rotate_left(1) ^ 0x21;
+        self.word & 4 != 0
+    }
+
+    fn end_of_group(&mut self, sys: &mut Sys) {
+        self.log.push((sys.now(), self.word));
+        self.groups += 1;
+        self.giving = self.groups % 5 > 2;
+        self.rising = self.groups.is_multiple_of(2);
+        self.left = [1, 70, 8, 32, 33][self.groups as usize % 5];
+        sys.schedule(EventId::World, sys.now() + 333_000);
+        if !self.giving {
+            sys.pins.drive(DATA, None);
+        }
+    }
+}
+
+impl World for Peer {
+    fn pins_changed(&mut self, sys: &mut Sys) {
+        let levels = sys.pins.level();
+        let high = levels & (1 << CLOCK) != 0;
+        if high == std::mem::replace(&mut self.high, high) {
+            return;
+        }
+        if self.giving && high == self.rising {
+            let level = self.give();
+            sys.pins.drive(DATA, Some(level));
+        } else if !self.giving && high {
+            self.take(levels & (1 << DATA) != 0);
+        } else {
+            return;
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            self.end_of_group(sys);
+        }
+    }
+
+    fn event(&mut self, sys: &mut Sys, _inputs: Inputs<'_>) {
+        self.log.push((sys.now(), sys.pins.level()));
+        sys.pins.drive(READY, Some(self.groups.is_multiple_of(2)));
+    }
+
+    fn bit_peer(&self) -> Option<BitPeer> {
+        let way = if self.giving { Way::Gives { rising: self.rising } } else { Way::Takes };
+        Some(BitPeer { clock: CLOCK, data: DATA, way, bits: self.left.saturating_sub(1) })
+    }
+
+    fn take_bits(&mut self, _sys: &mut Sys, bits: u32, count: u32) {
+        assert!(!self.giving && count < self.left && (count == 32 || bits >> count == 0));
+        (0..count).rev().for_each(|bit| self.take(bits >> bit & 1 != 0));
+        self.left -= count;
+    }
+
+    fn give_bits(&mut self, _sys: &mut Sys, count: u32) -> u32 {
+        assert!(self.giving && count < self.left);
+        self.left -= count;
+        (0..count).fold(0, |bits, _| bits << 1 | u32::from(self.give()))
+    }
+}
+
+struct Bench {
+    bus: Bus<Peer>,
+    mem: Memory,
+    events: u64,
+}
+
+impl Bench {
+    fn new(runs_laps: bool) -> Self {
+        let mem = Memory::new(&[0; 16384], 1 << 20);
+        let mut bus = Bus::new(Sys::new(125_000_000), Peer { left: 32, ..Peer::default() });
+        bus.sys.freq.clk_sys_hz = 125_000_000;
+        bus.sys.clock_sources_dirty = false;
+        bus.sys.runs_laps = runs_laps;
+        bus.sys.watch_pins(watcher::WORLD, 1 << CLOCK | 1 << DATA);
+        Self { bus, mem, events: 0 }
+    }
+
+    fn w(&mut self, address: u32, value: u32) {
+        self.bus.write(&mut self.mem, Master::Core(0), address, value, 4).unwrap();
+    }
+
+    fn r(&mut self, address: u32) -> u32 {
+        self.bus.read(&mut self.mem, Master::Core(0), address, 4).unwrap()
+    }
+
+    fn run(&mut self, cycle: u64) {
+        let until = self.bus.sys.clock.ps_at(cycle);
+        while let Some(id) = self.bus.sys.take_event(until) {
+            let now = self.bus.sys.clock.cycle_at(self.bus.sys.now());
+            self.bus.sys.cycle = self.bus.sys.cycle.max(now);
+            self.bus.event(&mut self.mem, id);
+            self.events += 1;
+        }
+        self.bus.sys.cycle = cycle;
+    }
+}
+
+/// Both chips.
+struct Pair([Bench; 2]);
+
+impl Pair {
+    fn w(&mut self, address: u32, value: u32) {
+        self.0.iter_mut().for_each(|bench| bench.w(address, value));
+    }
+
+    fn same(&mut self, address: u32, at: &str) {
+        let [a, b] = &mut self.0;
+        assert_eq!(a.r(address), b.r(address), "0x{address:08x} {at}");
+    }
+}
+
+fn with_field(instruction: u32, random: &mut Random) -> u32 {
+    instruction | if random.one_in(2) { random.below(2) << 12 } else { random.below(32) << 8 }
+}
+
+/// A loop, more often than not one whose passes are laps.
+fn program(random: &mut Random) -> Vec<u32> {
+    let mut program = Vec::new();
+    for _ in 0..random.below(3) {
+        // set x, y; out x, y; pull; push; nop
+        let i = [0xe020, 0xe040, 0x6020, 0x6040, 0x80a0, 0x8020, 0xa042][random.below(7) as usize];
+        program.push(with_field(i | if i & 0xe000 != 0x8000 { random.below(32) } else { 0 }, random));
+    }
+    let first = program.len() as u32;
+    for _ in 0..1 + random.below(3) {
+        let i = match random.below(12) {
+            0..4 => 0x6001,                                        // out pins, 1
+            4..7 => 0x4001,                                        // in pins, 1
+            7 => 0x4000 | random.below(8) << 5 | random.below(32), // in
+            8 => 0xe000 | random.below(32),                        // set pins
+            9 => 0xa021 + 0x21 * random.below(2),                  // nop
+            10 => 0xe080 | random.below(4),                        // set pindirs
+            _ => random.next() & 0xe0ff,
+        };
+        program.push(with_field(i, random));
+    }
+    let condition = [0, 2, 2, 4, 4, 7, 6][random.below(7) as usize];
+    if !random.one_in(4) {
+        program.push(with_field(condition << 5 | first, random));
+    }
+    if random.one_in(3) {
+        program.push(with_field(random.next() & 0xe0ff, random));
+    }
+    program
+}
+
+/// A loop of the kind that serial buses are made of: data, a clock by side-set, and a count.
+fn shifter(random: &mut Random) -> Vec<u32> {
+    let mut program = vec![[0xe020 | random.below(32), 0xa02b, 0xa02b][random.below(3) as usize]];
+    let first = program.len() as u32;
+    let len = 1 + random.below(4);
+    let (edge, high) = (random.below(len + 1), random.below(2));
+    let mut bodies = vec![0x6001, 0x4001, 0xa042, 0xe000 | random.below(2)];
+    for number in 0..len {
+        let i = if random.one_in(8) { 0xa021 } else { bodies.remove(random.below(bodies.len() as u32) as usize) };
+        let side = high ^ u32::from(number < edge);
+        program.push(i | side << 12 | (random.below(4) * random.below(2)) << 8);
+    }
+    let condition = [0, 2, 2, 2, 4, 7][random.below(6) as usize];
+    if !random.one_in(5) {
+        program.push(condition << 5 | first | random.below(2) << 12 | random.below(2) << 8);
+    }
+    program
+}
+
+fn pinctrl(random: &mut Random) -> u32 {
+    let sideset = [0, 1, 1, 1, 2][random.below(5) as usize];
+    let base = |random: &mut Random, usual| if random.one_in(8) { random.below(32) } else { usual };
+    sideset << 29
+        | [0, 1, 1, 2][random.below(4) as usize] << 26
+        | if random.one_in(6) { random.below(4) } else { 1 } << 20
+        | base(random, DATA) << 15
+        | base(random, CLOCK) << 10
+        | base(random, DATA) << 5
+        | base(random, DATA)
+}
+
+/// A channel each way: from memory to the TX FIFO, and from the RX FIFO to memory.
+fn start_dma(pair: &mut Pair, random: &mut Random, way: u32, count: u32) {
+    let channel = DMA + 0x40 * way;
+    let (memory, fifo) = (RAM + 0x100 * way + 4 * random.below(16), PIO[0] + 0x10 + 0x10 * way);
+    let (from, to) = if way == 0 { (memory, fifo) } else { (fifo, memory) };
+    pair.w(channel, from);
+    pair.w(channel + 4, to);
+    pair.w(channel + 8, count);
+    let ring = if count > 20 || random.one_in(3) { 5 << 6 | way << 10 } else { 0 };
+    pair.w(channel + 0xc, 1 | 2 << 2 | 1 << (4 + way) | way << 11 | (4 * way) << 15 | ring);
+}
+
+fn set_up(pair: &mut Pair, random: &mut Random, machine: u32, sensible: bool) {
+    let code = if sensible { shifter(random) } else { program(random) };
+    let origin = 16 * (machine % 2);
+    for (address, &i) in code.iter().enumerate() {
+        // Jumps are relative to the program's start.
+        let i = if i >> 13 == 0 { i & !31 | (i + origin) & 31 } else { i };
+        pair.w(PIO[0] + 0x48 + 4 * (origin + address as u32), i);
+    }
+    let at = PIO[0] + 0xc8 + 0x18 * machine;
+    let fraction = if random.one_in(6) { random.below(256) << 8 } else { 0 };
+    pair.w(at, (1 + random.below(3)) << 16 | fraction);
+    let odd = if !sensible && random.one_in(10) { 1 << (17 + random.below(14)) } else { 0 };
+    pair.w(at + 4, (origin + code.len() as u32 - 1) << 12 | (origin + u32::from(sensible)) << 7 | odd);
+    let threshold = |random: &mut Random| if random.one_in(3) { random.below(32) } else { 0 };
+    let joined = [0, 0, 0, 1, 2][random.below(5) as usize];
+    let automatic = if sensible { 3 | random.below(4) << 2 } else { random.below(16) };
+    pair.w(at + 8, joined << 30 | threshold(random) << 25 | threshold(random) << 20 | automatic << 16);
+    pair.w(at + 0x14, 1 << 29 | 2 << 26 | DATA << 5);
+    // set pindirs, set x, set y, and to the beginning.
+    let directions = if sensible && random.one_in(2) { 3 } else { random.below(4) };
+    for i in [0xe080 | directions, 0xe03f, 0xe040 | random.below(32), origin] {
+        pair.w(at + 0x10, i);
+        let next = pair.0[0].bus.sys.cycle + 2;
+        pair.0.iter_mut().for_each(|bench| bench.run(next));
+    }
+    let usual = 1 << 29 | random.below(2) << 26 | 1 << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
+    pair.w(at + 0x14, if sensible { usual } else { pinctrl(random) });
+    pair.w(PIO[0] + 0x10 + 4 * machine, random.next());
+    if sensible {
+        (0..2).for_each(|way| start_dma(pair, random, way, 1000));
+    }
+}
+
+/// What may happen at any time.
+fn disturb(pair: &mut Pair, random: &mut Random, at: &str) {
+    let machine = if random.one_in(4) { random.below(4) } else { 0 };
+    let registers = PIO[0] + 0xc8 + 0x18 * machine;
+    let value = random.next();
+    match random.below(40) {
+        0..8 => pair.w(PIO[0] + 0x10 + 4 * machine, value),
+        8..14 => pair.same(PIO[0] + 0x20 + 4 * machine, at),
+        14 => pair.w(PIO[0], if random.one_in(2) { 1 } else { value & 0xff3 }),
+        15 => pair.w(registers, (1 + random.below(4)) << 16),
+        16 => pair.w(registers + 8, value & 0x3fff_0000),
+        17 => pair.w(registers + 0x10, with_field(0xe020 | random.below(32), random)),
+        18 => pair.w(registers + 0x14, pinctrl(random)),
+        19 => pair.w(PIO[0] + 0x38, if random.one_in(2) { 0 } else { 1 << DATA }),
+        20 => {
+            let pin = random.below(8);
+            let function = [6, 6, 6, 7, 5][random.below(5) as usize];
+            let overrides = if random.one_in(4) { value & 0x3303_3300 & value >> 8 } else { 0 };
+            pair.w(IO_BANK0 + 8 * pin + 4, function | overrides);
+        }
+        21 => pair.w(PADS_BANK0 + 4 + 4 * random.below(8), value & 0xff),
+        22 => pair.w(SIO + [0x10, 0x14, 0x18, 0x20, 0x24][random.below(5) as usize], 1 << random.below(8)),
+        23 => pair.w(IO_BANK0 + 0x100, if random.one_in(3) { value & value >> 9 } else { 0 }),
+        24 => pair.w(IO_BANK0 + 0xf0, value),
+        25 => pair.w(PIO[0] + 8, value),
+        26 => pair.w(PIO[0] + 0x48 + 4 * random.below(8), with_field(value & 0xe0ff, random)),
+        27 => {
+            let (pin, level) = (random.below(8), [None, Some(false), Some(true)][random.below(3) as usize]);
+            for bench in &mut pair.0 {
+                bench.bus.carry_out_laps();
+                bench.bus.sys.pins.hold(pin, level.filter(|_| value & 3 == 0));
+                bench.bus.settle(&mut bench.mem);
+            }
+        }
+        28 => set_up(pair, random, machine, false),
+        // The second block looks on, or drives pins of its own.
+        29 => {
+            pair.w(PIO[1] + 0x48, with_field(value & 0xe0ff, random));
+            pair.w(PIO[1] + 0x4c, with_field(0, random));
+            pair.w(PIO[1] + 0xcc, 1 << 12);
+            pair.w(PIO[1] + 0xdc, pinctrl(random));
+            pair.w(PIO[1], value & 1);
+        }
+        30..34 => {
+            let (way, count) = (random.below(2), 1 + random.below(20));
+            start_dma(pair, random, way, count);
+        }
+        34 => pair.same(PIO[0] + 0x3c, at),
+        35 => pair.same(SIO + 4, at),
+        36 => pair.same(IO_BANK0 + 0xf0, at),
+        37 => pair.same(registers + 0xc, at),
+        _ => {}
+    }
+}
+
+/// All that can be seen, of which reading changes nothing but what is put off.
+fn compare(pair: &mut Pair, random: &mut Random, at: &str) {
+    let machine = random.below(2);
+    for offset in [0x00, 0x04, 0x08, 0x0c, 0x30, 0x128, 0xcc + 0x18 * machine] {
+        pair.same(PIO[0] + offset, at);
+    }
+    for offset in [0x00, 0x04, 0x08, 0x0c, 0x40, 0x44, 0x48, 0x4c] {
+        pair.same(DMA + offset, at);
+    }
+    pair.same(RAM + 0x100 + 4 * random.below(32), at);
+    let [a, b] = &pair.0;
+    assert_eq!(a.bus.sys.irq_level(), b.bus.sys.irq_level(), "{at}");
+    assert_eq!(a.bus.sys.dreq_level(), b.bus.sys.dreq_level(), "{at}");
+    assert_eq!(a.bus.sys.due(EventId::Dma), b.bus.sys.due(EventId::Dma), "{at}");
+    assert_eq!(a.bus.sys.due(EventId::World), b.bus.sys.due(EventId::World), "{at}");
+}
+
+/// The same after everything is carried out.
+fn compare_all(pair: &mut Pair, at: &str) {
+    for block in PIO {
+        for offset in [0x04, 0x08, 0x0c, 0x30, 0x3c, 0x40, 0xd4, 0xd8, 0xec, 0xf0, 0x104, 0x11c] {
+            pair.same(block + offset, at);
+        }
+    }
+    for offset in 0..4 {
+        pair.same(IO_BANK0 + 0xf0 + 4 * offset, at);
+    }
+    pair.same(SIO + 4, at);
+    let [a, b] = &pair.0;
+    assert_eq!(a.bus.world.log, b.bus.world.log, "{at}");
+    assert_eq!((a.bus.world.word, a.bus.world.left), (b.bus.world.word, b.bus.world.left), "{at}");
+    for block in 0..2 {
+        let registers = |bench: &Bench| bench.bus.blocks.pio[block].registers();
+        assert_eq!(registers(a), registers(b), "{at}");
+    }
+}
+
+fn fuzz(seed: u64) -> [u64; 2] {
+    let random = &mut Random(seed);
+    let mut pair = Pair([Bench::new(true), Bench::new(false)]);
+    for pin in 0..8 {
+        pair.w(IO_BANK0 + 8 * pin + 4, if pin == READY { 5 } else { 6 });
+    }
+    for word in 0..128 {
+        pair.w(RAM + 4 * word, random.next());
+    }
+    pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { 1 << DATA });
+    let sensible = !random.one_in(4);
+    set_up(&mut pair, random, 0, sensible);
+    if random.one_in(if sensible { 20 } else { 4 }) {
+        set_up(&mut pair, random, 1, false);
+    }
+    pair.w(PIO[0], if random.one_in(4) { 3 } else { 1 });
+    let gap = [3, 20, 150, 600][random.below(4) as usize];
+    // What disturbs often leaves nothing to be put off.
+    let calm = if sensible { [4, 20, 1000][random.below(3) as usize] } else { 1 };
+    let mut cycle = pair.0[0].bus.sys.cycle;
+    while cycle < 2500 {
+        cycle += 1 + u64::from(random.below(gap));
+        pair.0.iter_mut().for_each(|bench| bench.run(cycle));
+        let at = format!("seed {seed} cycle {cycle}");
+        compare(&mut pair, random, &at);
+        if random.one_in(calm) {
+            disturb(&mut pair, random, &at);
+        }
+        if random.one_in(4) {
+            compare_all(&mut pair, &at);
+        }
+    }
+    if random.one_in(2) {
+        let end = pair.0[0].bus.sys.clock.ps_at(cycle);
+        pair.0.iter_mut().for_each(|bench| bench.bus.end_laps(end));
+    }
+    compare_all(&mut pair, &format!("seed {seed} at the end"));
+    [pair.0[0].events, pair.0[1].events]
+}
+
+/// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: how many; `PORTBENCH_FUZZ_SEED`.
+#[test]
+fn what_is_put_off_is_what_would_have_been() {
+    let setting =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default);
+    let (steps, seed) = (setting("PORTBENCH_FUZZ_PROGRAMS", 250), setting("PORTBENCH_FUZZ_SEED", 1) << 32);
+    let mut events = [0, 0];
+    for number in 0..steps {
+        let [lazy, plain] = fuzz(seed + number);
+        events = [events[0] + lazy, events[1] + plain];
+    }
+    println!("{steps} programs: {} events in place of {}", events[0], events[1]);
+    // Most programs are no loops of this kind, or stall.
+    assert!(events[0] + 50 * steps < events[1], "{events:?}: hardly anything is put off");
+}

@@ -1,0 +1,259 @@
+//! Laps: passes through a loop of a program that does nothing but move bits between shift registers and pins, in a fixed
+//! number of cycles. Many of them are carried out at once; [`crate::laps`] says when that may be.
+
+use super::config::{Config, PinWrite, bit_count, low_bits};
+use super::divider::Divider;
+use super::fifo::Fifos;
+use super::machine::{INSTRUCTIONS, Slot, State};
+
+/// Instructions of a lap at most.
+const LONGEST: usize = 8;
+/// Bits that pass at once at most.
+const WORD_BITS: u32 = 32;
+
+mod op {
+    pub const JMP: u16 = 0;
+    pub const IN: u16 = 2;
+    pub const OUT: u16 = 3;
+    pub const MOV: u16 = 5;
+    pub const SET: u16 = 7;
+}
+/// MOV X, X and MOV Y, Y.
+const NOPS: [u16; 2] = [0x21, 0x42];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counter {
+    X,
+    Y,
+}
+
+/// An instruction of a lap.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Step {
+    /// Cycles from the first instruction of its lap.
+    pub at: u64,
+    /// SET and side-set.
+    pub write: PinWrite,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Lap {
+    steps: [Step; LONGEST],
+    len: usize,
+    ticks: u64,
+    pub cycles: u64,
+    counter: Option<Counter>,
+    /// JMP !OSRE is in it.
+    needs_osr: bool,
+    /// The step that is OUT PINS, 1, and its pin.
+    pub output: Option<(usize, u32)>,
+    /// The step that is IN PINS, and how many bits it takes.
+    pub input: Option<(usize, u32)>,
+}
+
+impl Lap {
+    /// The lap that begins with the next instruction of `state`, if there is one.
+    pub fn next(state: &State, memory: &[u16; INSTRUCTIONS], config: &Config, divider: &Divider) -> Option<Self> {
+        let slot = &state.flow;
+        if !state.enabled || state.forced.is_some() || state.exec.is_some() || slot.tried || slot.stall.is_some() {
+            return None;
+        }
+        let cycles_per_tick = divider.whole()?;
+        if !config.writes_plainly() {
+            return None;
+        }
+        let mut lap = Self {
+            steps: [Step::default(); LONGEST],
+            len: 0,
+            ticks: 0,
+            cycles: 0,
+            counter: None,
+            needs_osr: false,
+            output: None,
+            input: None,
+        };
+        let mut pc = state.pc;
+        loop {
+            if lap.len == LONGEST {
+                return None;
+            }
+            let instruction = memory[pc as usize];
+            let next = if pc == config.wrap_top() { config.wrap_bottom() } else { (pc + 1) & 31 };
+            pc = lap.add(instruction, config, cycles_per_tick)?.unwrap_or(next);
+            if pc == state.pc {
+                break;
+            }
+        }
+        lap.cycles = lap.ticks * cycles_per_tick;
+        match lap.output {
+            Some((_, pin)) if lap.writes().any(|write| write.mask & (1 << pin) != 0) => None,
+            _ => Some(lap),
+        }
+    }
+
+    /// Adds an instruction. `Some(Some(_))`: where it jumps. `None`: it does more than a lap can.
+    #[allow(clippy::option_option)]
+    fn add(&mut self, instruction: u16, config: &Config, cycles_per_tick: u64) -> Option<Option<u32>> {
+        let (first, operand) = ((instruction >> 5) & 7, u32::from(instruction & 31));
+        let mut write = PinWrite::default();
+        let mut jump = None;
+        match instruction >> 13 {
+            op::JMP => {
+                match first {
+                    0 => {}
+                    2 if self.counter.is_none() => self.counter = Some(Counter::X),
+                    4 if self.counter.is_none() => self.counter = Some(Counter::Y),
+                    7 => self.needs_osr = true,
+                    _ => return None,
+                }
+                jump = Some(operand);
+            }
+            op::IN if first == 0 && self.input.is_none() => self.input = Some((self.len, bit_count(operand))),
+            op::OUT if first == 0 && operand == 1 && self.output.is_none() => {
+                self.output = Some((self.len, config.out_pin()?));
+            }
+            op::MOV if NOPS.contains(&(instruction & 0xff)) => {}
+            op::SET if first == 0 => write = config.set_write(operand),
+            _ => return None,
+        }
+        let side = config.side_write(instruction);
+        if side.mask != 0 && config.side_is_pindirs() {
+            return None;
+        }
+        let write = PinWrite { mask: write.mask | side.mask, value: side.apply(write.value) };
+        self.steps[self.len] = Step { at: self.ticks * cycles_per_tick, write };
+        self.len += 1;
+        self.ticks += 1 + config.delay(instruction);
+        Some(jump)
+    }
+
+    pub fn steps(&self) -> &[Step] {
+        &self.steps[..self.len]
+    }
+
+    fn writes(&self) -> impl Iterator<Item = PinWrite> {
+        self.steps().iter().map(|step| step.write)
+    }
+
+    /// Cycles from the first instruction of a lap to its last.
+    fn last_at(&self) -> u64 {
+        self.steps[self.len - 1].at
+    }
+
+    /// The levels that come after each step, without OUT's, when a lap begins with `out`. `None`: it does not end so, and
+    /// the next lap differs.
+    pub fn levels(&self, out: u32) -> Option<impl Iterator<Item = u32>> {
+        let level = |out: &mut u32, write: PinWrite| {
+            *out = write.apply(*out);
+            Some(*out)
+        };
+        (self.writes().fold(out, |out, write| write.apply(out)) == out).then(|| self.writes().scan(out, level))
+    }
+
+    /// Laps in which nothing comes to pass that anybody else has a part in: no word moves between FIFO and shift register,
+    /// and the loop goes on.
+    pub fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> u64 {
+        let mut most = match self.counter {
+            Some(Counter::X) => u64::from(state.x),
+            Some(Counter::Y) => u64::from(state.y),
+            None => u64::MAX,
+        };
+        let takes_osr = self.output.is_some() || self.needs_osr;
+        if state.wants_refill(config) && (takes_osr || !fifos.tx.is_empty()) {
+            return 0;
+        }
+        let room = |taken: u32, limit: u32| u64::from(limit.saturating_sub(taken));
+        let below_threshold = config.pull_threshold() - 1;
+        if self.output.is_some() {
+            let limit = if config.autopull() || self.needs_osr { below_threshold } else { WORD_BITS };
+            most = most.min(room(state.osr_count, limit));
+        } else if self.needs_osr && state.osr_count > below_threshold {
+            return 0;
+        }
+        if let Some((_, bits)) = self.input {
+            let limit = if config.autopush() { config.push_threshold() - 1 } else { WORD_BITS };
+            most = most.min(room(state.isr_count, limit) / u64::from(bits));
+        }
+        most
+    }
+
+    /// The next `count` bits that OUT puts out, the first in the most significant place.
+    pub fn bits_out(&self, state: &State, config: &Config, count: u32) -> u32 {
+        let osr = if config.out_shifts_right() { state.osr.reverse_bits() } else { state.osr };
+        osr.checked_shr(WORD_BITS - count).unwrap_or(0)
+    }
+
+    /// Moves `state` on by `count` laps in which OUT has put out its bits and IN has taken `inputs`.
+    pub fn advance(&self, state: &mut State, config: &Config, divider: &Divider, count: u64, inputs: Sampled) {
+        match self.counter {
+            Some(Counter::X) => state.x -= count as u32,
+            Some(Counter::Y) => state.y -= count as u32,
+            None => {}
+        }
+        if self.output.is_some() {
+            let count = count as u32;
+            let shifted =
+                if config.out_shifts_right() { state.osr.checked_shr(count) } else { state.osr.checked_shl(count) };
+            state.osr = shifted.unwrap_or(0);
+            state.osr_count += count;
+        }
+        if let Some((_, bits)) = self.input {
+            state.isr_count += bits * count as u32;
+            let right = config.in_shifts_right();
+            state.isr = match inputs {
+                Sampled::Bits(sampled) if right => {
+                    shift_in(state.isr, sampled.reverse_bits() >> (WORD_BITS - count as u32), count as u32, right)
+                }
+                Sampled::Bits(sampled) => shift_in(state.isr, sampled, count as u32, right),
+                Sampled::Same(levels) => {
+                    (0..count).fold(state.isr, |isr, _| shift_in(isr, levels & low_bits(bits), bits, right))
+                }
+            };
+        }
+        state.tick += count * self.ticks;
+        state.flow = Slot { next: divider.cycle(state.tick), stall: None, tried: false };
+    }
+}
+
+/// What one IN of `count` bits does.
+fn shift_in(isr: u32, data: u32, count: u32, right: bool) -> u32 {
+    if right {
+        isr.checked_shr(count).unwrap_or(0) | (data << (WORD_BITS - count))
+    } else {
+        isr.checked_shl(count).unwrap_or(0) | data
+    }
+}
+
+/// What IN found at its pins.
+#[derive(Clone, Copy, Debug)]
+pub enum Sampled {
+    /// One bit in each lap, the first in the most significant place.
+    Bits(u32),
+    /// The same levels in each lap, in the places of IN_BASE and the pins above it.
+    Same(u32),
+}
+
+/// Laps that are as good as done: nobody looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Laps {
+    pub machine: usize,
+    pub lap: Lap,
+    /// Cycle of the first instruction of the first lap.
+    pub start: u64,
+    pub count: u64,
+}
+
+impl Laps {
+    /// Cycle of what comes after the last lap.
+    pub fn end(&self) -> u64 {
+        self.start + self.count * self.lap.cycles
+    }
+
+    /// Laps that are over in cycle `now`, all their instructions executed.
+    pub fn done_by(&self, now: u64) -> u64 {
+        match now.checked_sub(self.start + self.lap.last_at()) {
+            Some(past) => (past / self.lap.cycles + 1).min(self.count),
+            None => 0,
+        }
+    }
+}

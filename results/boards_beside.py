@@ -1,0 +1,146 @@
+"""Two runs on different kinds of boards side by side, by what people choose first: the family of the firmware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import tabulate
+
+from portbench.results.model import Row, RunFile, Status
+from portbench.results.stats import Group, group_rows
+from portbench.shown import shown
+from portbench.workloads import UnknownWorkload, workload
+
+_DIGITS: Final = 4
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The best rows of one family in one workload, with the same settings; None: not measured."""
+
+    workload: str
+    family: str
+    unit: str
+    one: Group | None
+    other: Group | None
+    reasons: tuple[str, str]
+    """Why, where it was not measured."""
+
+    @property
+    def times(self) -> float | None:
+        """How many times better `other` is."""
+        if self.one is None or self.other is None or not self.one.value.median or not self.other.value.median:
+            return None
+        ratio = self.other.value.median / self.one.value.median
+        return ratio if self.one.headline.better == "higher" else 1 / ratio
+
+
+def beside(one: RunFile, other: RunFile) -> list[Beside]:
+    """What both runs were asked for, in the order of `one`; firmware of one family, whatever its version."""
+    found = []
+    asked = dict.fromkeys((row.workload, row.family, row.where, row.timed_by) for row in one.rows)
+    theirs = {(row.workload, row.family, row.where, row.timed_by) for row in other.rows}
+    for key in asked:
+        if key not in theirs:
+            continue
+        name, family, where, timed_by = key
+        groups = [
+            [each for each in group_rows(run.rows, name, where, timed_by) if each.first.family == family]
+            for run in (one, other)
+        ]
+        mine, yours = _alike(*groups)
+        rows = [[row for row in run.rows if (row.workload, row.family) == (name, family)] for run in (one, other)]
+        unit = next((each.headline.unit for each in (mine, yours) if each is not None), "")
+        found.append(Beside(name, family, unit, mine, yours, (_reason(rows[0]), _reason(rows[1]))))
+    return found
+
+
+def _alike(ours: list[Group], theirs: list[Group]) -> tuple[Group | None, Group | None]:
+    """The best of each, with the same settings where there are some."""
+    for one in ours:
+        same = [each for each in theirs if each.first.settings == one.first.settings]
+        if same:
+            return one, same[0]
+    # With other settings the two say nothing of each other.
+    return (ours[0], None) if ours else (None, theirs[0] if theirs else None)
+
+
+def _reason(rows: list[Row]) -> str:
+    return next((str(row.reason) for row in rows if row.status is not Status.MEASURED and row.reason), "other settings")
+
+
+def lines(found: list[Beside]) -> list[list[str]]:
+    return [
+        [
+            _title(each.workload),
+            each.family,
+            _cell(each.one),
+            _cell(each.other),
+            each.unit,
+            "" if each.times is None else _factor(each.times),
+        ]
+        for each in found
+    ]
+
+
+def columns(one: RunFile, other: RunFile) -> list[str]:
+    names = [", ".join(sorted({str(row.board) for row in run.rows if row.board})) or "-" for run in (one, other)]
+    return ["workload", "family", *names, "", "times"]
+
+
+def markdown(one: RunFile, other: RunFile) -> str:
+    """As GitHub shows it, and a terminal: the table, and why what is missing is."""
+    found, head = beside(one, other), columns(one, other)
+    cells = [[shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines(found)]
+    text = tabulate.tabulate(cells, head, tablefmt="pipe", disable_numparse=True) + "\n"
+    missing = [
+        f"- {_title(each.workload)}, {each.family}, {board}: {shown(reason)}\n"
+        for each in found
+        for group, reason, board in zip((each.one, each.other), each.reasons, head[2:4], strict=True)
+        if group is None
+    ]
+    return text + ("\n" + "".join(missing) if missing else "")
+
+
+def as_data(one: RunFile, other: RunFile) -> list[dict[str, Any]]:
+    """For programs."""
+    return [
+        {
+            "workload": each.workload,
+            "family": each.family,
+            "unit": each.unit,
+            "rows": [_data(each.one, each.reasons[0]), _data(each.other, each.reasons[1])],
+            "times": each.times,
+        }
+        for each in beside(one, other)
+    ]
+
+
+def _data(group: Group | None, reason: str) -> dict[str, Any]:
+    if group is None:
+        return {"reason": reason}
+    row = group.first
+    value = group.value.median
+    return {"board": row.board, "runtime": row.runtime, "version": row.version, "profile": row.profile, "value": value}
+
+
+def _factor(times: float) -> str:
+    if 0.1 <= times < 10:
+        return f"{times:.2f}"
+    return f"{times:.2g}" if times < 0.1 else f"{times:.3g}"
+
+
+def _cell(group: Group | None) -> str:
+    if group is None:
+        return "-"
+    row = group.first
+    about = " ".join(filter(None, [row.version, row.profile]))
+    return f"{group.value.median:.{_DIGITS}g} ({about})"
+
+
+def _title(name: str) -> str:
+    try:
+        return workload(name).title
+    except UnknownWorkload:  # of somebody whose workloads are not here
+        return name
