@@ -80,6 +80,17 @@ def test_what_points_outside_is_left_out_and_the_rest_is_read() -> None:
     assert identity(bytes(content)).program == {"program_name": "it"}
 
 
+def test_a_table_that_runs_out_of_the_image_is_read_as_far_as_it_goes_word_by_word() -> None:
+    content = bytearray(0x1000)
+    struct.pack_into("<5I", content, 0, 0x7188EBF2, BASE + 0xFF8, BASE + 0x1004, 0, 0xE71AA390)
+    # Read from its last byte on, the first word leads to the second entry.
+    struct.pack_into("<I3s", content, 0xFF8, BASE + 0x700, b"\x07\0\x10")
+    for entry, number in ((0x700, NAME), (0x710, VERSION)):
+        struct.pack_into("<H2sII", content, entry, 6, b"RP", number, BASE + 0x800)
+    content[0x800:0x802] = b"it"
+    assert identity(bytes(content)).program == {"program_name": "it"}
+
+
 def test_strings_of_another_range_are_read_and_none_runs_from_one_into_the_next() -> None:
     head = bytearray(0x100)
     struct.pack_into("<5I", head, 0, 0x7188EBF2, BASE + 0x8000, BASE + 0x8004, 0, 0xE71AA390)

@@ -34,54 +34,152 @@ def without(data: bytes, block: int) -> bytes:
 
 GOOD = uf2.build(SMALL)
 
-FAULTS: list[tuple[Fault, bytes, int | None, str]] = [
-    (Fault.EMPTY, b"", None, "empty"),
-    (Fault.NOT_UF2, b"<!DOCTYPE html>" + GOOD, None, "3c 21 44 4f"),
-    (Fault.TRUNCATED, GOOD[:-100], 4, "412 of 512"),
-    (Fault.TRUNCATED, GOOD[:3], 0, "3 of 512"),
-    (Fault.TRUNCATED, GOOD[: 512 + 100], 1, "100 of 512"),
-    (Fault.TRAILING, GOOD + b"\0" * 17, 5, "17 bytes"),
-    (Fault.TRAILING, GOOD + b"\0" * 1024, 5, "1024 bytes"),
-    (Fault.MAGIC, patched(GOOD, 2, 0, 1), 2, "0x00000001"),
-    (Fault.MAGIC, patched(GOOD, 2, 4, 2), 2, "second magic"),
-    (Fault.MAGIC, patched(GOOD, 0, 508, 3), 0, "final magic"),
-    (Fault.FILE_CONTAINER, patched(GOOD, 1, 8, 0x3000), 1, "0x00003000"),
-    (Fault.NO_FAMILY, patched(GOOD, 1, 8, 0), 1, "family"),
-    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=SAMD51), 0, "SAMD51"),
-    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=ESP32S2), 0, "ESP32-S2"),
-    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=RP2350), 0, "RP2350"),
-    (Fault.WRONG_CHIP, uf2.build(SMALL, family_id=0x12345678), 0, "0x12345678"),
-    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 477), 3, "477"),
-    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 0), 3, "0 bytes"),
-    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 128), 3, "128"),
-    (Fault.ALIGNMENT, patched(GOOD, 4, 12, FLASH + 0x401), 4, "0x10000401"),
-    (Fault.TARGET_RANGE, patched(GOOD, 4, 12, FLASH + (2 << 20)), 4, "0x10200000"),
-    (Fault.TARGET_RANGE, patched(GOOD, 0, 12, 0), 0, "0x00000000"),
-    (Fault.TARGET_RANGE, patched(GOOD, 0, 12, 0xFFFFFF00), 0, "0xffffff00"),
-    (Fault.MIXED_TARGETS, patched(GOOD, 4, 12, 0x20000000), 4, "0x20000000"),
-    (Fault.BLOCK_NUMBER, patched(GOOD, 4, 20, 5), 4, "5 of 5"),
-    (Fault.BLOCK_NUMBER, every_block(GOOD, 24, 0), 0, "0 of 0"),
-    (Fault.BLOCK_COUNT, patched(GOOD, 3, 24, 6), 3, "6 blocks"),
-    (Fault.DUPLICATE, patched(GOOD, 4, 20, 2), 4, "number 2"),
-    (Fault.OVERLAP, patched(GOOD, 4, 12, FLASH), 4, "0x10000000"),
-    (Fault.MISSING, without(GOOD, 2), None, "1 of 5"),
-    (Fault.MISSING, every_block(GOOD, 24, 0xFFFFFFFF), None, "the first one is number 5"),
-    (Fault.NO_CONTENT, every_block(GOOD, 8, 0x2001), None, "main flash"),
-    (Fault.EXTENSION, patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, b"\xff\1\2\3"), 1, "255 bytes"),
-    (Fault.EXTENSION, patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, b"\3\1\2\3"), 1, "0x030201"),
+AGAIN, OTHER_BOARD = "get the file again", "choose the image made for this board"
+
+FAULTS: list[tuple[Fault, bytes, int | None, str, str]] = [
+    (Fault.EMPTY, b"", None, "the file is empty", AGAIN),
+    (
+        Fault.NOT_UF2,
+        b"<!DOCTYPE html>" + GOOD,
+        None,
+        "is not a UF2 file (starts with 3c 21 44 4f 43 54 59 50)",
+        "choose a .uf2 image",
+    ),
+    (Fault.TRUNCATED, GOOD[:-100], 4, "the file ends after 412 of 512 bytes (2460 bytes in all)", AGAIN),
+    (Fault.TRUNCATED, GOOD[:3], 0, "the file ends after 3 of 512 bytes (3 bytes in all)", AGAIN),
+    (Fault.TRUNCATED, GOOD[: 512 + 100], 1, "the file ends after 100 of 512 bytes (612 bytes in all)", AGAIN),
+    (Fault.TRAILING, GOOD + b"\0" * 17, 5, "17 bytes follow the last block", f"cut them off or {AGAIN}"),
+    (Fault.TRAILING, GOOD + b"\0" * 1024, 5, "1024 bytes follow the last block", f"cut them off or {AGAIN}"),
+    (Fault.MAGIC, patched(GOOD, 2, 0, 1), 2, "first magic is 0x00000001, not 0x0A324655", AGAIN),
+    (Fault.MAGIC, patched(GOOD, 2, 4, 2), 2, "second magic is 0x00000002, not 0x9E5D5157", AGAIN),
+    (Fault.MAGIC, patched(GOOD, 0, 508, 3), 0, "final magic is 0x00000003, not 0x0AB16F30", AGAIN),
+    (
+        Fault.FILE_CONTAINER,
+        patched(GOOD, 1, 8, 0x3000),
+        1,
+        "holds part of a file (flags 0x00003000), not firmware",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.NO_FAMILY,
+        patched(GOOD, 1, 8, 0),
+        1,
+        "names no chip family (flags 0x00000000)",
+        "convert it again with the family id 0xE48BFF56 for RP2040",
+    ),
+    (
+        Fault.WRONG_CHIP,
+        uf2.build(SMALL, family_id=SAMD51),
+        0,
+        "is for SAMD51 (family 0x55114460), not RP2040",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.WRONG_CHIP,
+        uf2.build(SMALL, family_id=ESP32S2),
+        0,
+        "is for ESP32-S2 (family 0xBFDD4EEE), not RP2040",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.WRONG_CHIP,
+        uf2.build(SMALL, family_id=RP2350),
+        0,
+        "is for RP2350 (Arm secure) (family 0xE48BFF59), not RP2040",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.WRONG_CHIP,
+        uf2.build(SMALL, family_id=0x12345678),
+        0,
+        "is for unknown family 0x12345678 (family 0x12345678), not RP2040",
+        OTHER_BOARD,
+    ),
+    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 477), 3, "payload size is 477 bytes, not 1 to 476", AGAIN),
+    (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 0), 3, "payload size is 0 bytes, not 1 to 476", AGAIN),
+    (
+        Fault.PAYLOAD_SIZE,
+        patched(GOOD, 3, 16, 128),
+        3,
+        "payload size is 128 bytes, an RP2040 takes 256",
+        "convert it again with 256-byte blocks",
+    ),
+    (
+        Fault.ALIGNMENT,
+        patched(GOOD, 4, 12, FLASH + 0x401),
+        4,
+        "target address 0x10000401 is not a multiple of 256",
+        "convert it again with page-aligned blocks",
+    ),
+    (
+        Fault.TARGET_RANGE,
+        patched(GOOD, 4, 12, FLASH + (2 << 20)),
+        4,
+        "target address 0x10200000 is outside the 2048 KiB flash (0x10000000 to 0x101fffff) and RAM",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.TARGET_RANGE,
+        patched(GOOD, 0, 12, 0),
+        0,
+        "target address 0x00000000 is outside the 2048 KiB flash (0x10000000 to 0x101fffff) and RAM",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.TARGET_RANGE,
+        patched(GOOD, 0, 12, 0xFFFFFF00),
+        0,
+        "target address 0xffffff00 is outside the 2048 KiB flash (0x10000000 to 0x101fffff) and RAM",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.MIXED_TARGETS,
+        patched(GOOD, 4, 12, 0x20000000),
+        4,
+        "target address 0x20000000 is RAM, block 0 goes to flash",
+        "split it: an RP2040 takes one or the other",
+    ),
+    (Fault.BLOCK_NUMBER, patched(GOOD, 4, 20, 5), 4, "is number 5 of 5 (numbered from 0)", AGAIN),
+    (Fault.BLOCK_NUMBER, every_block(GOOD, 24, 0), 0, "is number 0 of 0 (numbered from 0)", AGAIN),
+    (Fault.BLOCK_COUNT, patched(GOOD, 3, 24, 6), 3, "says 6 blocks in all, block 0 says 5", AGAIN),
+    (Fault.DUPLICATE, patched(GOOD, 4, 20, 2), 4, "number 2 is there already (block 2)", AGAIN),
+    (Fault.OVERLAP, patched(GOOD, 4, 12, FLASH), 4, "target address 0x10000000 is written by block 0 too", AGAIN),
+    (Fault.MISSING, without(GOOD, 2), None, "1 of 5 blocks are missing, the first one is number 2", AGAIN),
+    (
+        Fault.MISSING,
+        every_block(GOOD, 24, 0xFFFFFFFF),
+        None,
+        "4294967290 of 4294967295 blocks are missing, the first one is number 5",
+        AGAIN,
+    ),
+    (Fault.NO_CONTENT, every_block(GOOD, 8, 0x2001), None, "no block is for main flash", OTHER_BOARD),
+    (
+        Fault.EXTENSION,
+        patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, b"\xff\1\2\3"),
+        1,
+        "extension tag 0x030201 claims 255 bytes, 220 are left",
+        AGAIN,
+    ),
+    (
+        Fault.EXTENSION,
+        patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, b"\3\1\2\3"),
+        1,
+        "extension tag 0x030201 claims 3 bytes, 220 are left",
+        AGAIN,
+    ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("fault", "data", "block", "part"), FAULTS, ids=[f"{fault}-{n}" for n, (fault, *_) in enumerate(FAULTS)]
+    ("fault", "data", "block", "problem", "fix"), FAULTS, ids=[f"{fault}-{n}" for n, (fault, *_) in enumerate(FAULTS)]
 )
-def test_fault_has_its_code_and_one_line(fault: Fault, data: bytes, block: int | None, part: str) -> None:
+def test_fault_has_its_code_and_one_line(fault: Fault, data: bytes, block: int | None, problem: str, fix: str) -> None:
     with pytest.raises(Uf2Error) as caught:
         uf2.parse(data, "some.uf2")
     text = str(caught.value)
     assert caught.value.fault is fault, text
     assert caught.value.block == block
-    assert text.startswith("some.uf2: ") and part in text and "; " in text and "\n" not in text
+    assert text == f"some.uf2: {'' if block is None else f'block {block}: '}{problem}; {fix}"
 
 
 def test_md5_of_a_region_in_the_image_is_checked() -> None:

@@ -33,6 +33,20 @@ def test_an_address_has_the_name_of_what_it_lies_in() -> None:
     )
 
 
+def test_of_functions_with_one_beginning_the_longest_counts_then_the_first_name() -> None:
+    symbols = Symbols([Symbol(0x100, 4, "a"), Symbol(0x100, 8, "c"), Symbol(0x100, 8, "b")])
+    assert [symbols.name(at) for at in (0x100, 0x107, 0x108)] == ["b", "b", "0x00000108.."]
+
+
+def test_beginnings_are_added_where_no_function_with_an_end_is() -> None:
+    symbols = Symbols([Symbol(0x100, 0x10, "f"), Symbol(0x200, 0, "g")])
+    more = symbols.with_starts([0x100, 0x108, 0x110, 0x200, 0x210])
+    assert more.starts == [0x100, 0x110, 0x200, 0x210] and symbols.starts == [0x100, 0x200]
+    assert [more.name(at) for at in (0x108, 0x110, 0x120, 0x20F, 0x210, 0x300)] == [
+        *("f", "0x00000110", "0x00000110", "g", "0x00000210", "0x00000210"),
+    ]
+
+
 @given(st.dictionaries(st.integers(0, 2000), st.integers(0, 50)), st.lists(st.integers(0, 2000)), st.integers(0, 2000))
 def test_starts_cut_only_what_has_no_end(sizes: dict[int, int], starts: list[int], address: int) -> None:
     symbols = Symbols(Symbol(start, size, f"f{start}") for start, size in sizes.items())
@@ -78,6 +92,8 @@ def test_sections_without_a_name_have_the_files() -> None:
     text = "Linker script and memory map\n .text          0x10000200       0x40 /build/obj/crt0.S.o\n"
     (found,) = map_symbols(text)
     assert found == Symbol(0x1000_0200, 0x40, "crt0.S.o") and found.section == ".text obj/crt0.S.o"
+    (deeper,) = map_symbols(text.replace("/build", "/home/me/build"))
+    assert deeper.section == ".text obj/crt0.S.o"
 
 
 def test_an_elf_files_functions(tmp_path: Path) -> None:

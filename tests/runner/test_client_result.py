@@ -150,6 +150,15 @@ def test_anything_is_a_result_or_a_failed_run(change: dict[str, Any]) -> None:
         assert isinstance(result, ClientResult) and len(result.measurement.samples["round_trip_us"]) == 3
 
 
+def test_a_workload_is_told_what_the_pc_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    measurement = check_result(GOOD, 3).measurement
+    monkeypatch.setattr(type(PING_PONG), "check", lambda *told: (seen.extend(told[1:]), measurement)[1])
+    sessions = [call(0)]
+    assert check(GOOD, PING_PONG, settings(3), sessions).measurement is measurement
+    assert seen == [GOOD, settings(3), sessions]
+
+
 def test_a_users_workload_checks_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     spin = workload("spin")

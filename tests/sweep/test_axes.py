@@ -60,7 +60,7 @@ def test_a_slip_is_told_in_a_line(text: str, said: str) -> None:
         ("spi_hz=", "'spi_hz=' is no axis; write one as spi_hz=2M,8M,20M"),
         ("spi_hz=fast", "spi_hz: 'fast' is no number; write 200, 8M or 0.5"),
         ("spi_hz=1.5", "spi_hz: 1.5 is no whole number"),
-        ("spi_hz=1,2,1", "spi_hz: 1 is given twice; name each value once"),
+        ("spi_hz=3,1,2,1", "spi_hz: 1 is given twice; name each value once"),
         ("intn=no,off", "intn: False is given twice; name each value once"),
         ("turnaround_us=0,0", "turnaround_us: 0 is given twice; name each value once"),
         ("spi_hz=1..2+0", "spi_hz: 1..2+0 does not grow; write 1..32*2 or 0..100+25"),
@@ -96,7 +96,9 @@ def test_every_word_of_a_switch_and_every_unit() -> None:
     assert values("intn=yes,no") == values("intn=true,false") == values("intn=on,off") == (True, False)
     assert values("spi_hz=1k,2M,3e3,4_0") == (1000, 2_000_000, 3000, 40)
     assert values("seed=fixed,7") == ("fixed", 7)
-    assert values("runtime=a,b..c") == ("a", "b..c")
+    assert values("runtime=a,b..c,d=e.uf2") == ("a", "b..c", "d=e.uf2")
+    (trial,) = read_axes(["trial=cable"], workload("many"))
+    assert (trial.known.kind, trial.values) == ("word", ("cable",))
 
 
 def test_what_can_be_drawn_along_a_scale() -> None:
