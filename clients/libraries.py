@@ -46,9 +46,12 @@ def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | Non
     ]
     asked = {each["name"] for each in entries if names is None and not each.get("on_request", False)} | set(names or ())
     wanted = [library for library in every if major in library.majors and library.name in asked]
-    if not wanted:
-        known = ", ".join(str(m) for m in sorted({m for library in every for m in library.majors}))
-        raise DeploymentError(f"CircuitPython {major}: {path.name} pins libraries for {known} only; add {major} to it")
+    if lacking := sorted(asked - {library.name for library in wanted}):
+        name = lacking[0]
+        known = ", ".join(
+            str(m) for m in sorted({m for library in every if library.name == name for m in library.majors})
+        )
+        raise DeploymentError(f"CircuitPython {major}: {path.name} pins {name} for {known} only; add {major} to it")
     return wanted
 
 

@@ -43,7 +43,8 @@ def test_every_workload_of_the_others_has_its_client(family: str, network: Clien
     networked = (each for each in workloads().values() if each.readiness is not Readiness.BOOTED)
     for workload in (each for each in networked if FAMILIES[family].runs(each)):
         settings = workload.settings_type()
-        made = build_deployment(family, "8.0.5", PICO_W, workload, settings, asked)
+        version = "9.1.4" if workload.libraries(family, settings) else "8.0.5"  # not every library is for 8
+        made = build_deployment(family, version, PICO_W, workload, settings, asked)
         script = made.files[FAMILIES[family].script].decode()
         assert "def join(" in script
         compile(script, workload.name, "exec")
