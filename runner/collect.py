@@ -139,7 +139,7 @@ class RowDraft:
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
-        if self.options.parallel > 1 and self.where is not Where.EMULATED:
+        if self.options.parallel > 1 and self.where is Where.SILICON:  # a hosted row has this PC alone for its turn
             notes.append("in parallel: shares this PC")
         notes += self.remarks
         return "; ".join(notes) or None

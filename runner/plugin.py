@@ -26,6 +26,7 @@ from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError,
 from portbench.runner.parallel.collector import (
     ROW_PROPERTY,
     Collector,
+    as_worker,
     ask_for_workers,
     board_scheduler,
     is_worker,
@@ -273,6 +274,8 @@ class BenchPlugin:
 
     def _start(self, rows: int) -> None:
         options = _options(self._config)
+        if is_worker(self._config):
+            options = as_worker(self._config, options)
         self._interruptions.listen()
         try:
             store = image_store(chosen_entries(options, catalogue.load()))

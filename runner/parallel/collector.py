@@ -7,6 +7,7 @@ written here, one after the other, as they come.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,17 @@ def board_scheduler(
             return scopes[_parameter(nodeid)]
 
         def _assign_work_unit(self, node: Any) -> None:
-            self.workqueue.move_to_end(order.next(node, self.workqueue), last=False)
-            super()._assign_work_unit(node)
+            unit = order.next(node, self.workqueue)
+            if unit is not None:
+                self.workqueue.move_to_end(unit, last=False)
+                super()._assign_work_unit(node)
+
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            super().mark_test_complete(node, item_index, duration)
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(self.assigned_work[node][scope].values()) and order.ended(scope):
+                for other in [each for each in self.nodes if each is not node] * 2:  # one to measure, and one behind it
+                    self._reschedule(other)
 
     return BoardScheduling(config, log)
 
@@ -120,6 +130,11 @@ class WorkerRows:
         pass
 
 
+def as_worker(config: Any, options: BenchOptions) -> BenchOptions:
+    """The options of a process that drives one of several boards: how many there are, nobody may have said."""
+    return replace(options, parallel=config.workerinput[_INPUT]["parallel"])
+
+
 def worker_parts(config: Any, options: BenchOptions) -> tuple[RowSink, Servers]:
     """What a worker's bench writes to and which servers it uses."""
     given = config.workerinput[_INPUT]
@@ -144,7 +159,11 @@ class Collector:
 
     def hand_out(self, node: Any) -> None:
         """To a worker that is about to start."""
-        node.workerinput[_INPUT] = {"path": str(self._writer.path), "servers": self._hub.ticket}
+        node.workerinput[_INPUT] = {
+            "path": str(self._writer.path),
+            "servers": self._hub.ticket,
+            "parallel": self._options.parallel,
+        }
 
     def take(self, report: pytest.TestReport) -> tuple[PlannedRow, Row] | None:
         """The row of a report, stored; None for a report that ends no row.

@@ -29,15 +29,29 @@ class Order:
         self._units = units
         self._begun: set[str] = set()
         self._last: dict[Hashable, str] = {}
+        self._alone: tuple[str, Hashable] | None = None
+        """The unit that is measured alone, and by which process."""
 
-    def next(self, process: Hashable, waiting: Iterable[str]) -> str:
-        """The unit of `waiting`, which is not empty, that `process` is to measure."""
+    def next(self, process: Hashable, waiting: Iterable[str]) -> str | None:
+        """The unit of `waiting`, which is not empty, that `process` is to measure; None while another process measures
+        one that must be alone, until `ended` tells of it or it waits again."""
         left = list(waiting)
+        if self._alone is not None and self._alone[0] not in left and self._alone[1] != process:
+            return None
         chosen = self._choose(left, self._last.get(process))
-        program = self._units[chosen].program
-        self._last[process] = program
-        self._begun.add(program)
+        unit = self._units[chosen]
+        self._last[process] = unit.program
+        self._begun.add(unit.program)
+        if unit.alone:
+            self._alone = chosen, process
         return chosen
+
+    def ended(self, unit: str) -> bool:
+        """All of `unit` has been measured: whether others waited for that."""
+        if self._alone is None or self._alone[0] != unit:
+            return False
+        self._alone = None
+        return True
 
     def _choose(self, waiting: list[str], own: str | None) -> str:
         for unit in waiting:

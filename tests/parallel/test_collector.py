@@ -17,7 +17,7 @@ from portbench.boards import Board
 from portbench.results.model import Row, Status
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
-from portbench.runner.parallel.collector import ROW_PROPERTY, Collector, WorkerRows
+from portbench.runner.parallel.collector import ROW_PROPERTY, Collector, WorkerRows, as_worker
 from portbench.runner.parallel.server import LentServers, ServerHub
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.servers import Servers, sessions_since
@@ -57,6 +57,13 @@ def collector(rows: Rows) -> Iterator[Collector]:
     made = Collector(OPTIONS, plan(OPTIONS), rows)
     yield made
     made.close()
+
+
+def test_a_process_is_told_how_many_there_are_though_nobody_said(collector: Collector) -> None:
+    """Without it a hosted row was measured beside emulated ones, which take its processor."""
+    process = SimpleNamespace(workerinput={})
+    collector.hand_out(process)
+    assert as_worker(process, replace(OPTIONS, parallel=1)).parallel == 2
 
 
 def report(run: PlannedRow, **more: Any) -> pytest.TestReport:

@@ -14,19 +14,33 @@ def programs(runs: int, **weights: int) -> dict[str, Unit]:
     return {f"{name}-{run}": Unit(name, weight=weight) for name, weight in weights.items() for run in range(runs)}
 
 
-def given_out(units: dict[str, Unit], asking: str) -> list[str]:
-    """What processes, a letter each, get when they ask in this order."""
+def given_out(units: dict[str, Unit], asking: str) -> list[str | None]:
+    """What processes, a letter each, get when they ask in this order; what it had has ended then."""
     order, waiting = Order(units), dict(units)
-    chosen = []
+    chosen: list[str | None] = []
+    had: dict[str, str] = {}
     for process in asking:
-        chosen.append(order.next(process, waiting))
-        del waiting[chosen[-1]]
+        if process in had:
+            order.ended(had[process])
+        unit = order.next(process, waiting)
+        chosen.append(unit)
+        if unit is not None:
+            had[process] = unit
+            del waiting[unit]
     return chosen
 
 
 def test_what_must_be_alone_comes_first_then_the_heaviest_and_whoever_has_a_program_keeps_it() -> None:
     units = programs(2, light=1, heavy=9, middle=5) | {"hosted": Unit("hosted", alone=True)}
-    assert given_out(units, "abaabab") == ["hosted", "heavy-0", "middle-0", "middle-1", "heavy-1", "light-0", "light-1"]
+    assert given_out(units, "abbabaabb") == [
+        "hosted",
+        None,
+        None,
+        *("heavy-0", "middle-0", "heavy-1"),
+        "light-0",
+        "middle-1",
+        "light-1",
+    ]
 
 
 def test_whoever_has_nothing_else_takes_a_part_of_the_most_that_is_left() -> None:
@@ -40,6 +54,16 @@ def test_a_unit_of_a_process_that_is_gone_is_measured_by_another() -> None:
     assert order.next("gone", units) == "heavy-0"
     assert order.next("other", ["light-0"]) == "light-0"
     assert order.next("other", ["heavy-0"]) == "heavy-0"
+
+
+def test_what_must_be_alone_waits_again_where_its_process_is_gone() -> None:
+    units = {"hosted": Unit("hosted", alone=True), **programs(1, heavy=9)}
+    order = Order(units)
+    assert order.next("gone", units) == "hosted"
+    assert order.next("other", ["heavy-0"]) is None
+    assert order.next("other", units) == "hosted"
+    assert order.next("other", ["heavy-0"]) == "heavy-0", "it may have the next one at hand"
+    assert order.ended("hosted") and not order.ended("hosted")
 
 
 def test_equals_keep_the_catalogues_order() -> None:
@@ -59,6 +83,7 @@ def test_every_unit_is_given_once(named: dict[str, tuple[int, int]], processes: 
     while waiting:
         now, process = heapq.heappop(free)
         unit = order.next(process, waiting)
+        assert unit is not None
         given_to.append(unit)
         heapq.heappush(free, (now + 1 + waiting.pop(unit).weight, process))
     assert sorted(given_to) == sorted(units)
