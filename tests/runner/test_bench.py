@@ -50,6 +50,7 @@ RESULT = {"messages": 2, "total_us": 2100, "round_trip_us": [1000, 1050], "ready
 @dataclass
 class Reported:
     report: dict[str, Any] | None
+    listening: str | None = None
 
 
 class ScriptedBoard(Board):
