@@ -17,12 +17,14 @@ _LOOK_S = 0.02
 _other_threads: set[int | None] = set()
 _other_ports: set[int] = set()
 _other_terminals: set[tuple[int, str]] = set()
+_other_processes: set[psutil.Process] = set()
 
 
 def pass_over_others() -> None:
     """What runs, listens and is open in this process now is somebody else's.
 
-    Such as gRPC's threads, which outlive their use, and pytest's copies of the standard streams, a terminal perhaps.
+    Such as gRPC's threads, which outlive their use, the process that multiprocessing keeps for its resources, and
+    pytest's copies of the standard streams, a terminal perhaps.
     """
     _other_threads.clear()
     _other_threads.update(thread.ident for thread in threading.enumerate())
@@ -30,6 +32,8 @@ def pass_over_others() -> None:
     _other_ports.update(_listening_ports())
     _other_terminals.clear()
     _other_terminals.update(_terminals())
+    _other_processes.clear()
+    _other_processes.update(psutil.Process().children(recursive=True))
 
 
 def _listening_ports() -> list[int]:
@@ -72,7 +76,7 @@ def _left_behind(folders: list[Path], known_pids: set[int]) -> list[str]:
     process = psutil.Process()
     found = [f"port {name}" for name in open_terminals()]
     for child in process.children(recursive=True):
-        if child.pid in known_pids:
+        if child.pid in known_pids or child in _other_processes:
             continue
         try:
             found.append(f"process {child.pid} ({child.status()}): {' '.join(child.cmdline())[:120]}")

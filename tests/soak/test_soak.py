@@ -17,7 +17,7 @@ from rich.console import Console
 from portbench.boards.emulated.faults import FaultKind, When
 from portbench.runner.soak.foreign import Foreign
 from portbench.runner.soak.lane import Record
-from portbench.runner.soak.leaks import left_behind, open_terminals
+from portbench.runner.soak.leaks import left_behind, open_terminals, pass_over_others
 from portbench.runner.soak.plan import SPI_HZ, Deed, lane_of, plan_cycle
 from portbench.runner.soak.report import Tally
 
@@ -105,3 +105,15 @@ def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
         child.communicate()
         os.close(master)
         os.close(slave)
+
+
+def test_a_process_that_was_there_before_is_somebody_elses(tmp_path: Path) -> None:
+    """Such as the one that multiprocessing starts once and keeps."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        assert [line.split()[0] for line in left_behind([tmp_path], set())] == ["process"]
+        pass_over_others()
+        assert left_behind([tmp_path], set()) == []
+    finally:
+        child.kill()
+        child.communicate()
