@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "json_nested.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 10u /* sizes of writes; the settings have the bytes of a transfer, and the sizes */
@@ -34,11 +35,6 @@ static inline void body_report_figures(struct json *json, const struct figures *
         json_close_list(json);
     }
     json_close_list(json);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif

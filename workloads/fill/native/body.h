@@ -7,6 +7,7 @@
 #include "board.h"
 #include "config.h"
 #include "json_nested.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 50u /* buffers of a transfer; the setting is how often each is filled at most */
@@ -29,11 +30,6 @@ static inline void body_report_figures(struct json *json, const struct figures *
     }
     json_close_object(json);
     json_number(json, "cpu_hz", CLK_SYS_HZ);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "json.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 1u /* the PC says when it is over */
@@ -21,11 +22,6 @@ const char *body_run(const struct config *config, struct tcp *tcp, struct figure
 static inline void body_report_figures(struct json *json, const struct figures *figures) {
     json_number(json, "asked", figures->asked);
     json_number(json, "faults", figures->faults);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "json.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 1000u /* pings of each size */
@@ -20,11 +21,6 @@ const char *body_run(const struct config *config, struct tcp *tcp, struct figure
 
 static inline void body_report_figures(struct json *json, const struct figures *figures) {
     json_bool(json, "pinged", figures->pinged);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif

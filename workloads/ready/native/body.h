@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "json.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 1u
@@ -20,11 +21,6 @@ const char *body_run(const struct config *config, struct tcp *tcp, struct figure
 static inline void body_report_figures(struct json *json, const struct figures *figures) {
     json_number(json, "booted_us", 0);
     json_number(json, "answered_us", figures->answered_us);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif

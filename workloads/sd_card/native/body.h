@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "json.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 16384u /* blocks */
@@ -33,11 +34,6 @@ static inline void body_report_figures(struct json *json, const struct figures *
     json_number(json, "read_max_us", figures->read.max_us);
     json_number(json, "read_sum_us", figures->read.sum_us);
     json_number(json, "card_spi_hz", figures->spi_hz);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "json.h"
+#include "no_samples.h"
 #include "tcp.h"
 
 #define BODY_COUNT_MAX 50000u /* messages */
@@ -19,11 +20,6 @@ const char *body_run(const struct config *config, struct tcp *tcp, struct figure
 
 static inline void body_report_figures(struct json *json, const struct figures *figures) {
     json_number(json, "answered", figures->answered);
-}
-
-static inline void body_report_samples(struct json *json, const struct figures *figures) {
-    (void)json;
-    (void)figures;
 }
 
 #endif
