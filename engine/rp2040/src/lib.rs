@@ -11,6 +11,8 @@ pub mod memory;
 pub mod peripherals;
 pub mod pins;
 pub mod probe;
+#[cfg(test)]
+mod random;
 pub mod sys;
 pub mod ticks;
 pub mod trace;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::bus::Master;
 use crate::memory::Memory;
+use crate::random::Random;
 use crate::sys::Sys;
 use crate::world::Inputs;
 
@@ -16,26 +17,6 @@ const CLOCK: u32 = 3;
 const DATA: u32 = 2;
 /// Another input of the chip, which the peer drives.
 const READY: u32 = 5;
-
-/// splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) as u32
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        self.next() % n
-    }
-
-    fn one_in(&mut self, n: u32) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// A chip on one data wire: takes and gives groups of bits in turn, and does something at the end of each.
 #[derive(Default)]

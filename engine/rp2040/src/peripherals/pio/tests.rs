@@ -2,6 +2,7 @@ use super::reference::Reference;
 use super::*;
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
+use crate::random::Random;
 use crate::world::World;
 use sim::Ps;
 
@@ -776,21 +777,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     assert!(device.rises.windows(2).all(|pair| pair[1] - pair[0] == 32_000), "{:?}", device.rises);
 }
 
-/// splitmix64.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) as u32
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        self.next() % n
-    }
-
     /// Often sensible, always possible instructions.
     fn instruction(&mut self) -> u16 {
         let field = if self.below(2) == 0 { 0 } else { self.below(32) as u16 };
