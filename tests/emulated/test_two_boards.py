@@ -52,10 +52,10 @@ class Pair:
         self.second.join(self.first)
         self._partner_leads = partner_leads
 
-    def run(self, until_us: float = _MOST_US) -> None:
+    def run(self, until_us: float = _MOST_US, slice_us: float = _SLICE_US) -> None:
         """Until both have reported, or can no more."""
         while self.pc.reports < 2 and self.second.time_us < until_us:
-            goal = self.second.time_us + _SLICE_US
+            goal = self.second.time_us + slice_us
             self.second.run_beside(goal, self.first, self.since_ps, self._partner_leads)
             for machine in (self.first, self.second):
                 machine.usb_events()
@@ -82,10 +82,16 @@ def test_a_pair_repeats_exactly() -> None:
     assert seen[0] == seen[1]
 
 
-def test_both_play_whichever_is_stepped_first() -> None:
-    pair = Pair(partner_leads=False)
-    pair.run()
-    assert [session.exchanges for session in pair.pc.sessions()] == [_MESSAGES] * 2
+def test_whoever_is_stepped_first_and_however_far_the_figures_are_the_same() -> None:
+    seen = []
+    for partner_leads, slice_us in ((True, _SLICE_US), (False, _SLICE_US), (True, 61.0)):
+        pair = Pair(partner_leads=partner_leads)
+        pair.first.log_frames(2000)
+        pair.second.log_frames(2000)
+        pair.run(slice_us=slice_us)
+        seen.append((pair.pc.sessions(), pair.first.lan_frames(), pair.second.lan_frames()))
+    assert [session.exchanges for session in seen[0][0]] == [_MESSAGES] * 2
+    assert seen[1] == seen[0] and seen[2] == seen[0]
 
 
 def test_one_capture_has_the_frames_of_both_boards(tmp_path: Path) -> None:

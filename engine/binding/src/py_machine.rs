@@ -123,7 +123,8 @@ impl PyMachine {
     }
 
     /// As `run`, in lock-step with `partner`, which was at `since_ps` when this board was powered up: returns what
-    /// `run` does, and whether it is the partner's. `partner_leads`: it goes first.
+    /// `run` does, and whether it is the partner's. `partner_leads`: it goes first, which
+    /// makes no difference.
     #[pyo3(signature = (until_us, partner, since_ps, partner_leads = true))]
     fn run_beside(
         &self,
