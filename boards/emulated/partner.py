@@ -107,6 +107,8 @@ class Partner:
             self._frames = (frames_to_client, now_us)
         if self._client_over_us is not None:
             return None
+        if (address := self.machine.address_conflict) is not None:
+            return f"address conflict: both boards say that they are {address}; give each its own"
         why = self._liveness.stuck(now_us) or self._way.lost() or self._failed()
         if why is not None:
             return f"the board that serves: {why}"

@@ -16,9 +16,14 @@ from portbench.boards.emulated import partner
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
+from portbench.boards.room import Room
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from portbench.results.model import Row, Status
+from portbench.runner import pairs
 from portbench.server.simulated_pc import SimulatedPc, part_in
+from portbench.workloads import workload
 from tests.engine.consoles import flash_image
+from tests.measuring import rows_of
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
 _FLASH = 0x1000_0000
@@ -26,6 +31,9 @@ _MESSAGES = 20
 _PHY_US = 2000
 _SLICE_US = 2000.0
 _MOST_US = 500_000.0
+_NEVER_US = 10**9
+_STOPPED = "run: emulated WIZnet W5500-EVB-Pico: stopped:"
+_NO_LINK = "no link for 8 s of simulated time: the cable is out, or the Ethernet chip is held in reset"
 
 
 def native(**settings: Any) -> bytes:
@@ -175,3 +183,38 @@ def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.Monkey
     cut.machine.run(200.0)
     lost = cut.lost(0)
     assert lost is not None and lost.startswith("the board that serves: no link for 0.0001 s of simulated time")
+
+
+def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Row:
+    """Of 1000 messages; each board's cable is out from that time of its own on."""
+    seen: list[int] = []
+
+    def config(room: Room) -> dict[str, Any]:
+        seen.append(room.seed)
+        from_us = served_cut_us if room.seed == seen[0] else cut_us  # the one that serves is powered up first
+        return {"phy_link_delay_us": _PHY_US, "seed": 1, "faults": {"down_us": [[from_us, 2 * _NEVER_US]]}}
+
+    monkeypatch.setattr(Room, "config", config)
+    asked = {"messages": 1000}
+    (row,) = rows_of(workload("two_boards"), runtime, folder, monkeypatch, asked, seed=1, profiles=("tuned",))
+    return row
+
+
+@pytest.mark.slow
+def test_the_cable_of_the_board_that_serves_ends_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = row_with_cut("portbench-native", 140_000, _NEVER_US, tmp_path, monkeypatch)
+    assert (row.status, row.reason) == (Status.FAILED, f"{_STOPPED} the board that serves: {_NO_LINK}")
+
+
+@pytest.mark.slow
+def test_the_clients_cable_ends_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = row_with_cut("wiznet-hardwired", _NEVER_US, 1_200_000, tmp_path, monkeypatch)
+    assert (row.status, row.reason) == (Status.FAILED, f"{_STOPPED} {_NO_LINK}")
+
+
+@pytest.mark.slow
+def test_two_boards_with_one_address_end_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_apart", lambda options: options)
+    (row,) = rows_of(workload("two_boards"), "portbench-native", tmp_path, monkeypatch, {}, address_mode="static")
+    reason = f"{_STOPPED} address conflict: both boards say that they are 192.168.50.10; give each its own"
+    assert (row.status, row.reason) == (Status.FAILED, reason)

@@ -288,6 +288,12 @@ impl PyMachine {
         self.lock().lan().ok()?.leased_at().map(us)
     }
 
+    /// The address that this board and the one on its switch both say is theirs, where this one has the PC.
+    #[getter]
+    fn address_conflict(&self) -> Option<String> {
+        self.lock().lan().ok()?.address_conflict().map(|address| address.to_string())
+    }
+
     /// Send an ICMP echo request from the simulated PC, at `at_us` or now; false if it is longer than 1472 bytes or too
     /// many wait.
     #[pyo3(signature = (to, sequence, data, at_us = 0.0))]

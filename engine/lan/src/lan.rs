@@ -93,6 +93,11 @@ impl Lan {
         self.switch.is_some()
     }
 
+    /// The address that both boards on this LAN's switch say is theirs; known to the half with the PC.
+    pub fn address_conflict(&self) -> Option<Ipv4Addr> {
+        self.switch.as_ref()?.conflict()
+    }
+
     /// The next frame for the other LAN of the switch, and when its last bit is in the switch: what the board sends without
     /// a PC beside it, from its first bit on.
     pub fn take_for_trunk(&mut self) -> Option<(Ps, Vec<u8>)> {

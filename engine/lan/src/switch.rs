@@ -1,8 +1,11 @@
 //! The switch that two boards share: it learns who is behind which of its ports, as any of them does.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
 
 use sim::Ps;
+
+use crate::peek;
 
 /// Addresses that are remembered: more than two boards and a PC have. Beyond them, frames go everywhere.
 const MAX_LEARNED: usize = 64;
@@ -22,6 +25,8 @@ pub(crate) enum Port {
 pub(crate) struct Switch {
     learned: BTreeMap<[u8; 6], Port>,
     has_pc: bool,
+    /// What this board and the other one last said that their addresses are.
+    said: [Option<Ipv4Addr>; 2],
     /// From the other half, with the times at which their last bits are there.
     arriving: VecDeque<(Ps, Vec<u8>)>,
     leaving: VecDeque<(Ps, Vec<u8>)>,
@@ -39,10 +44,24 @@ impl Switch {
         self.has_pc
     }
 
+    /// The address that both boards say is theirs.
+    pub(crate) fn conflict(&self) -> Option<Ipv4Addr> {
+        self.said[0].filter(|_| self.said[0] == self.said[1])
+    }
+
     /// The ports that a frame leaves by.
     pub(crate) fn ways(&mut self, from: Port, frame: &[u8]) -> Vec<Port> {
         if !self.has_pc {
             return if from == Port::Trunk { vec![Port::Board] } else { Vec::new() };
+        }
+        let said = match from {
+            Port::Board => Some(&mut self.said[0]),
+            Port::Trunk => Some(&mut self.said[1]),
+            Port::Pc => None,
+        };
+        // A board that has no address yet says that it is 0.0.0.0.
+        if let (Some(said), Some(sender)) = (said, peek::sender(frame).filter(|sender| !sender.is_unspecified())) {
+            *said = Some(sender);
         }
         let known =
             |table: &BTreeMap<[u8; 6], Port>, at: usize| -> Option<Port> { table.get(frame.get(at..at + 6)?).copied() };
@@ -128,6 +147,23 @@ mod tests {
         assert_eq!(switch.ways(Port::Trunk, &frame([0xff; 6], PC)), [Port::Board]);
         assert_eq!(switch.ways(Port::Trunk, &frame(THERE, PC)), [Port::Board], "the other half had heard of it");
         assert_eq!(switch.ways(Port::Pc, &frame([0xff; 6], PC)), [], "its own PC is cut off");
+    }
+
+    #[test]
+    fn two_boards_that_say_one_address_are_found_out() {
+        let says = |mac: [u8; 6], last: u8| [&frame([0xff; 6], mac)[..], &[8, 6], &[0; 14], &[10, 0, 0, last]].concat();
+        let mut switch = Switch::new(true, PC);
+        switch.ways(Port::Board, &says(HERE, 7));
+        switch.ways(Port::Pc, &says(PC, 7));
+        assert_eq!(switch.conflict(), None, "the PC is no board");
+        let nothing = [&frame([0xff; 6], THERE)[..], &[8, 6], &[0; 18]].concat();
+        switch.ways(Port::Trunk, &nothing);
+        switch.ways(Port::Trunk, &says(THERE, 8));
+        assert_eq!(switch.conflict(), None);
+        switch.ways(Port::Trunk, &says(THERE, 7));
+        assert_eq!(switch.conflict(), Some(Ipv4Addr::new(10, 0, 0, 7)));
+        switch.ways(Port::Board, &says(HERE, 9));
+        assert_eq!(switch.conflict(), None, "it has changed its address");
     }
 
     #[test]
