@@ -136,6 +136,18 @@ def test_the_body_answers_as_many_as_it_is_told_and_takes_a_report() -> None:
     scope["serving"](peer, 2, True)
     assert peer.sent == [b"2", b"4"] and peer.closed
     assert scope["RESULT"] == {"answered": 2, "report": '{"messages": 2}\n'}
+
+    class Hasty(Peer):
+        def send(self, data: bytes) -> None:
+            super().send(data)
+            if len(self.sent) == 2:
+                raise RuntimeError("No data was sent, socket was closed.")
+
+    peer = Hasty([b"1", b"3"])
+    scope["serving"](peer, 2, False)
+    assert peer.closed and scope["RESULT"]["answered"] == 2
+    with pytest.raises(RuntimeError, match="No data was sent"):
+        scope["serving"](Hasty([b"1", b"3", b"5"]), 3, False)
     with pytest.raises(OSError, match=r"closed the connection after 1 messages"):
         scope["serving"](Peer([b"1"]), 2, False)
     with pytest.raises(OSError, match=r"after 0 bytes of its report"):
