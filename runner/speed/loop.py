@@ -47,10 +47,19 @@ class LoopSpeed:
 
 
 def measure_loop(
-    image: Path, definition: BoardDefinition, deadline: Deadline, *, iterations: int = ITERATIONS, runs: int = 3
+    image: Path,
+    definition: BoardDefinition,
+    deadline: Deadline,
+    *,
+    iterations: int = ITERATIONS,
+    runs: int = 3,
+    translated: bool = True,
 ) -> LoopSpeed:
-    """The loop typed at the prompt of the MicroPython `image`; of several runs the one with the median CPU time."""
-    board = ReplMachine(image, definition)
+    """The loop typed at the prompt of the MicroPython `image`; of several runs the one with the median CPU time.
+
+    Not `translated`: each instruction is interpreted, in the same simulated time.
+    """
+    board = ReplMachine(image, definition, translated=translated)
     board.start(deadline)
     return _median([timed_loop(board, iterations, deadline) for _ in range(runs)])
 

@@ -81,6 +81,9 @@ def loop(session: Session) -> Iterator[Figure]:
     try:
         image = session.image(MICROPYTHON)
         speed = measure_loop(image, session.definition, session.deadline(what))
+        plain = measure_loop(image, session.definition, session.deadline(what), translated=False)
+        if (plain.simulated_s, plain.instructions) != (speed.simulated_s, speed.instructions):
+            raise BoardError(f"{what}: {plain.simulated_s} s interpreted, {speed.simulated_s} s translated; report it")
     except (*_NO_IMAGE, BoardError) as error:
         yield skipped(what, str(error))
         return
@@ -88,6 +91,8 @@ def loop(session: Session) -> Iterator[Figure]:
     executed = f"{speed.iterations} iterations, {speed.instructions / 1e6:.1f} M instructions in {speed.cpu_s:.2f} s"
     yield Figure(f"{what}: speed", speed.instructions_per_s / 1e6, "M instr/s", Target("at least", 150), executed)
     yield Figure(f"{what}: against the chip", speed.times_real_time, "x real time", Target("at least", 2), chip)
+    either_way = f"{plain.instructions_per_s / 1e6:.1f} M instr/s, {plain.simulated_s:.3f} simulated s either way"
+    yield Figure(f"{what}: against interpreting it", plain.cpu_s / speed.cpu_s, "x", None, either_way)
     for name, measure, least in (("rp2040py", rp2040py, 40.0), ("rp2040js", rp2040js, 5.5)):
         yield _against(what, name, measure, least, image, speed, session)
 

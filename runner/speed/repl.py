@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 from portbench._engine import Machine
 from portbench.boards import BoardDefinition, Deadline
@@ -31,8 +32,9 @@ def flash_content(image: Path, definition: BoardDefinition) -> bytes:
 class ReplMachine:
     """A machine with `image` in its flash; `start` brings it to its prompt."""
 
-    def __init__(self, image: Path, definition: BoardDefinition) -> None:
-        self.machine = Machine(bootrom(), flash_content(image, definition), EmulatedConfig().settings(definition))
+    def __init__(self, image: Path, definition: BoardDefinition, *, translated: bool = True) -> None:
+        settings: dict[str, Any] = {**EmulatedConfig().settings(definition), "translated": translated}
+        self.machine = Machine(bootrom(), flash_content(image, definition), settings)
 
     def start(self, deadline: Deadline) -> float:
         """Run from power-up to the prompt; CPU seconds. Raises DeadlineExceeded."""

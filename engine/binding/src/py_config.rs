@@ -131,7 +131,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
     let mut point = AccessPoint::default();
     let mut flash_id = None;
-    let (mut xip_miss_cost, mut spi_speed, mut pio_laps) = (true, 1, true);
+    let (mut xip_miss_cost, mut spi_speed, mut pio_laps, mut translated) = (true, 1, true, true);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -156,6 +156,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             "xip_miss_cost" => xip_miss_cost = value.extract()?,
             "spi_speed" => spi_speed = value.extract()?,
             "pio_laps" => pio_laps = value.extract()?,
+            "translated" => translated = value.extract()?,
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
@@ -189,6 +190,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         xip_miss_cost,
         spi_speed,
         pio_laps,
+        translated,
     })
 }
 

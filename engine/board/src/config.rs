@@ -56,4 +56,6 @@ pub struct BoardConfig {
     pub spi_speed: u64,
     /// Whether laps of PIO programs are put off; off to see what that saves. The chip does the same.
     pub pio_laps: bool,
+    /// Whether what the cores run often is translated; off to see what that saves. The chip does the same.
+    pub translated: bool,
 }

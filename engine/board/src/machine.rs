@@ -60,6 +60,9 @@ impl Machine {
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         chip.bus.sys.spi_speed = config.spi_speed.max(1);
         chip.bus.sys.runs_laps = config.pio_laps;
+        if !config.translated {
+            chip.mem.translated.turn_off();
+        }
         let bus = &mut chip.bus;
         if let Some(id) = config.flash_id {
             bus.ssi.flash.unique_id = id;

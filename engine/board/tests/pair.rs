@@ -40,6 +40,7 @@ fn machine(code: [u8; 4], last: u8) -> Machine {
         xip_miss_cost: true,
         spi_speed: 1,
         pio_laps: true,
+        translated: true,
     };
     Machine::new(config, &[], false).expect("a valid board")
 }

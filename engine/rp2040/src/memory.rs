@@ -3,6 +3,7 @@
 use w25q::Array;
 
 use crate::cpu::decode::Op;
+use crate::cpu::translated::Translated;
 use crate::xip_cache::XipCache;
 
 pub const ROM_SIZE: usize = 16 * 1024;
@@ -19,7 +20,7 @@ pub const SCRATCH_OP: usize = RAM_OPS + RAM_SIZE / 2 + 1;
 pub const FLASH_OPS: usize = SCRATCH_OP + 1;
 
 /// RAM is watched for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
-const CODE_GRANULE_BITS: usize = 5;
+pub(crate) const CODE_GRANULE_BITS: usize = 5;
 
 pub struct Memory {
     rom: Vec<u8>,
@@ -30,6 +31,7 @@ pub struct Memory {
     /// Granules of RAM that hold predecoded instructions.
     code: Vec<bool>,
     pub xip: XipCache,
+    pub translated: Translated,
     /// Counts programs and erases of the flash array, so that a caller can tell whether it changed.
     pub flash_generation: u64,
 }
@@ -48,6 +50,7 @@ impl Memory {
             ops: vec![Op::default(); FLASH_OPS + flash_size / 2 + 1],
             code: vec![false; (RAM_SIZE >> CODE_GRANULE_BITS) + 1],
             xip: XipCache::default(),
+            translated: Translated::new(FLASH_OPS + flash_size / 2 + 1, flash_size),
             flash_generation: 0,
         }
     }
@@ -81,6 +84,7 @@ impl Memory {
 
     fn forget_flash(&mut self, at: usize) {
         let slot = FLASH_OPS + at / 2;
+        self.translated.forget(slot);
         self.ops[slot] = Op::default();
         // A 32-bit instruction is predecoded in its first halfword's slot.
         if at >= 2 {
@@ -211,12 +215,28 @@ impl Memory {
         let first = slot.saturating_sub(1).max(RAM_OPS);
         let last = (slot + 1).min(SCRATCH_OP - 2);
         self.ops[first..=last].fill(Op::default());
+        // Of four bytes that may be written at once.
+        self.translated.forget(slot);
+        self.translated.forget(slot + 1);
     }
 
     /// Notes that the instruction at `offset` of RAM is predecoded.
     pub(crate) fn mark_code(&mut self, offset: usize) {
         self.code[offset >> CODE_GRANULE_BITS] = true;
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    /// Where translated code finds what it reads and writes.
+    pub(crate) fn parts(&mut self) -> Parts {
+        Parts {
+            entries: self.translated.entries(),
+            ram: self.ram.as_mut_ptr(),
+            granules: self.code.as_ptr(),
+            flash: self.flash.as_ptr(),
+            lines: self.xip.lines(),
+            offline: &raw const self.xip.offline,
+        }
     }
 
     /// Offset into SRAM of an address in the non-striped bank windows at 0x2100_0000 (datasheet 2.6.2).
@@ -228,6 +248,17 @@ impl Memory {
         let (bank, within) = (offset >> 16, offset & 0xffff);
         Some(((within >> 2) << 4) | (bank << 2) | (within & 3))
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+/// Addresses within a [`Memory`] that hold while it stays where it is.
+pub(crate) struct Parts {
+    pub entries: *const u64,
+    pub ram: *mut u8,
+    pub granules: *const bool,
+    pub flash: *const u8,
+    pub lines: *const u32,
+    pub offline: *const bool,
 }
 
 /// The flash chip's cells.

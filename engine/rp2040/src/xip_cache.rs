@@ -75,12 +75,18 @@ impl XipCache {
     /// One access to the word that holds flash offset `offset`: the wait states it costs.
     #[inline]
     pub fn access_word(&mut self, offset: u32) -> u32 {
+        self.accesses += 1;
+        self.look_up(offset)
+    }
+
+    /// The same for an access that is counted already.
+    #[inline]
+    pub(crate) fn look_up(&mut self, offset: u32) -> u32 {
         let line = offset >> LINE_BYTES_LOG2;
         let word = 1 << ((offset >> 2) & 1);
         let other = BOTH_WORDS & !word;
         let wanted = ((line >> 10) << TAG_SHIFT) | BOTH_WORDS;
         let ways = &self.lines[line as usize & (SETS - 1)];
-        self.accesses += 1;
         if (ways[0] | other) == wanted || (ways[1] | other) == wanted {
             return 0;
         }
@@ -123,6 +129,12 @@ impl XipCache {
         let cycles = if self.cost_enabled { cycles } else { 0 };
         self.stalled += u64::from(cycles);
         cycles
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    /// The tags, two for each set in turn: `tag << 2` with the valid bits of both words.
+    pub(crate) fn lines(&self) -> *const u32 {
+        self.lines.as_ptr().cast()
     }
 
     /// One read that bypasses the cache: its wait states.

@@ -1,6 +1,7 @@
 //! A guest that does anything at all: random code from reset, in ROM, SRAM and flash, with registers that point at every
 //! block of the chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
+use rp2040::bus::Master;
 use rp2040::cpu::core::{Core, State};
 use rp2040::peripherals::{Peripheral, Write};
 use rp2040::world::Nothing;
@@ -92,10 +93,26 @@ struct Guest {
     unmodelled: bool,
     /// Registers and cycles of both cores.
     state: Vec<u64>,
+    /// SRAM, flags, and what the flash cache and the cores' counters came to.
+    rest: (Vec<u8>, Vec<u32>),
+    blocks: usize,
 }
 
-/// Runs a guest for `duration_us`, with all of BUSCTRL's counters counting if `counting`.
-fn guest(seed: u64, duration_us: u64, counting: bool) -> Guest {
+/// How the cores execute.
+#[derive(Clone, Copy, PartialEq)]
+enum Cores {
+    AsUsual,
+    Interpreted,
+    /// Whatever can be translated is.
+    Translated,
+}
+
+/// BUSCTRL's events of all accesses to SRAM0 and SRAM5.
+const SRAM0: u32 = 0x0f;
+const SRAM5: u32 = 0x05;
+
+/// Runs a guest for `duration_us`, with each of BUSCTRL's counters counting its event of `counting`.
+fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
     let mut r = Random(seed);
     let mut rom = vec![0; 16 * 1024];
     r.fill(&mut rom);
@@ -119,10 +136,13 @@ fn guest(seed: u64, duration_us: u64, counting: bool) -> Guest {
     r.fill(&mut flash);
     let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
     let mut chip = Chip::new(&config, Nothing);
-    if counting {
-        for offset in [0x0c, 0x14, 0x1c, 0x24] {
-            chip.bus.blocks.busctrl.write(&mut chip.bus.sys, offset, Write::normal(0x0f));
-        }
+    match how {
+        Cores::AsUsual => {}
+        Cores::Interpreted => chip.mem.translated.turn_off(),
+        Cores::Translated => chip.mem.translated.make_at_once(),
+    }
+    for (&event, offset) in counting.iter().zip([0x0c, 0x14, 0x1c, 0x24]) {
+        chip.bus.blocks.busctrl.write(&mut chip.bus.sys, offset, Write::normal(event));
     }
     let mut ram = vec![0; 0x8000];
     r.fill(&mut ram);
@@ -159,11 +179,27 @@ fn guest(seed: u64, duration_us: u64, counting: bool) -> Guest {
             }
         }
     }
+    let mut counts: Vec<u32> =
+        [0x08, 0x10, 0x18, 0x20].map(|offset| chip.bus.blocks.busctrl.read(&mut chip.bus.sys, offset)).into();
+    for counter in [0x1400_000c, 0x1400_0010] {
+        counts.extend(chip.bus.read(&mut chip.mem, Master::Core(0), counter, 4).ok());
+    }
+    for core in &chip.cores {
+        counts.extend([
+            core.apsr(),
+            core.ipsr,
+            core.flash_instructions as u32,
+            core.rom_instructions as u32,
+            core.psp(),
+        ]);
+    }
     let state = |c: &Core| c.regs.map(u64::from).into_iter().chain([u64::from(c.pc), c.cycles, c.instructions]);
     Guest {
         instructions: chip.cores.iter().map(|c| c.instructions).sum(),
         unmodelled,
         state: chip.cores.iter().flat_map(state).collect(),
+        rest: (chip.mem.ram().to_vec(), counts),
+        blocks: chip.mem.translated.blocks(),
     }
 }
 
@@ -174,7 +210,7 @@ fn random_code_neither_crashes_nor_hangs_the_host() {
     let mut instructions = 0;
     let mut unmodelled = 0;
     for seed in 1..=guests {
-        let guest = guest(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15), 2000, false);
+        let guest = guest(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15), 2000, &[], Cores::AsUsual);
         instructions += guest.instructions;
         unmodelled += u32::from(guest.unmodelled);
     }
@@ -188,11 +224,38 @@ fn counting_accesses_changes_nothing() {
     let mut instructions = 0;
     for seed in 1..=200u64 {
         let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let (plain, counting) = (guest(seed, 500, false), guest(seed, 500, true));
+        let plain = guest(seed, 500, &[], Cores::AsUsual);
+        let counting = guest(seed, 500, &[SRAM0; 4], Cores::AsUsual);
         assert_eq!(plain.state, counting.state, "seed {seed:#x}");
         instructions += plain.instructions;
     }
     assert!(instructions > 20_000, "{instructions}: the guests hardly ran");
+}
+
+/// Translated code leaves everything as the interpreter does. `PORTBENCH_FUZZ_LONG=1` runs forty times as many guests.
+#[test]
+fn translated_code_does_what_the_interpreter_does() {
+    let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 40_000 } else { 1000 };
+    let (mut instructions, mut blocks) = (0, 0);
+    for number in 1..=guests {
+        let seed = u64::wrapping_mul(number, 0xd134_2543_de82_ef95);
+        let counting: &[u32] = [&[][..], &[SRAM5], &[SRAM5, SRAM5], &[SRAM0]][number as usize % 4];
+        let [interpreted, translated] =
+            [Cores::Interpreted, Cores::Translated].map(|how| guest(seed, 500, counting, how));
+        assert_eq!(interpreted.state, translated.state, "seed {seed:#x}");
+        assert!(
+            interpreted.rest == translated.rest,
+            "seed {seed:#x}: {:?} {:?}",
+            interpreted.rest.1,
+            translated.rest.1
+        );
+        assert_eq!(interpreted.blocks, 0);
+        instructions += translated.instructions;
+        blocks += translated.blocks;
+    }
+    println!("{instructions} instructions, {blocks} blocks at last");
+    assert!(instructions > 100_000, "{instructions}: the guests hardly ran");
+    assert!(!cfg!(target_arch = "x86_64") || blocks > 5_000, "{blocks}: hardly anything was translated");
 }
 
 /// A minute of simulated time of nothing but a sleeping or locked-up core costs next to nothing.

@@ -49,6 +49,7 @@ impl Rig {
             xip_miss_cost: true,
             spi_speed: 1,
             pio_laps: true,
+            translated: true,
         };
         let mut wiring = Wiring::new(&config).expect("no network that could be wrong");
         attach(&mut wiring);

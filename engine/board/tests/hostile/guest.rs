@@ -276,5 +276,6 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
         xip_miss_cost: true,
         spi_speed: 1,
         pio_laps: true,
+        translated: true,
     }
 }

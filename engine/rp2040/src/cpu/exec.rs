@@ -5,6 +5,7 @@
 use super::core::{Core, Exit, NO_WORD, State};
 use super::decode::{Kind, Op, decode};
 use super::fault::Cause;
+use super::translated::Left;
 use crate::PROBED;
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
@@ -24,6 +25,12 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
     pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
+            let limit = match self.run_translated(mem, bus, limit) {
+                None => limit,
+                Some(Left::Look) => continue,
+                // One instruction is begun already.
+                Some(Left::Interpret) => limit.max(self.cycles + 1),
+            };
             let exit = if bus.blocks.busctrl.counting() {
                 self.run_here::<true, W>(mem, bus, limit)
             } else {
@@ -164,6 +171,9 @@ impl Core {
                 if REGION == region::BUS || pc.wrapping_sub(start) >= size {
                     leave!(Exit::Region);
                 }
+                if REGION != region::BUS && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
+                    leave!(Exit::Region);
+                }
                 continue;
             }};
         }
@@ -302,21 +312,24 @@ impl Core {
                     Err(cause) => fault!(cause),
                 }
             } else {
-                mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize]
+                match mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize] {
+                    Op { kind: Kind::Undecoded, .. } => {
+                        // Running off the end of a region is a jump elsewhere.
+                        if pc.wrapping_sub(start) >= size {
+                            leave!(Exit::Region);
+                        }
+                        match self.predecode(mem, bus, pc) {
+                            Ok(op) => op,
+                            Err(cause) => fault!(cause),
+                        }
+                    }
+                    op => op,
+                }
             };
             executed += 1;
             match op.kind {
-                Kind::Undecoded => {
-                    executed -= 1;
-                    // Running off the end of a region is a jump elsewhere.
-                    if pc.wrapping_sub(start) >= size {
-                        leave!(Exit::Region);
-                    }
-                    if let Err(cause) = self.predecode(mem, bus, pc) {
-                        fault!(cause);
-                    }
-                    continue;
-                }
+                // Predecoding leaves none.
+                Kind::Undecoded => fault!(Cause::UndefinedInstruction),
                 Kind::MovsReg => result!(op, reg!(op.c)),
                 Kind::LslImm => {
                     let x = reg!(op.c);

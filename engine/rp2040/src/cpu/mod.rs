@@ -5,3 +5,8 @@ pub mod decode;
 mod exec;
 pub mod fault;
 pub mod ppb;
+#[cfg(target_arch = "x86_64")]
+pub mod translated;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "untranslated.rs"]
+pub mod translated;

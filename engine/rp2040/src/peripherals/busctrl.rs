@@ -9,7 +9,7 @@ use crate::sys::Sys;
 
 const COUNTERS: usize = 4;
 /// A counter is 24 bits wide and stops at its end.
-const MOST: u32 = 0x00ff_ffff;
+pub(crate) const COUNTER_MOST: u32 = 0x00ff_ffff;
 const PERFSEL_RESET: u32 = 0x1f;
 
 /// Downstream ports of the crossbar, in the order of PERFSEL's values: each has a contested event and an event of all
@@ -88,6 +88,18 @@ impl Busctrl {
         self.regions
     }
 
+    #[cfg(target_arch = "x86_64")]
+    /// The counter of accesses to SRAM5, if nothing else counts.
+    pub(crate) fn sram5_counter(&mut self) -> Option<&mut u32> {
+        if self.counted != 1 << port::SRAM5 {
+            return None;
+        }
+        let mut counters =
+            self.perfctr.iter_mut().zip(&self.perfsel).filter(|(_, event)| **event == 2 * port::SRAM5 + 1);
+        let (counter, _) = counters.next()?;
+        if counters.next().is_some() { None } else { Some(counter) }
+    }
+
     /// A master accesses `address`.
     pub fn count(&mut self, address: u32) {
         let Some(port) = port_of(address) else { return };
@@ -96,7 +108,7 @@ impl Busctrl {
         }
         for (counter, &event) in self.perfctr.iter_mut().zip(&self.perfsel) {
             if event == 2 * port + 1 {
-                *counter = (*counter + 1).min(MOST);
+                *counter = (*counter + 1).min(COUNTER_MOST);
             }
         }
     }
@@ -189,9 +201,9 @@ mod tests {
         }
         let counts: Vec<u32> = (0..4).map(|index| busctrl.read(&mut sys, 8 + 8 * index)).collect();
         assert_eq!(counts, [1, 1, 4, 0]);
-        busctrl.perfctr[0] = MOST;
+        busctrl.perfctr[0] = COUNTER_MOST;
         busctrl.count(0x4000_0000);
-        assert_eq!(busctrl.read(&mut sys, 0x08), MOST);
+        assert_eq!(busctrl.read(&mut sys, 0x08), COUNTER_MOST);
         busctrl.write(&mut sys, 0x08, Write::normal(5));
         assert_eq!(busctrl.read(&mut sys, 0x08), 0);
         busctrl.reset(&mut sys);

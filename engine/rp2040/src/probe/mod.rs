@@ -52,8 +52,7 @@ impl Probes {
             if let Some(profile) = &mut self.profile {
                 profile.executed(&before, core, mem);
             }
-            // A flash read that precedes an instruction's first decoding may be all that there was time for.
-            if core.instructions != before.instructions && self.debug.executed(core, before.exception, mem) {
+            if self.debug.executed(core, before.exception, mem) {
                 return true;
             }
         }

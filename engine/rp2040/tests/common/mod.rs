@@ -12,6 +12,7 @@ pub const HANDLERS: u32 = 0x2000_2000;
 pub const STACK: u32 = 0x2000_3000;
 pub const PROCESS_STACK: u32 = 0x2000_4000;
 pub const DATA: u32 = 0x2000_5000;
+pub const ROM_CODE: u32 = 0x400;
 
 pub const SYST_CSR: u32 = 0xe000_e010;
 pub const NVIC_ISER: u32 = 0xe000_e100;
@@ -84,14 +85,22 @@ impl Rig {
     /// Core 0 at `code` in SRAM with a vector table there, whose every handler counts in R7 and then stops;
     /// core 1 held in reset. clk_sys is ROSC.
     pub fn new(code: &[u16]) -> Self {
-        let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
+        let mut rig = Self::with_rom(&[]);
+        rig.program(CODE, code);
+        rig
+    }
+
+    /// The same without a program, and with `rom_code` in ROM.
+    pub fn with_rom(rom_code: &[u8]) -> Self {
+        let mut rom = vec![0; ROM_CODE as usize];
+        rom.extend(rom_code);
+        let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
         let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         let mut rig = Self { chip };
         for number in 1..48 {
             rig.handler(number, &[asm::adds(7, 1), asm::STOP]);
         }
-        rig.program(CODE, code);
         let core = rig.core();
         core.regs = [0; 16];
         core.regs[13] = STACK;

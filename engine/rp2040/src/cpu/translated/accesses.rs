@@ -1,0 +1,173 @@
+//! Loads and stores, by single words and by several.
+
+#![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
+
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+
+use super::block::{Aside, BEFORE_RAM, Check, Load, SRAM5, Translation, guest, imm, memory};
+use super::context::region;
+use super::routines::{FLASH, GRANULES, GUEST};
+use crate::cpu::decode::Op;
+use crate::memory::{CODE_GRANULE_BITS, RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
+
+impl Translation<'_> {
+    /// First byte of RAM that is not read and written as any other.
+    pub(super) fn ram_end(&self) -> u32 {
+        if self.counting { SRAM5 } else { RAM_SIZE as u32 }
+    }
+
+    /// EAX: the address that `op` names by register and offset or index.
+    pub(super) fn address(&mut self, op: Op, indexed: bool) {
+        match (guest(op.b), guest(op.c)) {
+            (Some(base), Some(index)) if indexed => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + Rq(index)]),
+            (Some(base), _) => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + imm(op)]),
+            (None, _) => {
+                self.read(0, op.b);
+                dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
+            }
+        }
+    }
+
+    /// ECX: offset in RAM of the address in EAX, in units of its size; goes to `not` if it is not there, or not aligned.
+    pub(super) fn ram_offset(&mut self, size: u32, end: u32, not: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + BEFORE_RAM]);
+        if size > 0 {
+            dynasm!(self.ops ; .arch x64 ; ror ecx, size as i8);
+        }
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jae =>not);
+    }
+
+    /// Reads RAM at ECX units of its size into `load.to`.
+    pub(super) fn take_from_ram(&mut self, load: Load) {
+        let to = load.to;
+        match (load.size, load.signed) {
+            (0, false) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), BYTE [r13 + rcx]),
+            (0, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), BYTE [r13 + rcx]),
+            (1, false) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), WORD [r13 + rcx * 2]),
+            (1, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), WORD [r13 + rcx * 2]),
+            _ => dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + rcx * 4]),
+        }
+    }
+
+    pub(super) fn load(&mut self, op: Op, size: u32, signed: bool, indexed: bool) {
+        let load = Load { size, signed, to: GUEST[usize::from(op.a & 7)] };
+        let place = self.here;
+        let leave = self.leave(self.after(2));
+        let at = self.ops.new_dynamic_label();
+        let take = self.ops.new_dynamic_label();
+        let done = self.ops.new_dynamic_label();
+        self.address(op, indexed);
+        self.ram_offset(size, self.ram_end(), at);
+        dynasm!(self.ops ; .arch x64 ; =>take);
+        self.take_from_ram(load);
+        dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
+        self.asides.push(Aside::Load { at, load, place, leave, done, take });
+    }
+
+    pub(super) fn load_literal(&mut self, op: Op) {
+        let address = (self.here.pc.wrapping_add(4) & !3).wrapping_add(op.imm);
+        let to = GUEST[usize::from(op.a & 7)];
+        let in_ram = address.wrapping_sub(RAM_BASE);
+        let in_flash = address.wrapping_sub(XIP_BASE);
+        if self.part.region == region::FLASH && in_flash < self.part.size {
+            self.fetch_word(address);
+            let offset = in_flash as i32;
+            dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset]);
+        } else if self.part.region == region::RAM && in_ram < self.ram_end() {
+            dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + in_ram as i32]);
+        } else if self.part.region == region::ROM && address < ROM_SIZE as u32 {
+            let value = self.mem.rom_u32(address as usize);
+            dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
+        } else {
+            let bail = self.bail_here();
+            dynasm!(self.ops ; .arch x64 ; jmp =>bail);
+        }
+        self.takes(2);
+    }
+
+    /// Whether code lies in the granule of RAM at ECX units of `size`: goes to `marked`.
+    pub(super) fn no_code(&mut self, size: u32, ahead: u32, marked: DynamicLabel) {
+        dynasm!(self.ops
+            ; .arch x64
+            ; lea edx, [rcx + ahead as i32]
+            ; shr edx, (CODE_GRANULE_BITS as u32 - size) as i8
+            ; add rdx, [r15 + GRANULES]
+            ; cmp BYTE [rdx], 0
+            ; jne =>marked
+        );
+    }
+
+    pub(super) fn put_into_ram(&mut self, size: u32, value: u8) {
+        match size {
+            0 => dynasm!(self.ops ; .arch x64 ; mov BYTE [r13 + rcx], Rb(value)),
+            1 => dynasm!(self.ops ; .arch x64 ; mov WORD [r13 + rcx * 2], Rw(value)),
+            _ => dynasm!(self.ops ; .arch x64 ; mov DWORD [r13 + rcx * 4], Rd(value)),
+        }
+    }
+
+    pub(super) fn store(&mut self, op: Op, size: u32, indexed: bool) {
+        let value = GUEST[usize::from(op.a & 7)];
+        let place = self.here;
+        let leave = self.leave(self.after(2));
+        let at = self.ops.new_dynamic_label();
+        let marked = self.ops.new_dynamic_label();
+        let done = self.ops.new_dynamic_label();
+        self.address(op, indexed);
+        self.ram_offset(size, self.ram_end(), at);
+        self.no_code(size, 0, marked);
+        self.put_into_ram(size, value);
+        dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
+        self.asides.push(Aside::Store { at, marked, size, value, place, leave, done });
+    }
+
+    /// Begins to move `words` at EAX; ECX: their offset in RAM, in words.
+    pub(super) fn several(&mut self, words: u32, check: Check) {
+        let bail = self.bail_here();
+        let moves = self.ops.new_dynamic_label();
+        let at = self.ops.new_dynamic_label();
+        let end = self.ram_end() - 4 * (words - 1);
+        self.ram_offset(2, end, if self.counting { at } else { bail });
+        self.check_several(words, check, bail);
+        dynasm!(self.ops ; .arch x64 ; =>moves);
+        if self.counting {
+            self.asides.push(Aside::Counted { at, words, check, bail, moves });
+        } else {
+            dynasm!(self.ops ; .arch x64 ; =>at);
+        }
+    }
+
+    pub(super) fn check_several(&mut self, words: u32, check: Check, bail: DynamicLabel) {
+        match check {
+            Check::None => {}
+            Check::NoCode => {
+                self.no_code(2, 0, bail);
+                self.no_code(2, words - 1, bail);
+            }
+            Check::Target => {
+                dynasm!(self.ops ; .arch x64 ; mov edx, [r13 + rcx * 4 + 4 * (words - 1) as i32]);
+                self.check_target(bail);
+            }
+        }
+    }
+
+    pub(super) fn store_several(&mut self, list: u32) {
+        for (i, register) in (0..16).filter(|register| list & 1 << register != 0).enumerate() {
+            let at = 4 * i as i32;
+            match guest(register) {
+                Some(host) => dynasm!(self.ops ; .arch x64 ; mov [r13 + rcx * 4 + at], Rd(host)),
+                None => dynasm!(self.ops
+                    ; .arch x64
+                    ; mov edx, [rbx + memory(register)]
+                    ; mov [r13 + rcx * 4 + at], edx
+                ),
+            }
+        }
+    }
+
+    /// Of R0 to R7.
+    pub(super) fn load_several(&mut self, list: u32) {
+        for (i, register) in (0..8).filter(|register| list & 1 << register != 0).enumerate() {
+            dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[register]), [r13 + rcx * 4 + 4 * i as i32]);
+        }
+    }
+}

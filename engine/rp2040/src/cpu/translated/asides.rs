@@ -1,0 +1,181 @@
+//! What blocks have out of their straight line.
+
+#![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
+
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+
+use super::block::{Aside, Load, Place, SRAM5, Translation};
+use super::context::status;
+use super::routines::{COUNTER, STATUS, VALUE};
+use crate::memory::{RAM_SIZE, XIP_BASE};
+use crate::peripherals::busctrl::COUNTER_MOST;
+
+impl Translation<'_> {
+    #[allow(clippy::too_many_lines)]
+    pub(super) fn aside(&mut self, aside: Aside) {
+        match aside {
+            Aside::Leave { at, place } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.end(place, self.routines.leave);
+            }
+            Aside::Bail { at, place } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.end(place, self.routines.bail);
+            }
+            Aside::LeaveAt { at, place } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.count(place);
+                let unknown = self.routines.unknown;
+                dynasm!(self.ops ; .arch x64 ; mov ecx, eax ; jmp extern unknown);
+            }
+            Aside::Miss { at, back, offset, held } => {
+                let miss = self.routines.miss;
+                let set = ((offset >> 3) & 0x3ff) as i32;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; =>at
+                    ; cmp DWORD [rax + 8 * set + 4], held as i32
+                    ; je =>back
+                    ; mov ecx, DWORD offset as i32
+                    ; call extern miss
+                    ; jmp =>back
+                );
+            }
+            Aside::Load { at, load, place, leave, done, take } => {
+                let size = load.size as usize;
+                let (flash, slow) = (self.routines.flash[size], self.routines.load[size]);
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                if self.counting {
+                    self.counted_word(load.size, take);
+                }
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; mov ecx, eax
+                    ; shr ecx, 24
+                    ; cmp ecx, (XIP_BASE >> 24) as i32
+                    ; jne >slow
+                    ; call extern flash
+                    ; jc >slow
+                );
+                self.loaded(load);
+                dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done ; slow:);
+                self.count(place);
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; mov ecx, DWORD place.pc as i32
+                    ; mov edx, DWORD place.word as i32
+                    ; call extern slow
+                );
+                self.loaded(load);
+                self.uncount(place);
+                self.carried_out(leave, done);
+            }
+            Aside::Store { at, marked, size, value, place, leave, done } => {
+                let slow = self.routines.store[size as usize];
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                if self.counting {
+                    self.counted_store(size, value, marked, leave, done);
+                }
+                dynasm!(self.ops ; .arch x64 ; =>marked);
+                self.count(place);
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; mov [r15 + VALUE], Rd(value)
+                    ; mov ecx, DWORD place.pc as i32
+                    ; mov edx, DWORD place.word as i32
+                    ; call extern slow
+                );
+                self.uncount(place);
+                self.carried_out(leave, done);
+            }
+            Aside::Counted { at, words, check, bail, moves } => {
+                let end = (RAM_SIZE as u32 - 4 * (words - 1)) >> 2;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; =>at
+                    ; cmp ecx, DWORD (SRAM5 >> 2) as i32
+                    ; jb =>bail
+                    ; cmp ecx, DWORD end as i32
+                    ; jae =>bail
+                );
+                self.check_several(words, check, bail);
+                // EDX is the target where there is one.
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; push rax
+                    ; mov rax, [r15 + COUNTER]
+                    ; add DWORD [rax], words as i32
+                    ; cmp DWORD [rax], DWORD COUNTER_MOST as i32
+                    ; jbe >within
+                    ; mov DWORD [rax], COUNTER_MOST as i32
+                    ; within:
+                    ; pop rax
+                    ; jmp =>moves
+                );
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, place: Place, routine: usize) {
+        self.count(place);
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov ecx, DWORD place.pc as i32
+            ; mov edx, DWORD place.word as i32
+            ; jmp extern routine
+        );
+    }
+
+    /// EAX, as the engine gives it, into the register.
+    pub(super) fn loaded(&mut self, load: Load) {
+        match (load.size, load.signed) {
+            (0, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(load.to), al),
+            (1, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(load.to), ax),
+            _ => dynasm!(self.ops ; .arch x64 ; mov Rd(load.to), eax),
+        }
+    }
+
+    /// After an access by the engine, which has added all its cycles but one.
+    pub(super) fn carried_out(&mut self, leave: DynamicLabel, done: DynamicLabel) {
+        dynasm!(self.ops
+            ; .arch x64
+            ; dec r14
+            ; cmp DWORD [r15 + STATUS], status::ON as i32
+            ; jne =>leave
+            ; test r14, r14
+            ; jle =>leave
+            ; jmp =>done
+        );
+    }
+
+    /// Counts an access to SRAM5 at ECX units of `size` and goes to `then`; goes on if it lies elsewhere.
+    pub(super) fn counted_word(&mut self, size: u32, then: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (RAM_SIZE as u32 >> size) as i32 ; jae >other);
+        self.count_access();
+        dynasm!(self.ops ; .arch x64 ; jmp =>then ; other:);
+    }
+
+    pub(super) fn counted_store(
+        &mut self,
+        size: u32,
+        value: u8,
+        marked: DynamicLabel,
+        leave: DynamicLabel,
+        done: DynamicLabel,
+    ) {
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (RAM_SIZE as u32 >> size) as i32 ; jae =>marked);
+        self.no_code(size, 0, marked);
+        self.count_access();
+        self.put_into_ram(size, value);
+        dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done);
+    }
+
+    pub(super) fn count_access(&mut self) {
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov rdx, [r15 + COUNTER]
+            ; cmp DWORD [rdx], DWORD COUNTER_MOST as i32
+            ; adc DWORD [rdx], 0
+        );
+    }
+}

@@ -1,0 +1,382 @@
+//! Translates the instructions from one address on, in a straight line, into a block of code.
+//!
+//! A block does to the simulated chip what [`crate::cpu::exec`] does, cycle by cycle: it leaves before the first
+//! instruction that starts at or after the limit, and hands whatever is rare to the interpreter. What is not in the
+//! straight line comes after it.
+#![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
+
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+
+use super::context::region;
+use super::routines::{Assembler, C, EXECUTED, FETCHED, GUEST, LINES, NZ, REGS, Routines, V};
+use crate::cpu::core::NO_WORD;
+use crate::cpu::decode::{Kind, Op, decode};
+use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, XIP_BASE};
+
+/// Most instructions of one block.
+const LONGEST: u32 = 96;
+/// Offset of SRAM5, the last bank of RAM, whose accesses may count.
+pub(super) const SRAM5: u32 = 0x4_1000;
+/// What makes an address in RAM an offset.
+pub(super) const BEFORE_RAM: i32 = (RAM_BASE as i32).wrapping_neg();
+
+/// A part of memory that is executed from.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub start: u32,
+    pub size: u32,
+    /// Its first predecoded slot.
+    pub slots: usize,
+    pub(super) region: usize,
+}
+
+impl Part {
+    /// The part in which `pc` lies. `counting`: accesses to SRAM5 count, fetches too.
+    pub fn of(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
+        let ram_size = if counting { SRAM5 } else { RAM_SIZE as u32 };
+        let parts = [
+            Self { start: XIP_BASE, size: flash_size as u32, slots: FLASH_OPS, region: region::FLASH },
+            Self { start: RAM_BASE, size: ram_size, slots: RAM_OPS, region: region::RAM },
+            Self { start: 0, size: ROM_SIZE as u32, slots: ROM_OPS, region: region::ROM },
+        ];
+        parts.into_iter().find(|part| part.contains(pc))
+    }
+
+    pub fn slot(self, pc: u32) -> usize {
+        self.slots + (pc.wrapping_sub(self.start) >> 1) as usize
+    }
+
+    pub(super) fn contains(self, pc: u32) -> bool {
+        pc.wrapping_sub(self.start) < self.size
+    }
+
+    pub(super) fn decode(self, mem: &Memory, pc: u32) -> Op {
+        let at = pc.wrapping_sub(self.start) as usize;
+        let halfword = |at: usize| match self.region {
+            _ if at + 2 > self.size as usize => 0,
+            region::FLASH => mem.flash_u16(at),
+            region::RAM => mem.ram_u16(at),
+            _ => mem.rom_u16(at),
+        };
+        decode(halfword(at), halfword(at + 2))
+    }
+}
+
+/// What is left out of the straight line.
+pub(super) enum Aside {
+    Leave {
+        at: DynamicLabel,
+        place: Place,
+    },
+    Bail {
+        at: DynamicLabel,
+        place: Place,
+    },
+    /// Leaves after a branch to EAX.
+    LeaveAt {
+        at: DynamicLabel,
+        place: Place,
+    },
+    Miss {
+        at: DynamicLabel,
+        back: DynamicLabel,
+        offset: u32,
+        held: u32,
+    },
+    Load {
+        at: DynamicLabel,
+        load: Load,
+        place: Place,
+        leave: DynamicLabel,
+        done: DynamicLabel,
+        take: DynamicLabel,
+    },
+    Store {
+        at: DynamicLabel,
+        marked: DynamicLabel,
+        size: u32,
+        value: u8,
+        place: Place,
+        leave: DynamicLabel,
+        done: DynamicLabel,
+    },
+    /// Several words in SRAM5, whose accesses count.
+    Counted {
+        at: DynamicLabel,
+        words: u32,
+        check: Check,
+        bail: DynamicLabel,
+        moves: DynamicLabel,
+    },
+}
+
+/// What has to hold before several words are moved.
+#[derive(Clone, Copy)]
+pub(super) enum Check {
+    None,
+    /// No code lies there.
+    NoCode,
+    /// The last word is an address in Thumb state, and no exception return.
+    Target,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    /// Bytes' logarithm.
+    pub(super) size: u32,
+    pub(super) signed: bool,
+    pub(super) to: u8,
+}
+
+/// Where execution is, and what of the block has been executed until then.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) pc: u32,
+    pub(super) word: u32,
+    pub(super) executed: u32,
+    pub(super) fetched: u32,
+}
+
+pub(super) struct Block {
+    pub code: Vec<u8>,
+    /// Address after its last instruction.
+    pub end: u32,
+}
+
+pub(super) struct Translation<'a> {
+    pub(super) ops: Assembler,
+    pub(super) mem: &'a Memory,
+    pub(super) routines: &'a Routines,
+    pub(super) part: Part,
+    pub(super) counting: bool,
+    pub(super) here: Place,
+    pub(super) asides: Vec<Aside>,
+    /// The comparison just before.
+    pub(super) compared: Option<Op>,
+}
+
+/// The block that begins at `pc` in `part`, for a buffer whose next address is `base`. None: its first instruction has to
+/// be interpreted.
+pub(super) fn translate(
+    mem: &Memory,
+    routines: &Routines,
+    part: Part,
+    counting: bool,
+    pc: u32,
+    base: usize,
+) -> Option<Block> {
+    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0 };
+    let mut translation = Translation {
+        ops: Assembler::new(base),
+        mem,
+        routines,
+        part,
+        counting,
+        here,
+        asides: Vec::new(),
+        compared: None,
+    };
+    translation.run()?;
+    let end = translation.here.pc;
+    Some(Block { code: translation.ops.finalize().ok()?, end })
+}
+
+pub(super) fn guest(register: u8) -> Option<u8> {
+    GUEST.get(usize::from(register)).copied()
+}
+
+pub(super) fn memory(register: u8) -> i32 {
+    REGS + 4 * i32::from(register)
+}
+
+pub(super) fn imm(op: Op) -> i32 {
+    op.imm as i32
+}
+
+impl Translation<'_> {
+    pub(super) fn run(&mut self) -> Option<()> {
+        loop {
+            let op = self.part.decode(self.mem, self.here.pc);
+            let too_far = !self.part.contains(self.here.pc + op.bytes() - 1) || self.here.executed == LONGEST;
+            if too_far || !translatable(op) {
+                if self.here.executed == 0 {
+                    return None;
+                }
+                let bail = self.bail(self.here);
+                dynasm!(self.ops ; .arch x64 ; jmp =>bail);
+                break;
+            }
+            self.fetch();
+            self.here.executed += 1;
+            let goes_on = self.instruction(op);
+            self.compared = matches!(op.kind, Kind::CmpImm | Kind::CmpReg).then_some(op);
+            self.here.pc += op.bytes();
+            if !goes_on {
+                break;
+            }
+        }
+        while let Some(aside) = self.asides.pop() {
+            self.aside(aside);
+        }
+        Some(())
+    }
+
+    // -- places
+
+    /// After the instruction at hand, which takes `bytes`.
+    pub(super) fn after(&self, bytes: u32) -> Place {
+        Place { pc: self.here.pc + bytes, ..self.here }
+    }
+
+    pub(super) fn leave(&mut self, place: Place) -> DynamicLabel {
+        let at = self.ops.new_dynamic_label();
+        self.asides.push(Aside::Leave { at, place });
+        at
+    }
+
+    /// Leaves to the interpreter before the instruction at `place`.
+    pub(super) fn bail(&mut self, place: Place) -> DynamicLabel {
+        let at = self.ops.new_dynamic_label();
+        self.asides.push(Aside::Bail { at, place });
+        at
+    }
+
+    /// Leaves to the interpreter, which is to execute the instruction at hand, though its words are fetched.
+    pub(super) fn bail_here(&mut self) -> DynamicLabel {
+        self.bail(Place { executed: self.here.executed - 1, ..self.here })
+    }
+
+    pub(super) fn count(&mut self, place: Place) {
+        let executed = EXECUTED + 8 * self.part.region as i32;
+        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
+        if place.fetched > 0 {
+            dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
+        }
+    }
+
+    pub(super) fn uncount(&mut self, place: Place) {
+        let executed = EXECUTED + 8 * self.part.region as i32;
+        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
+        if place.fetched > 0 {
+            dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
+        }
+    }
+
+    // -- time
+
+    /// The instruction took `cycles`: leaves if there is no time for the next.
+    pub(super) fn takes(&mut self, cycles: u32) {
+        let leave = self.leave(self.after(2));
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>leave);
+    }
+
+    /// The words that the core fetches before it executes the instruction at hand (docs/cache.md).
+    pub(super) fn fetch(&mut self) {
+        let Place { pc, word, .. } = self.here;
+        let ahead = pc.wrapping_add(2) >> 2;
+        if self.part.region == region::FLASH && ahead != word {
+            if pc & 2 != 0 && word != pc >> 2 {
+                self.fetch_word(pc);
+            }
+            self.fetch_word(ahead << 2);
+            self.here.word = ahead;
+        }
+    }
+
+    /// One access to the flash word at `address`, which adds its wait states.
+    pub(super) fn fetch_word(&mut self, address: u32) {
+        self.here.fetched += 1;
+        let offset = address & 0x00ff_ffff;
+        let set = ((offset >> 3) & 0x3ff) as i32;
+        let held = ((offset >> 13) << 2) | 3;
+        let (at, back) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov rax, [r15 + LINES]
+            ; cmp DWORD [rax + 8 * set], held as i32
+            ; jne =>at
+            ; =>back
+        );
+        self.asides.push(Aside::Miss { at, back, offset, held });
+    }
+
+    // -- operands and results
+
+    /// Into EAX, ECX or EDX.
+    pub(super) fn read(&mut self, into: u8, register: u8) {
+        match guest(register) {
+            Some(host) => dynasm!(self.ops ; .arch x64 ; mov Rd(into), Rd(host)),
+            None => dynasm!(self.ops ; .arch x64 ; mov Rd(into), [rbx + memory(register)]),
+        }
+    }
+
+    pub(super) fn write(&mut self, register: u8, from: u8) {
+        match guest(register) {
+            Some(host) => dynasm!(self.ops ; .arch x64 ; mov Rd(host), Rd(from)),
+            None => dynasm!(self.ops ; .arch x64 ; mov [rbx + memory(register)], Rd(from)),
+        }
+    }
+
+    pub(super) fn write_constant(&mut self, register: u8, value: u32) {
+        match guest(register) {
+            Some(host) => dynasm!(self.ops ; .arch x64 ; mov Rd(host), DWORD value as i32),
+            None => dynasm!(self.ops ; .arch x64 ; mov DWORD [rbx + memory(register)], value as i32),
+        }
+    }
+
+    /// N and Z of EAX.
+    pub(super) fn flags_nz(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; movsxd rax, eax ; mov [rbx + NZ], rax);
+    }
+
+    /// EAX is the result: the register's new value, with its N and Z.
+    pub(super) fn result(&mut self, op: Op) {
+        self.write(op.a, 0);
+        self.flags_nz();
+        self.takes(1);
+    }
+
+    pub(super) fn carry_and_overflow(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C] ; seto BYTE [rbx + V]);
+    }
+
+    /// After a subtraction, whose carry is Arm's upside down.
+    pub(super) fn borrow_and_overflow(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; setnc BYTE [rbx + C] ; seto BYTE [rbx + V]);
+    }
+
+    /// EAX = b, compared with c or the immediate: x86's flags.
+    pub(super) fn compare(&mut self, op: Op) {
+        if op.kind == Kind::CmpImm {
+            match guest(op.b) {
+                Some(host) => dynasm!(self.ops ; .arch x64 ; cmp Rd(host), imm(op)),
+                None => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + memory(op.b)], imm(op)),
+            }
+            return;
+        }
+        self.read(0, op.b);
+        match guest(op.c) {
+            Some(host) => dynasm!(self.ops ; .arch x64 ; cmp eax, Rd(host)),
+            None => dynasm!(self.ops ; .arch x64 ; cmp eax, [rbx + memory(op.c)]),
+        }
+    }
+}
+
+/// Whether a block may have it; the rest is for the interpreter.
+fn translatable(op: Op) -> bool {
+    match op.kind {
+        Kind::Undecoded
+        | Kind::Cps
+        | Kind::Bkpt
+        | Kind::Wfe
+        | Kind::Wfi
+        | Kind::Sev
+        | Kind::Svc
+        | Kind::Undefined
+        | Kind::Msr
+        | Kind::Mrs
+        | Kind::Barrier => false,
+        Kind::Push | Kind::Pop | Kind::Stm | Kind::Ldm => op.imm != 0,
+        _ => true,
+    }
+}

@@ -1,0 +1,149 @@
+//! Branches, and where a block goes on after them.
+
+#![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
+
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+
+use super::block::{Aside, Part, Place, Translation};
+use super::routines::{Assembler, C, ENTRIES, NZ, V};
+use crate::cpu::core::NO_WORD;
+use crate::cpu::decode::{Kind, Op};
+
+impl Translation<'_> {
+    /// Goes on at `target` after a branch that took `cycles`.
+    pub(super) fn branch(&mut self, target: u32, cycles: u32) {
+        let place = Place { pc: target, word: NO_WORD, ..self.here };
+        let leave = self.leave(place);
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>leave);
+        if !self.part.contains(target) {
+            dynasm!(self.ops ; .arch x64 ; jmp =>leave);
+            return;
+        }
+        self.count(place);
+        let entry = self.part.slot(target) as i32 * 8;
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov ecx, DWORD target as i32
+            ; mov rax, [r15 + ENTRIES]
+            ; jmp QWORD [rax + entry]
+        );
+    }
+
+    /// Goes on at EAX.
+    pub(super) fn branch_to_eax(&mut self, cycles: u32) {
+        let at = self.ops.new_dynamic_label();
+        let place = Place { word: NO_WORD, ..self.here };
+        self.asides.push(Aside::LeaveAt { at, place });
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>at);
+        self.count(place);
+        let elsewhere = self.routines.elsewhere;
+        let Part { start, size, slots, .. } = self.part;
+        let before = (start as i32).wrapping_neg();
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov ecx, eax
+            ; lea edx, [rax + before]
+            ; cmp edx, DWORD size as i32
+            ; jae extern elsewhere
+            ; shr edx, 1
+            ; mov rax, [r15 + ENTRIES]
+            ; jmp QWORD [rax + rdx * 8 + (slots * 8) as i32]
+        );
+    }
+
+    pub(super) fn branch_if(&mut self, op: Op) {
+        let not = self.ops.new_dynamic_label();
+        if let Some(compared) = self.compared {
+            self.compare(compared);
+            match op.kind {
+                Kind::Beq => dynasm!(self.ops ; .arch x64 ; jne =>not),
+                Kind::Bne => dynasm!(self.ops ; .arch x64 ; je =>not),
+                Kind::Bcs => dynasm!(self.ops ; .arch x64 ; jb =>not),
+                Kind::Bcc => dynasm!(self.ops ; .arch x64 ; jae =>not),
+                Kind::Bmi => dynasm!(self.ops ; .arch x64 ; jns =>not),
+                Kind::Bpl => dynasm!(self.ops ; .arch x64 ; js =>not),
+                Kind::Bvs => dynasm!(self.ops ; .arch x64 ; jno =>not),
+                Kind::Bvc => dynasm!(self.ops ; .arch x64 ; jo =>not),
+                Kind::Bhi => dynasm!(self.ops ; .arch x64 ; jbe =>not),
+                Kind::Bls => dynasm!(self.ops ; .arch x64 ; ja =>not),
+                Kind::Bge => dynasm!(self.ops ; .arch x64 ; jl =>not),
+                Kind::Blt => dynasm!(self.ops ; .arch x64 ; jge =>not),
+                Kind::Bgt => dynasm!(self.ops ; .arch x64 ; jle =>not),
+                _ => dynasm!(self.ops ; .arch x64 ; jg =>not),
+            }
+        } else {
+            self.branch_by_flags(op.kind, not);
+        }
+        self.branch(self.here.pc.wrapping_add(4).wrapping_add(op.imm), 2);
+        dynasm!(self.ops ; .arch x64 ; =>not);
+        self.takes(1);
+    }
+
+    /// Goes to `not` unless the condition holds.
+    pub(super) fn branch_by_flags(&mut self, kind: Kind, not: DynamicLabel) {
+        let sign = NZ + 4;
+        // EAX: N == V as 0.
+        let n_and_v = |ops: &mut Assembler| {
+            dynasm!(ops
+                ; .arch x64
+                ; mov eax, [rbx + sign]
+                ; shr eax, 31
+                ; cmp al, [rbx + V]
+            );
+        };
+        match kind {
+            Kind::Beq => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; jne =>not),
+            Kind::Bne => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not),
+            Kind::Bcs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; je =>not),
+            Kind::Bcc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; jne =>not),
+            Kind::Bmi => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jge =>not),
+            Kind::Bpl => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jl =>not),
+            Kind::Bvs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; je =>not),
+            Kind::Bvc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; jne =>not),
+            Kind::Bhi => dynasm!(self.ops
+                ; .arch x64
+                ; cmp BYTE [rbx + C], 0
+                ; je =>not
+                ; cmp DWORD [rbx + NZ], 0
+                ; je =>not
+            ),
+            Kind::Bls => dynasm!(self.ops
+                ; .arch x64
+                ; cmp BYTE [rbx + C], 0
+                ; je >holds
+                ; cmp DWORD [rbx + NZ], 0
+                ; jne =>not
+                ; holds:
+            ),
+            Kind::Bge => {
+                n_and_v(&mut self.ops);
+                dynasm!(self.ops ; .arch x64 ; jne =>not);
+            }
+            Kind::Blt => {
+                n_and_v(&mut self.ops);
+                dynasm!(self.ops ; .arch x64 ; je =>not);
+            }
+            Kind::Bgt => {
+                dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not);
+                n_and_v(&mut self.ops);
+                dynasm!(self.ops ; .arch x64 ; jne =>not);
+            }
+            _ => {
+                dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je >holds);
+                n_and_v(&mut self.ops);
+                dynasm!(self.ops ; .arch x64 ; je =>not ; holds:);
+            }
+        }
+    }
+
+    /// A branch to the address in EDX, which bails out where that would fault or return from an exception.
+    pub(super) fn check_target(&mut self, bail: DynamicLabel) {
+        dynasm!(self.ops
+            ; .arch x64
+            ; test dl, 1
+            ; jz =>bail
+            ; cmp edx, DWORD 0xf000_0000_u32 as i32
+            ; jae =>bail
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! Often executed instructions as code of the PC's own, block by block: what makes the cores fast.
+//!
+//! A block leaves the same state behind, cycle by cycle, as [`super::exec`] would, and stops wherever that may stop.
+//! Only code for x86-64 can be made; everywhere else, and for whatever is rare, the interpreter runs. Nothing but this
+//! module needs to know that there are blocks, except who writes to memory that is executed ([`Translated::forget`]).
+//!
+//! All unsafe code of this crate is here: blocks read and write a [`Core`], SRAM and the cache's tags by address.
+
+mod accesses;
+mod asides;
+mod block;
+mod branches;
+mod buffer;
+mod context;
+mod instructions;
+mod routines;
+
+use std::panic::resume_unwind;
+
+use self::block::Part;
+use self::buffer::Buffer;
+use self::context::Context;
+use self::routines::Routines;
+use super::core::{Core, NO_WORD};
+use crate::bus::Bus;
+use crate::memory::{FLASH_OPS, Memory, RAM_OPS, SCRATCH_OP};
+use crate::world::World;
+
+/// [`Translated::hot`], so that what runs a few times costs no translation.
+const HOT: u8 = 24;
+/// No block can begin here.
+const NEVER: u8 = u8::MAX;
+/// Below this many cycles entering a block costs more than it gains.
+const WORTHWHILE: u64 = 16;
+/// Predecoded slots of a granule in which blocks are looked for.
+const GRANULE_SLOTS: usize = 16;
+
+type Enter = unsafe extern "sysv64" fn(*mut Core, *mut Context, usize) -> u32;
+
+/// Why blocks were left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// The caller has to look whether and where the core goes on.
+    Look,
+    /// The next instruction has to be interpreted, even if no time is left.
+    Interpret,
+}
+
+/// The slots of a block's instructions, from its first on.
+#[derive(Clone, Copy)]
+struct Extent {
+    first: usize,
+    end: usize,
+}
+
+struct Blocks {
+    buffer: Buffer,
+    routines: Routines,
+    /// Bytes of the buffer that the routines take.
+    reserved: usize,
+    /// Address of each slot's block, or of the way out.
+    entries: Vec<u64>,
+    heat: Vec<u8>,
+    /// Blocks by granule of slots, those that reach into it too.
+    extents: Vec<Vec<Extent>>,
+}
+
+/// The blocks of one chip's memory.
+pub struct Translated {
+    slots: usize,
+    flash_size: usize,
+    blocks: Option<Blocks>,
+    /// Nothing is translated: by wish, or because the system does not allow it.
+    off: bool,
+    /// The blocks count accesses to SRAM5.
+    counting: bool,
+    /// Goes up whenever a block is dropped.
+    generation: u64,
+    /// How often a branch has to lead to an instruction before a block is made that begins there.
+    hot: u8,
+}
+
+impl Translated {
+    /// For a memory of `slots` predecoded slots and `flash_size` bytes of flash.
+    pub fn new(slots: usize, flash_size: usize) -> Self {
+        Self { slots, flash_size, blocks: None, off: false, counting: false, generation: 0, hot: HOT }
+    }
+
+    /// Interprets every instruction from now on.
+    pub fn turn_off(&mut self) {
+        self.off = true;
+        self.drop_all();
+    }
+
+    /// Makes a block wherever one can begin, for tests.
+    pub fn make_at_once(&mut self) {
+        self.hot = 0;
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        let Some(blocks) = &self.blocks else { return 0 };
+        blocks.entries.iter().filter(|&&entry| entry != blocks.routines.unknown as u64).count()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(crate) fn entries(&self) -> *const u64 {
+        self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries.as_ptr())
+    }
+
+    /// Whether a branch to the instruction in `slot` should leave the interpreter: there is a block, or there shall be.
+    #[inline]
+    pub(super) fn wants(&mut self, slot: usize) -> bool {
+        let Some(blocks) = &mut self.blocks else { return false };
+        let heat = &mut blocks.heat[slot];
+        if *heat >= self.hot {
+            return *heat != NEVER;
+        }
+        *heat += 1;
+        *heat == self.hot
+    }
+
+    /// The halfword in `slot` changes: blocks that have it are dropped.
+    #[inline]
+    pub(crate) fn forget(&mut self, slot: usize) {
+        if let Some(blocks) = &self.blocks
+            && !blocks.extents[slot / GRANULE_SLOTS].is_empty()
+        {
+            self.drop_at(slot);
+        }
+    }
+
+    #[cold]
+    fn drop_at(&mut self, slot: usize) {
+        let Some(blocks) = &mut self.blocks else { return };
+        // A 32-bit instruction begins one slot before.
+        let touched = |extent: &Extent| (extent.first..=extent.end).contains(&slot);
+        let out = blocks.routines.unknown as u64;
+        let hit: Vec<Extent> = blocks.extents[slot / GRANULE_SLOTS].iter().copied().filter(touched).collect();
+        for extent in hit {
+            blocks.entries[extent.first] = out;
+            blocks.heat[extent.first] = 0;
+            for granule in extent.first / GRANULE_SLOTS..=extent.end / GRANULE_SLOTS {
+                blocks.extents[granule].retain(|other| other.first != extent.first);
+            }
+            self.generation += 1;
+        }
+    }
+
+    fn drop_all(&mut self) {
+        self.generation += 1;
+        if self.off {
+            self.blocks = None;
+            return;
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.entries.fill(blocks.routines.unknown as u64);
+            blocks.heat.fill(0);
+            blocks.extents.iter_mut().for_each(Vec::clear);
+            blocks.buffer.truncate(blocks.reserved);
+        }
+    }
+
+    /// Code that blocks share, in a buffer of its own. None: this PC has no use for it.
+    #[cold]
+    fn begin(&mut self) -> Option<Blocks> {
+        let mut buffer = Buffer::new()?;
+        let (code, routines) = routines::assemble(buffer.next(), self.flash_size)?;
+        if !buffer.add(&code) {
+            return None;
+        }
+        Some(Blocks {
+            reserved: buffer.used(),
+            buffer,
+            routines,
+            entries: vec![routines.unknown as u64; self.slots],
+            heat: vec![0; self.slots],
+            extents: vec![Vec::new(); self.slots / GRANULE_SLOTS + 1],
+        })
+    }
+}
+
+/// Address of the block that begins at `pc`, which is made if that is hot.
+fn block_at(mem: &mut Memory, pc: u32, counting: bool) -> Option<usize> {
+    let Translated { flash_size, off, hot, .. } = mem.translated;
+    if off {
+        return None;
+    }
+    if mem.translated.blocks.is_none() {
+        let blocks = mem.translated.begin();
+        mem.translated.off = blocks.is_none();
+        mem.translated.blocks = blocks;
+    }
+    if mem.translated.counting != counting {
+        mem.translated.drop_all();
+        mem.translated.counting = counting;
+    }
+    let part = Part::of(pc, flash_size, counting)?;
+    let slot = part.slot(pc);
+    let in_flash = slot >= FLASH_OPS;
+    if in_flash && mem.xip.offline {
+        return None;
+    }
+    let blocks = mem.translated.blocks.as_mut()?;
+    let entry = blocks.entries[slot] as usize;
+    if entry != blocks.routines.unknown {
+        return Some(entry);
+    }
+    if blocks.heat[slot] < hot {
+        blocks.heat[slot] += 1;
+        return None;
+    }
+    if blocks.heat[slot] == NEVER {
+        return None;
+    }
+    make(mem, part, counting, hot, pc)
+}
+
+#[cold]
+fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Option<usize> {
+    let slot = part.slot(pc);
+    let blocks = mem.translated.blocks.as_ref()?;
+    let (routines, at) = (blocks.routines, blocks.buffer.next());
+    let block = block::translate(mem, &routines, part, counting, pc, at);
+    let blocks = mem.translated.blocks.as_mut()?;
+    let Some(block) = block else {
+        blocks.heat[slot] = NEVER;
+        return None;
+    };
+    if !blocks.buffer.add(&block.code) {
+        // Full: begin anew with what is hot now.
+        mem.translated.drop_all();
+        return None;
+    }
+    blocks.entries[slot] = at as u64;
+    blocks.heat[slot] = hot;
+    let end = slot + ((block.end - pc) >> 1) as usize;
+    for granule in slot / GRANULE_SLOTS..=end / GRANULE_SLOTS {
+        blocks.extents[granule].push(Extent { first: slot, end });
+    }
+    if (RAM_OPS..SCRATCH_OP).contains(&slot) {
+        for halfword in slot..end {
+            mem.mark_code((halfword - RAM_OPS) * 2);
+        }
+    }
+    Some(at)
+}
+
+impl Core {
+    /// Runs blocks from the PC on until `limit`, or until one leads elsewhere. None: there is none for the PC.
+    pub(super) fn run_translated<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Option<Left> {
+        if self.fetch_word != NO_WORD || limit - self.cycles < WORTHWHILE {
+            return None;
+        }
+        let counting = bus.blocks.busctrl.counting();
+        if counting && bus.blocks.busctrl.sram5_counter().is_none() {
+            return None;
+        }
+        let entry = block_at(mem, self.pc, counting)?;
+        let blocks = mem.translated.blocks.as_ref()?;
+        // SAFETY: the buffer begins with that function, assembled for this ABI.
+        let enter: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
+        let (core, mem, bus) = (&raw mut *self, &raw mut *mem, &raw mut *bus);
+        // SAFETY: all three are borrowed exclusively for as long as this function runs, and used through these pointers
+        // alone until the block is left. `entry` is in the same buffer, which is not written to meanwhile: blocks are
+        // made above only.
+        let (left, mut context) = unsafe {
+            let mut context = Context::new(core, mem, bus, limit);
+            let left = enter(core, &raw mut context, entry);
+            (left, context)
+        };
+        // SAFETY: the pointers above have done their work.
+        let (core, mem) = unsafe { (&mut *core, &mut *mem) };
+        context.settle(core, mem);
+        if let Some(panic) = context.panic.take() {
+            resume_unwind(panic);
+        }
+        Some(if left == routines::BAILED { Left::Interpret } else { Left::Look })
+    }
+}

@@ -1,0 +1,258 @@
+//! Code that all translated blocks share: how they are entered and left, and how they call the engine.
+//!
+//! Registers in translated code: RBX the core, R13 SRAM, R14 the cycles that are left until the limit, R15 the context,
+//! [`GUEST`] the guest's R0 to R7; RAX, RCX and RDX are free. The stack is aligned to 16 bytes.
+#![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
+
+use std::mem::offset_of;
+
+use dynasmrt::x64::X64Relocation;
+use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
+
+use super::context::{Context, status};
+use crate::cpu::core::{Core, NO_WORD};
+use crate::memory::{FLASH_OPS, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, XIP_BASE};
+
+pub(super) type Assembler = VecAssembler<X64Relocation>;
+
+/// Numbers of the registers that hold the guest's R0 to R7: RDI, RSI, R8 to R12 and RBP.
+pub(super) const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
+
+/// What a block's caller is told.
+pub(super) const LEFT: u32 = 0;
+/// The next instruction has to be interpreted, even if there is no time left.
+pub(super) const BAILED: u32 = 1;
+
+pub(super) const REGS: i32 = offset_of!(Core, regs) as i32;
+pub(super) const NZ: i32 = offset_of!(Core, nz) as i32;
+pub(super) const C: i32 = offset_of!(Core, c) as i32;
+pub(super) const V: i32 = offset_of!(Core, v) as i32;
+const PC: i32 = offset_of!(Core, pc) as i32;
+const WORD: i32 = offset_of!(Core, fetch_word) as i32;
+const CYCLES: i32 = offset_of!(Core, cycles) as i32;
+
+pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
+pub(super) const ENTRIES: i32 = offset_of!(Context, entries) as i32;
+pub(super) const RAM: i32 = offset_of!(Context, ram) as i32;
+pub(super) const GRANULES: i32 = offset_of!(Context, granules) as i32;
+pub(super) const LINES: i32 = offset_of!(Context, lines) as i32;
+pub(super) const OFFLINE: i32 = offset_of!(Context, offline) as i32;
+pub(super) const FLASH: i32 = offset_of!(Context, flash) as i32;
+pub(super) const COUNTER: i32 = offset_of!(Context, counter) as i32;
+pub(super) const EXECUTED: i32 = offset_of!(Context, executed) as i32;
+pub(super) const FETCHED: i32 = offset_of!(Context, fetched) as i32;
+pub(super) const VALUE: i32 = offset_of!(Context, value) as i32;
+pub(super) const STATUS: i32 = offset_of!(Context, status) as i32;
+const LOAD: i32 = offset_of!(Context, load) as i32;
+const STORE: i32 = offset_of!(Context, store) as i32;
+const MISS: i32 = offset_of!(Context, miss) as i32;
+
+/// Addresses of the shared code.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Routines {
+    /// `extern "sysv64" fn(&mut Core, &mut Context, block: usize) -> u32`.
+    pub enter: usize,
+    /// Leaves with PC in ECX and the word that was fetched last in EDX.
+    pub leave: usize,
+    pub bail: usize,
+    /// Leaves after a branch to ECX.
+    pub unknown: usize,
+    /// Goes on at ECX, wherever that lies, after a branch.
+    pub elsewhere: usize,
+    /// Takes the wait states of a miss at flash offset ECX.
+    pub miss: usize,
+    /// Reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the word fetched last in EDX.
+    pub load: [usize; 3],
+    /// Writes the context's value; otherwise as `load`.
+    pub store: [usize; 3],
+    /// Reads from cached flash at EAX into EAX if a whole line is there: carry clear. Otherwise leaves EAX alone.
+    pub flash: [usize; 3],
+}
+
+/// Assembles the shared code for a buffer at `base`. `flash_size` is in bytes.
+pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routines)> {
+    let mut ops = Assembler::new(base);
+    let mut routines = Routines::default();
+    let here = |ops: &Assembler| base + ops.offset().0;
+
+    routines.enter = here(&ops);
+    dynasm!(ops
+        ; .arch x64
+        ; push rbx ; push rbp ; push r12 ; push r13 ; push r14 ; push r15
+        ; sub rsp, 8
+        ; mov rbx, rdi
+        ; mov r15, rsi
+        ; mov rax, rdx
+        ; mov r13, [r15 + RAM]
+        ; mov r14, [r15 + LIMIT]
+        ; sub r14, [rbx + CYCLES]
+    );
+    reload(&mut ops);
+    dynasm!(ops ; .arch x64 ; jmp rax);
+
+    routines.unknown = here(&ops);
+    dynasm!(ops ; .arch x64 ; mov edx, DWORD NO_WORD as i32);
+    routines.leave = here(&ops);
+    dynasm!(ops ; .arch x64 ; mov eax, DWORD LEFT as i32 ; jmp >finish);
+    routines.bail = here(&ops);
+    dynasm!(ops
+        ; .arch x64
+        ; mov eax, DWORD BAILED as i32
+        ; finish:
+        ; mov [rbx + PC], ecx
+        ; mov [rbx + WORD], edx
+    );
+    spill(&mut ops);
+    dynasm!(ops
+        ; .arch x64
+        ; mov rdx, [r15 + LIMIT]
+        ; sub rdx, r14
+        ; mov [rbx + CYCLES], rdx
+        ; ->back:
+        ; add rsp, 8
+        ; pop r15 ; pop r14 ; pop r13 ; pop r12 ; pop rbp ; pop rbx
+        ; ret
+        // From a routine that a block has called: everything is where it belongs.
+        ; ->abandon:
+        ; add rsp, 8
+        ; mov eax, DWORD LEFT as i32
+        ; jmp ->back
+    );
+
+    routines.elsewhere = here(&ops);
+    let to = |ops: &mut Assembler, slots: usize| {
+        dynasm!(ops
+            ; .arch x64
+            ; shr edx, 1
+            ; mov rax, [r15 + ENTRIES]
+            ; jmp QWORD [rax + rdx * 8 + (slots * 8) as i32]
+        );
+    };
+    dynasm!(ops
+        ; .arch x64
+        ; lea edx, [rcx + (RAM_BASE as i32).wrapping_neg()]
+        ; cmp edx, DWORD RAM_SIZE as i32
+        ; jae >flash
+    );
+    to(&mut ops, RAM_OPS);
+    dynasm!(ops
+        ; .arch x64
+        ; flash:
+        ; lea edx, [rcx + (XIP_BASE as i32).wrapping_neg()]
+        ; cmp edx, DWORD flash_size as i32
+        ; jae >rom
+        ; mov rax, [r15 + OFFLINE]
+        ; cmp BYTE [rax], 0
+        ; jne >nowhere
+    );
+    to(&mut ops, FLASH_OPS);
+    dynasm!(ops
+        ; .arch x64
+        ; rom:
+        ; mov edx, ecx
+        ; cmp edx, DWORD ROM_SIZE as i32
+        ; jae >nowhere
+    );
+    to(&mut ops, ROM_OPS);
+    dynasm!(ops
+        ; .arch x64
+        ; nowhere:
+        ; mov edx, DWORD NO_WORD as i32
+        ; jmp extern routines.leave
+    );
+
+    routines.miss = here(&ops);
+    dynasm!(ops
+        ; .arch x64
+        ; push rdi ; push rsi ; push r8 ; push r9 ; push r10 ; push r11
+        ; sub rsp, 8
+        ; mov rdi, r15
+        ; mov esi, ecx
+        ; call QWORD [r15 + MISS]
+        ; add rsp, 8
+        ; pop r11 ; pop r10 ; pop r9 ; pop r8 ; pop rsi ; pop rdi
+        ; mov eax, eax
+        ; sub r14, rax
+        ; ret
+    );
+
+    for size in 0..3 {
+        for (routine, helper) in [(&mut routines.load[size], LOAD), (&mut routines.store[size], STORE)] {
+            *routine = here(&ops);
+            dynasm!(ops ; .arch x64 ; mov [rbx + PC], ecx ; mov [rbx + WORD], edx);
+            spill(&mut ops);
+            dynasm!(ops
+                ; .arch x64
+                ; mov rdx, [r15 + LIMIT]
+                ; sub rdx, r14
+                ; mov [rbx + CYCLES], rdx
+                ; mov rdi, r15
+                ; mov esi, eax
+                ; mov edx, [r15 + VALUE]
+                ; sub rsp, 8
+                ; call QWORD [r15 + helper + 8 * size as i32]
+                ; add rsp, 8
+                ; cmp DWORD [r15 + STATUS], status::FAULTED as i32
+                ; je ->abandon
+                ; mov r14, [r15 + LIMIT]
+                ; sub r14, [rbx + CYCLES]
+            );
+            reload(&mut ops);
+            dynasm!(ops ; .arch x64 ; ret);
+        }
+        routines.flash[size] = here(&ops);
+        if size > 0 {
+            dynasm!(ops ; .arch x64 ; test eax, (1 << size) - 1 ; jnz >refuse);
+        }
+        dynasm!(ops
+            ; .arch x64
+            ; mov rdx, [r15 + OFFLINE]
+            ; cmp BYTE [rdx], 0
+            ; jne >refuse
+            // ECX: the set; EDX: the tag of a line with both words.
+            ; mov ecx, eax
+            ; shr ecx, 3
+            ; and ecx, 0x3ff
+            ; shl ecx, 3
+            ; add rcx, [r15 + LINES]
+            ; mov edx, eax
+            ; and edx, 0x00ff_ffff
+            ; shr edx, 13
+            ; lea edx, [rdx * 4 + 3]
+            ; cmp [rcx], edx
+            ; je >there
+            ; cmp [rcx + 4], edx
+            ; jne >refuse
+            ; there:
+            ; inc QWORD [r15 + FETCHED]
+            ; and eax, DWORD flash_size as i32 - 1
+            ; add rax, [r15 + FLASH]
+        );
+        match size {
+            0 => dynasm!(ops ; .arch x64 ; movzx eax, BYTE [rax]),
+            1 => dynasm!(ops ; .arch x64 ; movzx eax, WORD [rax]),
+            _ => dynasm!(ops ; .arch x64 ; mov eax, [rax]),
+        }
+        dynasm!(ops
+            ; .arch x64
+            ; clc
+            ; ret
+            ; refuse:
+            ; stc
+            ; ret
+        );
+    }
+    Some((ops.finalize().ok()?, routines))
+}
+
+fn spill(ops: &mut Assembler) {
+    for (i, register) in GUEST.into_iter().enumerate() {
+        dynasm!(ops ; .arch x64 ; mov [rbx + REGS + 4 * i as i32], Rd(register));
+    }
+}
+
+fn reload(ops: &mut Assembler) {
+    for (i, register) in GUEST.into_iter().enumerate() {
+        dynasm!(ops ; .arch x64 ; mov Rd(register), [rbx + REGS + 4 * i as i32]);
+    }
+}

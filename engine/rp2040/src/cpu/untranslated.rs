@@ -1,0 +1,42 @@
+//! What stands for [`translated`](super::translated) on a PC for which no code can be made: all is interpreted.
+
+use super::core::Core;
+use crate::bus::Bus;
+use crate::memory::Memory;
+use crate::world::World;
+
+/// Why blocks were left; there are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    Look,
+    Interpret,
+}
+
+#[derive(Default)]
+pub struct Translated;
+
+impl Translated {
+    pub fn new(_slots: usize, _flash_size: usize) -> Self {
+        Self
+    }
+
+    pub fn turn_off(&mut self) {}
+
+    pub fn make_at_once(&mut self) {}
+
+    pub fn blocks(&self) -> usize {
+        0
+    }
+
+    pub(super) fn wants(&mut self, _slot: usize) -> bool {
+        false
+    }
+
+    pub(crate) fn forget(&mut self, _slot: usize) {}
+}
+
+impl Core {
+    pub(super) fn run_translated<W: World>(&mut self, _: &mut Memory, _: &mut Bus<W>, _limit: u64) -> Option<Left> {
+        None
+    }
+}
