@@ -18,6 +18,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
+from portbench.runner.speed.cores import measure_cores
 from portbench.runner.speed.figures import Figure, Target, skipped
 from portbench.runner.speed.history import ROWS as HISTORY_ROWS
 from portbench.runner.speed.history import measure_history
@@ -51,6 +52,9 @@ _PART_S = 300.0
 _QUICK_ROWS = 200
 _PIO_CYCLES = 25_000_000
 _QUICK_PIO_CYCLES = 200_000
+_TWO_CORES_BOARD = "RPI_PICO"
+_TWO_CORES_CYCLES = 25_000_000
+_QUICK_TWO_CORES_CYCLES = 200_000
 
 Part = Callable[["Session"], Iterator[Figure]]
 
@@ -243,6 +247,21 @@ def pio(session: Session) -> Iterator[Figure]:
     yield Figure(f"{what}: against an event for each edge", speed.edges_s / speed.laps_s, "x", None, note)
 
 
+def cores(session: Session) -> Iterator[Figure]:
+    """Both cores, each in a loop that never ends, beside one of them."""
+    what = "two busy cores"
+    cycles, rounds = (_QUICK_TWO_CORES_CYCLES, 1) if session.quick else (_TWO_CORES_CYCLES, 3)
+    try:
+        speed = measure_cores(board_definition(_TWO_CORES_BOARD), cycles, rounds)
+    except BoardError as error:
+        yield skipped(what, str(error))
+        return
+    note = f"{speed.cycles / 1e6:g} M cycles in {speed.both_s:.3f} s"
+    yield Figure(f"{what}: for a simulated second at 125 MHz", speed.both_s_for_a_second, "s", None, note)
+    note = f"{speed.both_s:.3f} s against {speed.one_s:.3f} s"
+    yield Figure(f"{what}: against one alone", speed.both_s / speed.one_s, "x", None, note)
+
+
 def history(session: Session) -> Iterator[Figure]:
     """A history of many rows: to be looked at without waiting."""
     speed = measure_history(_QUICK_ROWS if session.quick else HISTORY_ROWS)
@@ -259,5 +278,6 @@ PARTS: dict[str, Part] = {
     "pico-w": pico_w,
     "probes": probes,
     "pio": pio,
+    "cores": cores,
     "history": history,
 }
