@@ -20,9 +20,13 @@ impl Buffer {
         Some(Self { pages, used: 0 })
     }
 
+    pub fn start(&self) -> usize {
+        self.pages.as_range().start
+    }
+
     /// Address of what is added next.
     pub fn next(&self) -> usize {
-        self.pages.as_range().start + self.used
+        self.start() + self.used
     }
 
     /// Adds `code`, assembled for [`Self::next`]. False: there is no room for it, or the system refuses.
