@@ -59,7 +59,7 @@ class MicroPythonSuite(Suite):
             command = [sys.executable, script, "-r", str(results), *options]
             said = place.run(command, tests, environment, board)
         if not (results / RESULTS).exists():
-            raise PeersError(f"{script} ended without results; it said: {said or 'nothing'}")
+            raise PeersError(f"{script} ended without results; it said: {said[-1] if said else 'nothing'}")
         outcomes = read_results(results / RESULTS)
         if self.later is not None and any(outcome.verdict is not Verdict.RIGHT for outcome in outcomes):
             outcomes = corrected(outcomes, results, place.source(self.later) / "tests")

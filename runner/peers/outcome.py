@@ -20,6 +20,8 @@ class Verdict(StrEnum):
     """It asks for a wire that cannot be laid here; it did what can be seen without."""
     PART = "needs a part"
     """It asks for a part that is not on the board; it did what can be seen without."""
+    BUILD = "other build"
+    """It asks for what the firmware is built without, or expects another way of building it; a list says which."""
     REFUSED = "refused"
     """The emulator said that it does not model what the program uses."""
     MISSING = "not had"

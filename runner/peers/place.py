@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,13 +62,16 @@ class Place:
             board.wait_console(deadline)
             yield board
 
-    def run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard) -> str:
-        """A program of somebody's beside the board, until it ends; its last line. The board's end is its end.
+    def run(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard
+    ) -> list[str]:
+        """A program of somebody's beside the board, until it ends; its lines. The board's end is its end.
 
         Raises BoardError where the board has stopped, and after `limit_s`.
         """
-        deadline = Deadline(self.limit_s, command[1] if len(command) > 1 else command[0])
-        with (self.scratch / "output.txt").open("ab") as output:
+        what = next((word for word in command[1:] if not word.startswith("-")), command[0])
+        deadline = Deadline(self.limit_s, what)
+        with tempfile.TemporaryFile(dir=self.scratch) as output:
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -87,5 +91,6 @@ class Place:
                 if process.poll() is None:
                     process.kill()
                 process.wait()
-        lines = (self.scratch / "output.txt").read_text(encoding="utf-8", errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+            output.seek(0)
+            said = output.read().decode("utf-8", "replace")
+        return [line for each in said.split("\n") if (line := each.strip())]

@@ -95,13 +95,17 @@ def markdown(record: Record) -> str:
         if any("@" in source for source in each.sources)
     ]
     told = [f"- {each.title}: not run: {each.reason}" for each in record.suites if each.reason]
-    told += [
-        f"- {each.title}: `{outcome.program}` {outcome.verdict}{': ' if outcome.said else ''}{outcome.said}"
-        for each in record.suites
-        for outcome in each.not_right
-    ]
+    told += [line for each in record.suites for line in _not_right(each)]
     revisions = ["What was run, at which commit:", "", *pinned, ""] if pinned else []
     return "\n".join([table, "", *revisions, *(told or ["Everything is right."]), ""])
+
+
+def _not_right(suite: SuiteResult) -> list[str]:
+    """A line for what is said, with all of which it is."""
+    programs: dict[str, list[str]] = {}
+    for each in suite.not_right:
+        programs.setdefault(f"{each.verdict}{': ' if each.said else ''}{each.said}", []).append(f"`{each.program}`")
+    return [f"- {suite.title}: {', '.join(names)} {said}" for said, names in programs.items()]
 
 
 def lesser(record: Record, results: Iterable[SuiteResult]) -> list[str]:

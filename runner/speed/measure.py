@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
@@ -17,6 +18,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
+from portbench.runner.speed.cores import measure_cores
 from portbench.runner.speed.figures import Figure, Target, skipped
 from portbench.runner.speed.history import ROWS as HISTORY_ROWS
 from portbench.runner.speed.history import measure_history
@@ -26,6 +28,7 @@ from portbench.runner.speed.pio import BOARD as PIO_BOARD
 from portbench.runner.speed.pio import measure_pio
 from portbench.runner.speed.probes import measure_probes, ratios, unprobed_engine
 from portbench.runner.speed.repl import ReplMachine
+from portbench.workloads import workload
 from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
 
 MICROPYTHON = "micropython-1.26.0"
@@ -38,12 +41,20 @@ ROWS: dict[tuple[str, str], Target | None] = {
     (CIRCUITPYTHON, "as-published"): Target("below", 60.0),
 }
 """Runtime and profile -> seconds of host time for the workload that is measured by default, as it is set by default."""
+PICO_W_ROWS: tuple[tuple[str, str, str], ...] = (
+    *(("micropython-pico-w-1.26.1", "as-built", name) for name in ("ping_pong", "http", "bulk", "duplex", "udp")),
+    *(("circuitpython-pico-w-8.0.5", "as-built", name) for name in ("ping_pong", "http", "bulk")),
+)
+"""Runtime, profile and workload: those that keep gSPI busiest, and the first."""
 _EIGHT = 8
 _MEBI = 1 << 20
 _PART_S = 300.0
 _QUICK_ROWS = 200
 _PIO_CYCLES = 25_000_000
 _QUICK_PIO_CYCLES = 200_000
+_TWO_CORES_BOARD = "RPI_PICO"
+_TWO_CORES_CYCLES = 25_000_000
+_QUICK_TWO_CORES_CYCLES = 200_000
 
 Part = Callable[["Session"], Iterator[Figure]]
 
@@ -171,27 +182,51 @@ def _memory(name: str, value: int | None, note: str) -> Figure:
 
 def rows(session: Session) -> Iterator[Figure]:
     """Host time of whole rows, from the power cycle to the result, through the very path of a bench run."""
+    options = BenchOptions(runtimes=tuple(dict.fromkeys(runtime for runtime, _ in ROWS)))
+    wanted = {(*key, PING_PONG.name): target for key, target in ROWS.items()}
+    for name, target, took in _measured(session, options, wanted):
+        if isinstance(took, str):
+            yield skipped(name, took, "s", target)
+        else:
+            simulated_s, host_s = took
+            note = f"{simulated_s:.2f} s on the chip, {simulated_s / host_s:.2f} x real time"
+            yield Figure(name, host_s, "s", None if session.quick else target, note)
+
+
+def pico_w(session: Session) -> Iterator[Figure]:
+    """How much faster than a Pico W its rows are: what its radio takes by gSPI is in them."""
+    options = BenchOptions(
+        board=board_definition(PIO_BOARD),
+        runtimes=tuple(dict.fromkeys(runtime for runtime, _, _ in PICO_W_ROWS)),
+        workloads=tuple(workload(name) for name in dict.fromkeys(name for _, _, name in PICO_W_ROWS)),
+        workloads_by_name=False,
+    )
+    for name, target, took in _measured(session, options, dict.fromkeys(PICO_W_ROWS, Target("at least", 1))):
+        if isinstance(took, str):
+            yield skipped(name, took, "x real time", target)
+        else:
+            simulated_s, host_s = took
+            note = f"{simulated_s:.2f} s on the chip in {host_s:.2f} s"
+            yield Figure(name, simulated_s / host_s, "x real time", None if session.quick else target, note)
+
+
+def _measured(
+    session: Session, options: BenchOptions, wanted: Mapping[tuple[str, str, str], Target | None]
+) -> Iterator[tuple[str, Target | None, tuple[float, float] | str]]:
+    """Rows by runtime, profile and workload: the name, and simulated and host seconds, or why there are none."""
     with tempfile.TemporaryDirectory(prefix="portbench-benchmark-") as folder:
-        options = BenchOptions(
-            where="emulated",
-            runs=1,
-            quick=session.quick,
-            results_dir=Path(folder),
-            runtimes=tuple(dict.fromkeys(runtime for runtime, _ in ROWS)),
-        )
-        planned = {(row.entry.id, row.profile.name): row for row in plan(options)}
+        options = replace(options, where="emulated", runs=1, quick=session.quick, results_dir=Path(folder))
+        planned = {(row.entry.id, row.profile.name, row.workload.name): row for row in plan(options)}
         bench = Bench(options, session.store, session.project)
         try:
-            view = ProgressView(len(ROWS))
-            for key, target in ROWS.items():
+            view = ProgressView(len(wanted))
+            for key, target in wanted.items():
                 row = bench.measure(planned[key], view).row
-                name = f"{key[0]} {key[1]}: {planned[key].workload.name}"
+                name = f"{key[0]} {key[1]}: {key[2]}"
                 if row.status is not Status.MEASURED or row.sim is None or row.sim.host_s is None:
-                    yield skipped(name, row.reason or "", "s", target)
-                    continue
-                simulated_s = row.sim.counters["simulated_us"] / 1e6
-                note = f"{simulated_s:.2f} s on the chip, {simulated_s / row.sim.host_s:.2f} x real time"
-                yield Figure(name, row.sim.host_s, "s", None if session.quick else target, note)
+                    yield name, target, row.reason or ""
+                else:
+                    yield name, target, (row.sim.counters["simulated_us"] / 1e6, row.sim.host_s)
         finally:
             bench.close()
 
@@ -212,6 +247,21 @@ def pio(session: Session) -> Iterator[Figure]:
     yield Figure(f"{what}: against an event for each edge", speed.edges_s / speed.laps_s, "x", None, note)
 
 
+def cores(session: Session) -> Iterator[Figure]:
+    """Both cores, each in a loop that never ends, beside one of them."""
+    what = "two busy cores"
+    cycles, rounds = (_QUICK_TWO_CORES_CYCLES, 1) if session.quick else (_TWO_CORES_CYCLES, 3)
+    try:
+        speed = measure_cores(board_definition(_TWO_CORES_BOARD), cycles, rounds)
+    except BoardError as error:
+        yield skipped(what, str(error))
+        return
+    note = f"{speed.cycles / 1e6:g} M cycles in {speed.both_s:.3f} s"
+    yield Figure(f"{what}: for a simulated second at 125 MHz", speed.both_s_for_a_second, "s", None, note)
+    note = f"{speed.both_s:.3f} s against {speed.one_s:.3f} s"
+    yield Figure(f"{what}: against one alone", speed.both_s / speed.one_s, "x", None, note)
+
+
 def history(session: Session) -> Iterator[Figure]:
     """A history of many rows: to be looked at without waiting."""
     speed = measure_history(_QUICK_ROWS if session.quick else HISTORY_ROWS)
@@ -225,7 +275,9 @@ PARTS: dict[str, Part] = {
     "circuitpython": circuitpython,
     "boards": boards,
     "rows": rows,
+    "pico-w": pico_w,
     "probes": probes,
     "pio": pio,
+    "cores": cores,
     "history": history,
 }

@@ -1,10 +1,10 @@
-"""A published script, unchanged: saved to a CircuitPython board's drive while the board runs, or typed at MicroPython's
-raw prompt, all on simulated time."""
+"""A published script, unchanged, on simulated time: saved to a CircuitPython board's drive while it runs, or pasted at
+MicroPython's raw prompt."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
@@ -17,52 +17,64 @@ _LIMIT_S: Final = 3600.0
 _STEP_US: Final = 100_000.0
 _FIRST_START_US: Final = 10_000_000.0
 """CircuitPython makes its file system and runs the code.py that it comes with: 4.2 s."""
-_ROW: Final = re.compile(r"^\|(?P<name>[^|]+)\|(?P<value>[^|]*)\|$")
-_NONE: Final = "None"
+_TIMED: Final = re.compile(
+    r"^(?P<name>\S[^\r\n]*)\r?\n(?:Calculation time: (?P<value>[^\r\n]*) ms|Error occurred[^\r\n]*)\r?\n", re.MULTILINE
+)
+_OVER: Final = "Test finished."
+_RAISED: Final = "Traceback (most recent call last)"
 
 
 def measure(
     entry: FirmwareEntry, image: Path, board: BoardDefinition, content: bytes, names: Collection[str]
 ) -> dict[str, list[float]]:
-    """The rows `|name |value |` of the table that the script prints at its end. Raises BoardError."""
-    deadline = Deadline(_LIMIT_S, f"{entry.id}: the script's table")
+    """What the script says of each of `names` as it goes; it is not waited for further. Raises BoardError."""
+    deadline = Deadline(_LIMIT_S, f"{entry.id}: the script")
     if entry.family is Family.CIRCUITPYTHON:
-        text = _saved(image, board, content, names, deadline)
+        read = _saved(image, board, content)
     else:
-        text = RawPrompt(image, board, deadline).execute(content)
-    return values(text.splitlines(), names, entry.id)
+        prompt = RawPrompt(image, board, deadline)
+        prompt.start(content)
+        read = prompt.read
+    said = ""
+    while not is_whole(said, names):
+        deadline.check(f"its figures; the board printed {said[-60:]!r}")
+        said += read().decode(errors="replace")
+    return values(said, names, entry.id)
 
 
-def values(lines: Iterable[str], names: Collection[str], what: str) -> dict[str, list[float]]:
-    """Of the table's rows. A test that the board has no memory for says None, and is left out. Raises BoardError."""
+def is_whole(said: str, names: Collection[str]) -> bool:
+    """Whether no more of `names` will come."""
+    return _OVER in said or _RAISED in said or set(names) <= {match["name"] for match in _TIMED.finditer(said)}
+
+
+def values(said: str, names: Collection[str], what: str) -> dict[str, list[float]]:
+    """Milliseconds. A test that the board has no memory for says an error, and is left out. Raises BoardError."""
     found: dict[str, list[float]] = {}
-    for line in lines:
-        match = _ROW.match(line.strip())
-        if match is None or (name := match["name"].strip()) not in names:
+    for match in _TIMED.finditer(said):
+        if (name := match["name"]) not in names:
             continue
-        value = match["value"].strip()
+        value = match["value"]
         try:
-            found[name] = [] if value == _NONE else [float(value)]
+            found[name] = [] if value is None else [float(value)]
         except ValueError:
             raise BoardError(f"{what}: {name} is {value!r}, which is no number") from None
     if missing := sorted(set(names) - set(found)):
-        raise BoardError(f"{what}: the script ended without {', '.join(missing)}")
+        raise BoardError(f"{what}: the script ended without {', '.join(missing)}; it said {said[-60:]!r}")
     return {name: each for name, each in found.items() if each}
 
 
-def _saved(image: Path, board: BoardDefinition, content: bytes, names: Collection[str], deadline: Deadline) -> str:
-    """What the board prints from when its code.py is written until the table is whole."""
+def _saved(image: Path, board: BoardDefinition, content: bytes) -> Callable[[], bytes]:
+    """What reads the board on from when its code.py was written."""
     machine = ReplMachine(image, board).machine
     while machine.time_us < _FIRST_START_US:
         machine.run(_FIRST_START_US)
         machine.usb_events()
         machine.console_read()
     machine.volume_apply([("write", "code.py", content)])
-    said = b""
-    last = list(names)[-1]
-    while not any(_ROW.match(line) and last in line for line in said[-400:].decode(errors="replace").splitlines()):
-        deadline.check(f"the row {last!r}; the board printed {said[-60:]!r}")
+
+    def read() -> bytes:
         machine.run(machine.time_us + _STEP_US)
         machine.usb_events()
-        said += machine.console_read()
-    return said.decode(errors="replace")
+        return machine.console_read()
+
+    return read

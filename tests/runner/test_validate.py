@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards import BoardError
+from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.firmware.images import ImageError
 from portbench.results.silicon import FigureSet, Script
 from portbench.runner.validate.scripts import ScriptError, ScriptStore
@@ -129,19 +130,26 @@ class TestPrinted:
     def _engine(self) -> None:
         pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
-    def test_the_table_is_read_and_what_is_none_left_out(self) -> None:
+    SAID = "Loop 10 times\r\nCalculation time: 97 ms\r\n\r\nPi 9 bits\r\nError occurred during operation!\r\n"
+
+    def test_what_the_script_says_of_each_is_read_and_an_error_left_out(self) -> None:
+        from portbench.runner.validate.script_run import is_whole, values
+
+        assert values(self.SAID, ["Loop 10 times", "Pi 9 bits"], "x") == {"Loop 10 times": [97.0]}
+        assert values(self.SAID, ["Loop 10 times"], "x") == {"Loop 10 times": [97.0]}
+        assert is_whole(self.SAID, ["Loop 10 times", "Pi 9 bits"]) and not is_whole(self.SAID, ["Pi 10 bits"])
+        # As it comes, a line may not be whole yet.
+        for end in range(len(self.SAID)):
+            assert not is_whole(self.SAID[:end], ["Loop 10 times", "Pi 9 bits"])
+        assert is_whole("Traceback (most recent call last):\r\n", ["A"]) and is_whole("\r\nTest finished.\r\n", ["A"])
+
+    def test_what_is_not_said_or_no_number_is_told(self) -> None:
         from portbench.runner.validate.script_run import values
 
-        lines = ["Calculation time: 97 ms", "|item | result|", "|Loop 10 times   |97  |\r", "|Pi 9 bits |None |"]
-        assert values(lines, ["Loop 10 times", "Pi 9 bits"], "x") == {"Loop 10 times": [97.0]}
-
-    def test_a_table_that_is_not_whole_is_told(self) -> None:
-        from portbench.runner.validate.script_run import values
-
-        with pytest.raises(BoardError, match="x: the script ended without B"):
-            values(["|A|1|"], ["A", "B"], "x")
+        with pytest.raises(BoardError, match="x: the script ended without B; it said "):
+            values("A\r\nCalculation time: 1 ms\r\n", ["A", "B"], "x")
         with pytest.raises(BoardError, match="x: A is 'soon', which is no number"):
-            values(["|A|soon|"], ["A"], "x")
+            values("A\r\nCalculation time: soon ms\r\n", ["A"], "x")
 
     @pytest.mark.parametrize("printed", ["", "1 x y", "SKIP", "-1 -1 SKIP: no matching params", "0 5 ok"])
     def test_what_is_no_score_is_told(self, printed: str) -> None:
@@ -154,3 +162,82 @@ class TestPrinted:
         from portbench.runner.validate.perf_bench import score_of
 
         assert score_of("2000 4 None", "bm") == 2000.0
+
+
+class PastingBoard:
+    """MicroPython's raw prompt with raw paste, whose windows are `window` bytes; `refuses`: after so many."""
+
+    def __init__(self, window: int, refuses: int | None = None) -> None:
+        self.machine = self
+        self.time_us = 0.0
+        self.got = b""
+        self.overrun = False
+        self._window, self._refuses = window, refuses
+        self._says = b""
+        self._pasting = False
+        self._room = 0
+
+    def start(self, deadline: Deadline) -> None:
+        self._says += b">>> "
+
+    def run(self, until_us: float) -> None:
+        assert until_us > self.time_us
+        self.time_us = until_us
+
+    def usb_events(self) -> None: ...
+
+    def console_read(self) -> bytes:
+        says, self._says = self._says, b""
+        return says
+
+    def console_write(self, data: bytes) -> None:
+        if self._pasting:
+            self._paste(data)
+        elif data == b"\x05A\x01":
+            self._pasting, self._room = True, 2 * self._window
+            self._says += b"R\x01" + self._window.to_bytes(2, "little") + b"\x01"
+        else:
+            assert data in (b"\x01", b"\x04")
+            restarted = b"OK\r\nMPY: soft reboot\r\n" if data == b"\x04" else b"\r\n"
+            self._says += restarted + b"raw REPL; CTRL-B to exit\r\n>"
+
+    def _paste(self, data: bytes) -> None:
+        if data == b"\x04":
+            self._says += b"\x04printed\r\n"
+            return
+        self.overrun |= len(data) > self._room
+        self._room -= len(data)
+        self.got += data
+        if self._refuses is not None and len(self.got) >= self._refuses:
+            self._says += b"\x04"
+            return
+        while self._room <= self._window:
+            self._room += self._window
+            self._says += b"\x01"
+
+
+class TestPasted:
+    @pytest.fixture(autouse=True)
+    def _engine(self) -> None:
+        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+
+    @staticmethod
+    def prompt(board: PastingBoard) -> Any:
+        from portbench.runner.validate import raw_prompt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(raw_prompt, "ReplMachine", lambda image, definition: board)
+            definition = cast(BoardDefinition, None)
+            return raw_prompt.RawPrompt(Path("an.uf2"), definition, Deadline(60.0, "the script"))
+
+    @given(st.text("abc \n", min_size=2, max_size=400), st.integers(1, 64))
+    def test_a_script_arrives_whole_and_never_faster_than_the_board_asks(self, script: str, window: int) -> None:
+        board = PastingBoard(window)
+        prompt = self.prompt(board)
+        prompt.start(script.encode())
+        assert board.got == script.encode() and not board.overrun
+        assert prompt.read() == b"printed\r\n"
+
+    def test_a_script_that_the_board_does_not_take_is_told(self) -> None:
+        with pytest.raises(BoardError, match=r"^the script: the board took \d+ bytes of the script, then b'\\x04'$"):
+            self.prompt(PastingBoard(16, refuses=40)).start(b"x" * 100)
