@@ -49,13 +49,15 @@ test-engine:
 	@$(call need_cargo)
 	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
 
-# A hostile guest on a whole board, one on the LAN, and random PIO programs: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
+# A hostile guest on a whole board, one on the LAN, nonsense on gSPI, and random PIO programs: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package board --test hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test fuzz anything -- --nocapture
+	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package cyw43 --test host fuzz -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package rp2040 --lib laps -- --nocapture
 

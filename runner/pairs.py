@@ -109,7 +109,12 @@ def measure_pair(
     server = second.prepared_for(partner, client.board, clock.stage(Stage.OPEN))
     port = options.server_port or DEFAULT_PORT
     serving = build_program(
-        partner, images[1], server.board, Peer(None, port), _apart(options) if simulated else options, scratch
+        partner,
+        images[1],
+        server.board,
+        pc_of(partner, server.board, port),
+        _apart(options) if simulated else options,
+        scratch,
     )
     server.prepare(replace(serving, deployment=as_second(serving.deployment, partner.board)), clock)
     run_s = options.timeouts_s[Stage.RUN]
@@ -125,6 +130,18 @@ def measure_pair(
     measured = result.measurement
     further = check_result(result_of_server(served.result), partner.workload, partner.settings).measurement.figures
     return replace(result, measurement=replace(measured, figures=measured.figures | further)), output
+
+
+def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
+    """What the board that serves is told of the PC: nothing but its own port, where it has a console to talk on."""
+    if partner.entry.family is not Family.NATIVE:
+        return Peer(None, port)
+    if server.own_network is None:
+        raise RunFailed(
+            f"unsupported: {partner.entry.id} has no console, and tells only a simulated PC where it listens; choose"
+            " another --partner"
+        )
+    return Peer(server.own_network.server, server.own_network.port)
 
 
 def _is_ours(beside: Board, partner: PlannedRow) -> bool:

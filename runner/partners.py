@@ -51,9 +51,11 @@ def with_partners(
     """`row` once with each."""
     workload, settings = serving
     for entry in partners:
+        # A bundled image is of one body: the client's is none for the board that serves.
+        bundled = entry.family is Family.NATIVE and entry.path in (None, row.workload.body("native"))
         partner = replace(
             row,
-            entry=entry,
+            entry=replace(entry, path=workload.body("native")) if bundled else entry,
             profile=profile_of(entry, row.profile),
             workload=workload,
             settings=settings,

@@ -56,18 +56,20 @@ def measured_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Me
 
 
 def rows_of(
-    workload: Workload, runtime: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: dict[str, Any]
+    workload: Workload,
+    runtime: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *settings: dict[str, Any],
+    **options: Any,
 ) -> list[Row]:
-    """A row for each of `settings`, all on one emulated board; skips where the image or a driver cannot be had."""
+    """A row for each of `settings`, all on one emulated board; skips where the image or a driver cannot be had.
+    `options`: further ones of the bench."""
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "run"))
-    options = [
-        BenchOptions(
-            workloads=(workload,), settings=each, runtimes=(runtime,), where="emulated", runs=1, results_dir=folder
-        )
-        for each in settings
-    ]
-    planned = [row for each in options for row in plan(each)]
-    bench = Bench(options[0], ImageStore([planned[0].entry]), folder)
+    usual: dict[str, Any] = {"runtimes": (runtime,), "where": "emulated", "runs": 1, "results_dir": folder}
+    asked = [BenchOptions(workloads=(workload,), settings=each, **(usual | options)) for each in settings]
+    planned = [row for each in asked for row in plan(each)]
+    bench = Bench(asked[0], ImageStore([planned[0].entry]), folder)
     try:
         measured = [bench.measure(each, ProgressView(1, Console(quiet=True))).row for each in planned]
     finally:

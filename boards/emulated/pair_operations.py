@@ -33,7 +33,7 @@ def _partner(board: BoardProcess, request: Request) -> None:
     machine = partner.machine
     request.answer(
         over=partner.is_over,
-        result=partner.console.result,
+        result=partner.result,
         console=partner.console.lines,
         time_us=machine.time_us,
         stats={name: value for name, value in machine.stats().items() if isinstance(value, (int, float))},

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
@@ -17,6 +17,8 @@ from portbench.boards.emulated.liveness import Liveness
 from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.errors import BoardError
 from portbench.server.listening import Listening, parse_listening
+from portbench.server.simulated import SimulatedServer
+from portbench.workloads.announcement import Announcement
 
 AFTER_LINE_US: Final = 10_000.0
 """From a server's line to where the board beside it is powered up: as long as the PC waits before it calls one."""
@@ -26,6 +28,8 @@ _SLICE_US: Final = 2000.0
 _SILENT_US: Final = 20e6
 """TCP repeats what is not acknowledged many times until then; no message of any runtime takes longer than 0.3 s."""
 _LAST_WORDS_US: Final = 5e6
+_MOST_TOLD: Final = 1 << 16
+"""Bytes of what a board without a console tells the PC."""
 
 
 class Partner:
@@ -36,7 +40,9 @@ class Partner:
     ) -> None:
         # One record has the frames of both: that of the LAN where the PC is.
         self.machine = Machine(bootrom(), flash, config.settings(definition))
-        self.console = Console(self._hear)
+        self.console = Console(lambda line: self._hear(line, self.machine.console_time_us))
+        self._pc = SimulatedServer(lambda: Announcement(_MOST_TOLD), config.turnaround_us)
+        self.machine.listen(config.server_port, self._pc)
         self.listening: Listening | None = None
         self.since_ps = 0
         """Its time when the board beside it was powered up."""
@@ -79,12 +85,17 @@ class Partner:
             self._look(stop)
 
     @property
+    def result(self) -> dict[str, Any] | None:
+        """The line on its console, or what it has told the PC where it has none."""
+        if self.console.result is not None or not self._pc.reports:
+            return self.console.result
+        return [session.report for session in self._pc.sessions() if session.report is not None][-1]
+
+    @property
     def is_over(self) -> bool:
         """It has told its result, or has had the time to, after the client's end."""
         over_us = self._client_over_us
-        return self.console.result is not None or (
-            over_us is not None and self.machine.time_us >= over_us + _LAST_WORDS_US
-        )
+        return self.result is not None or (over_us is not None and self.machine.time_us >= over_us + _LAST_WORDS_US)
 
     def client_is_over(self) -> None:
         self._client_over_us = self._client_over_us or self.machine.time_us
@@ -96,6 +107,8 @@ class Partner:
             self._frames = (frames_to_client, now_us)
         if self._client_over_us is not None:
             return None
+        if (address := self.machine.address_conflict) is not None:
+            return f"address conflict: both boards say that they are {address}; give each its own"
         why = self._liveness.stuck(now_us) or self._way.lost() or self._failed()
         if why is not None:
             return f"the board that serves: {why}"
@@ -113,7 +126,7 @@ class Partner:
         return f"does not listen after {LISTENING_US / 1e6:g} s of simulated time; {said}"
 
     def _failed(self) -> str | None:
-        result = self.console.result
+        result = self.result
         if result is None or "error" not in result:
             return None
         return f"failed in stage {result.get('stage', 'unknown')}: {result['error']}"
@@ -130,11 +143,14 @@ class Partner:
         if data := machine.console_read():
             self._liveness.printed()
             self.console.feed(data)
+        if self._pc.announcement is not None:
+            self._hear(*self._pc.announcement)
+            self._pc.announcement = None
 
-    def _hear(self, line: str) -> None:
+    def _hear(self, line: str, at_us: float) -> None:
         if self.listening is None and (listening := parse_listening(line)) is not None:
             self.listening = listening
-            self._heard_us = self.machine.console_time_us
+            self._heard_us = at_us
 
 
 def partner_config(config: EmulatedConfig, own: EmulatedConfig) -> EmulatedConfig:

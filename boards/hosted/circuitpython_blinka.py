@@ -55,7 +55,7 @@ class HostedCircuitPython(Board):
         definition: BoardDefinition,
         *,
         turnaround_us: int = 200,
-        phy_link_delay_s: float = 1.5,
+        phy_link_delay_s: float = 0.0,
         driver_folder: Path | None = None,
     ) -> None:
         if os.name != "posix":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
@@ -27,6 +28,7 @@ from portbench.runner.speed.pio import BOARD as PIO_BOARD
 from portbench.runner.speed.pio import measure_pio
 from portbench.runner.speed.probes import measure_probes, ratios, unprobed_engine
 from portbench.runner.speed.repl import ReplMachine
+from portbench.workloads import workload
 from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
 
 MICROPYTHON = "micropython-1.26.0"
@@ -39,6 +41,11 @@ ROWS: dict[tuple[str, str], Target | None] = {
     (CIRCUITPYTHON, "as-published"): Target("below", 60.0),
 }
 """Runtime and profile -> seconds of host time for the workload that is measured by default, as it is set by default."""
+PICO_W_ROWS: tuple[tuple[str, str, str], ...] = (
+    *(("micropython-pico-w-1.26.1", "as-built", name) for name in ("ping_pong", "http", "bulk", "duplex", "udp")),
+    *(("circuitpython-pico-w-8.0.5", "as-built", name) for name in ("ping_pong", "http", "bulk")),
+)
+"""Runtime, profile and workload: those that keep gSPI busiest, and the first."""
 _EIGHT = 8
 _MEBI = 1 << 20
 _PART_S = 300.0
@@ -175,27 +182,51 @@ def _memory(name: str, value: int | None, note: str) -> Figure:
 
 def rows(session: Session) -> Iterator[Figure]:
     """Host time of whole rows, from the power cycle to the result, through the very path of a bench run."""
+    options = BenchOptions(runtimes=tuple(dict.fromkeys(runtime for runtime, _ in ROWS)))
+    wanted = {(*key, PING_PONG.name): target for key, target in ROWS.items()}
+    for name, target, took in _measured(session, options, wanted):
+        if isinstance(took, str):
+            yield skipped(name, took, "s", target)
+        else:
+            simulated_s, host_s = took
+            note = f"{simulated_s:.2f} s on the chip, {simulated_s / host_s:.2f} x real time"
+            yield Figure(name, host_s, "s", None if session.quick else target, note)
+
+
+def pico_w(session: Session) -> Iterator[Figure]:
+    """How much faster than a Pico W its rows are: what its radio takes by gSPI is in them."""
+    options = BenchOptions(
+        board=board_definition(PIO_BOARD),
+        runtimes=tuple(dict.fromkeys(runtime for runtime, _, _ in PICO_W_ROWS)),
+        workloads=tuple(workload(name) for name in dict.fromkeys(name for _, _, name in PICO_W_ROWS)),
+        workloads_by_name=False,
+    )
+    for name, target, took in _measured(session, options, dict.fromkeys(PICO_W_ROWS, Target("at least", 1))):
+        if isinstance(took, str):
+            yield skipped(name, took, "x real time", target)
+        else:
+            simulated_s, host_s = took
+            note = f"{simulated_s:.2f} s on the chip in {host_s:.2f} s"
+            yield Figure(name, simulated_s / host_s, "x real time", None if session.quick else target, note)
+
+
+def _measured(
+    session: Session, options: BenchOptions, wanted: Mapping[tuple[str, str, str], Target | None]
+) -> Iterator[tuple[str, Target | None, tuple[float, float] | str]]:
+    """Rows by runtime, profile and workload: the name, and simulated and host seconds, or why there are none."""
     with tempfile.TemporaryDirectory(prefix="portbench-benchmark-") as folder:
-        options = BenchOptions(
-            where="emulated",
-            runs=1,
-            quick=session.quick,
-            results_dir=Path(folder),
-            runtimes=tuple(dict.fromkeys(runtime for runtime, _ in ROWS)),
-        )
-        planned = {(row.entry.id, row.profile.name): row for row in plan(options)}
+        options = replace(options, where="emulated", runs=1, quick=session.quick, results_dir=Path(folder))
+        planned = {(row.entry.id, row.profile.name, row.workload.name): row for row in plan(options)}
         bench = Bench(options, session.store, session.project)
         try:
-            view = ProgressView(len(ROWS))
-            for key, target in ROWS.items():
+            view = ProgressView(len(wanted))
+            for key, target in wanted.items():
                 row = bench.measure(planned[key], view).row
-                name = f"{key[0]} {key[1]}: {planned[key].workload.name}"
+                name = f"{key[0]} {key[1]}: {key[2]}"
                 if row.status is not Status.MEASURED or row.sim is None or row.sim.host_s is None:
-                    yield skipped(name, row.reason or "", "s", target)
-                    continue
-                simulated_s = row.sim.counters["simulated_us"] / 1e6
-                note = f"{simulated_s:.2f} s on the chip, {simulated_s / row.sim.host_s:.2f} x real time"
-                yield Figure(name, row.sim.host_s, "s", None if session.quick else target, note)
+                    yield name, target, row.reason or ""
+                else:
+                    yield name, target, (row.sim.counters["simulated_us"] / 1e6, row.sim.host_s)
         finally:
             bench.close()
 
@@ -244,6 +275,7 @@ PARTS: dict[str, Part] = {
     "circuitpython": circuitpython,
     "boards": boards,
     "rows": rows,
+    "pico-w": pico_w,
     "probes": probes,
     "pio": pio,
     "cores": cores,

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from portbench.boards import board_definition
+from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.simulated_lan import PC_IP, SERVER_PORT, board_address
 from tests.ping_pong import EVB
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to-play.md"
 FOLDER = PAGE.with_suffix("")
-CLIENTS = ("c/play.c", "rust/src/main.rs", "arduino/play/play.ino")
+CLIENTS = ("c/play.c", "rust/src/main.rs", "rust-pico-w/src/main.rs", "arduino/play/play.ino")
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -54,3 +56,15 @@ def test_the_clients_pins_are_the_boards(name: str, written: dict[str, str]) -> 
     text = (FOLDER / name).read_text(encoding="utf-8")
     for pin, form in written.items():
         assert re.search(rf"{re.escape(form.format(EVB.network.pins[pin]))}\b", text), pin
+
+
+def test_the_radios_client_uses_the_boards_pins_and_joins_the_emulated_network() -> None:
+    network = board_definition("RPI_PICO_W").network
+    assert network is not None
+    page, text = PAGE.read_text(encoding="utf-8"), (FOLDER / "rust-pico-w/src/main.rs").read_text(encoding="utf-8")
+    for pin in ("on_pin", "data_pin", "csn_pin", "clock_pin"):
+        assert re.search(rf"p\.PIN_{network.pins[pin]}\b", text), pin
+    point = AccessPoint()
+    for name, value in (("SSID", point.ssid), ("PASSPHRASE", point.passphrase)):
+        assert f'option_env!("PORTBENCH_WIFI_{name}").unwrap_or("{value}")' in text
+        assert f"`{value}`" in page

@@ -16,9 +16,14 @@ from portbench.boards.emulated import partner
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
+from portbench.boards.room import Room
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from portbench.results.model import Row, Status
+from portbench.runner import pairs
 from portbench.server.simulated_pc import SimulatedPc, part_in
+from portbench.workloads import workload
 from tests.engine.consoles import flash_image
+from tests.measuring import rows_of
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
 _FLASH = 0x1000_0000
@@ -26,6 +31,9 @@ _MESSAGES = 20
 _PHY_US = 2000
 _SLICE_US = 2000.0
 _MOST_US = 500_000.0
+_NEVER_US = 10**9
+_STOPPED = "run: emulated WIZnet W5500-EVB-Pico: stopped:"
+_NO_LINK = "no link for 8 s of simulated time: the cable is out, or the Ethernet chip is held in reset"
 
 
 def native(**settings: Any) -> bytes:
@@ -52,10 +60,10 @@ class Pair:
         self.second.join(self.first)
         self._partner_leads = partner_leads
 
-    def run(self, until_us: float = _MOST_US) -> None:
+    def run(self, until_us: float = _MOST_US, slice_us: float = _SLICE_US) -> None:
         """Until both have reported, or can no more."""
         while self.pc.reports < 2 and self.second.time_us < until_us:
-            goal = self.second.time_us + _SLICE_US
+            goal = self.second.time_us + slice_us
             self.second.run_beside(goal, self.first, self.since_ps, self._partner_leads)
             for machine in (self.first, self.second):
                 machine.usb_events()
@@ -82,10 +90,16 @@ def test_a_pair_repeats_exactly() -> None:
     assert seen[0] == seen[1]
 
 
-def test_both_play_whichever_is_stepped_first() -> None:
-    pair = Pair(partner_leads=False)
-    pair.run()
-    assert [session.exchanges for session in pair.pc.sessions()] == [_MESSAGES] * 2
+def test_whoever_is_stepped_first_and_however_far_the_figures_are_the_same() -> None:
+    seen = []
+    for partner_leads, slice_us in ((True, _SLICE_US), (False, _SLICE_US), (True, 61.0)):
+        pair = Pair(partner_leads=partner_leads)
+        pair.first.log_frames(2000)
+        pair.second.log_frames(2000)
+        pair.run(slice_us=slice_us)
+        seen.append((pair.pc.sessions(), pair.first.lan_frames(), pair.second.lan_frames()))
+    assert [session.exchanges for session in seen[0][0]] == [_MESSAGES] * 2
+    assert seen[1] == seen[0] and seen[2] == seen[0]
 
 
 def test_one_capture_has_the_frames_of_both_boards(tmp_path: Path) -> None:
@@ -169,3 +183,38 @@ def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.Monkey
     cut.machine.run(200.0)
     lost = cut.lost(0)
     assert lost is not None and lost.startswith("the board that serves: no link for 0.0001 s of simulated time")
+
+
+def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Row:
+    """Of 1000 messages; each board's cable is out from that time of its own on."""
+    seen: list[int] = []
+
+    def config(room: Room) -> dict[str, Any]:
+        seen.append(room.seed)
+        from_us = served_cut_us if room.seed == seen[0] else cut_us  # the one that serves is powered up first
+        return {"phy_link_delay_us": _PHY_US, "seed": 1, "faults": {"down_us": [[from_us, 2 * _NEVER_US]]}}
+
+    monkeypatch.setattr(Room, "config", config)
+    asked = {"messages": 1000}
+    (row,) = rows_of(workload("two_boards"), runtime, folder, monkeypatch, asked, seed=1, profiles=("tuned",))
+    return row
+
+
+@pytest.mark.slow
+def test_the_cable_of_the_board_that_serves_ends_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = row_with_cut("portbench-native", 140_000, _NEVER_US, tmp_path, monkeypatch)
+    assert (row.status, row.reason) == (Status.FAILED, f"{_STOPPED} the board that serves: {_NO_LINK}")
+
+
+@pytest.mark.slow
+def test_the_clients_cable_ends_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = row_with_cut("wiznet-hardwired", _NEVER_US, 1_200_000, tmp_path, monkeypatch)
+    assert (row.status, row.reason) == (Status.FAILED, f"{_STOPPED} {_NO_LINK}")
+
+
+@pytest.mark.slow
+def test_two_boards_with_one_address_end_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_apart", lambda options: options)
+    (row,) = rows_of(workload("two_boards"), "portbench-native", tmp_path, monkeypatch, {}, address_mode="static")
+    reason = f"{_STOPPED} address conflict: both boards say that they are 192.168.50.10; give each its own"
+    assert (row.status, row.reason) == (Status.FAILED, reason)

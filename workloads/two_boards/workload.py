@@ -22,8 +22,8 @@ from portbench.workloads import (
     workload,
 )
 
-MOST_REPORTED = 400
-"""Messages of a client without a console: the board that serves keeps its whole report, 5 bytes a message or so."""
+MOST_REPORTED = 1000
+"""Messages of a client without a console: the board that serves keeps its whole report, 4 to 7 bytes a message."""
 
 
 class Settings(WorkloadSettings):
@@ -59,7 +59,14 @@ class Serving(Workload):
     boards_only = True
 
     def body(self, language: str) -> Path | None:
-        return self.folder / "python.py" if language in ("micropython", "circuitpython") else None
+        names = {"micropython": "python.py", "circuitpython": "python.py", "native": "native.uf2"}
+        return self.folder / names[language] if language in names else None
+
+    def native_count(self, settings: ServingSettings) -> int:
+        return settings.messages
+
+    def native_settings(self, settings: ServingSettings) -> tuple[int, ...]:
+        return (int(settings.takes_report),)
 
     def check(
         self, result: Mapping[str, Any], settings: ServingSettings, sessions: Sequence[Session] = ()

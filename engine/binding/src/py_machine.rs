@@ -123,7 +123,8 @@ impl PyMachine {
     }
 
     /// As `run`, in lock-step with `partner`, which was at `since_ps` when this board was powered up: returns what
-    /// `run` does, and whether it is the partner's. `partner_leads`: it goes first.
+    /// `run` does, and whether it is the partner's. `partner_leads`: it goes first, which
+    /// makes no difference.
     #[pyo3(signature = (until_us, partner, since_ps, partner_leads = true))]
     fn run_beside(
         &self,
@@ -285,6 +286,12 @@ impl PyMachine {
     #[getter]
     fn leased_us(&self) -> Option<f64> {
         self.lock().lan().ok()?.leased_at().map(us)
+    }
+
+    /// The address that this board and the one on its switch both say is theirs, where this one has the PC.
+    #[getter]
+    fn address_conflict(&self) -> Option<String> {
+        self.lock().lan().ok()?.address_conflict().map(|address| address.to_string())
     }
 
     /// Send an ICMP echo request from the simulated PC, at `at_us` or now; false if it is longer than 1472 bytes or too

@@ -140,39 +140,54 @@ impl Machine {
         bus.world.refresh(&mut bus.sys);
     }
 
-    /// Frames were put on the board's way; one may have arrived within the instruction that was the last.
+    /// Frames were put on the board's way.
     pub(crate) fn expect_frames(&mut self) {
         let bus = &mut self.chip.bus;
         bus.world.expect_frames(&mut bus.sys);
-    }
-
-    /// Something was due within the core's last instruction, and has not happened yet.
-    pub(crate) fn is_late(&self) -> bool {
-        self.chip.bus.sys.next_due() <= self.now()
     }
 
     /// Runs until simulated time `until`, or until something happens that the owner has to look at.
     pub fn run(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
         while self.now() < until {
             let step = (self.now() + STEP).min(until);
-            match self.chip.run_until(step) {
-                RunEnd::Time => {}
-                RunEnd::Reset { cause } => return Ok(Stop::Reset(cause)),
-                RunEnd::Halted => return Ok(Stop::Halted),
-                RunEnd::Unmodelled(fault) => {
-                    return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
-                }
+            let end = self.chip.run_until(step);
+            let stop = self.stop_for(end)?;
+            if stop != Stop::Time {
+                return Ok(stop);
             }
-            if self.chip.bus.sys.faults.take_new_lock_up() {
-                return Ok(Stop::LockedUp);
+        }
+        Ok(Stop::Time)
+    }
+
+    /// As [`Self::run`]; of what is due after `until`, nothing happens.
+    pub(crate) fn run_no_further_than(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
+        let end = self.chip.run_no_further_than(until);
+        self.stop_for(end)
+    }
+
+    /// The time before which nothing can happen any more.
+    pub(crate) fn settled(&self) -> Ps {
+        self.chip.settled()
+    }
+
+    fn stop_for(&mut self, end: RunEnd) -> Result<Stop, Unmodelled> {
+        match end {
+            RunEnd::Time => {}
+            RunEnd::Reset { cause } => return Ok(Stop::Reset(cause)),
+            RunEnd::Halted => return Ok(Stop::Halted),
+            RunEnd::Unmodelled(fault) => {
+                return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
             }
-            let usb = self.usb();
-            if usb.has_events() {
-                return Ok(Stop::Usb);
-            }
-            if usb.console_unread() > 0 {
-                return Ok(Stop::Console);
-            }
+        }
+        if self.chip.bus.sys.faults.take_new_lock_up() {
+            return Ok(Stop::LockedUp);
+        }
+        let usb = self.usb();
+        if usb.has_events() {
+            return Ok(Stop::Usb);
+        }
+        if usb.console_unread() > 0 {
+            return Ok(Stop::Console);
         }
         Ok(Stop::Time)
     }

@@ -1,13 +1,10 @@
-//! Two boards on one switch, in lock-step: neither runs further ahead of the other than a frame takes to get to it.
+//! Two boards on one switch, in lock-step: nothing happens to one before the other is so far that no frame of its own can
+//! come before that.
 
 use lan::{LanError, MIN_FRAME_BYTES, wire_time_ps};
-use sim::{PS_PER_US, Ps};
+use sim::Ps;
 
 use crate::machine::{Machine, Stop, Unmodelled};
-
-/// An instruction that has begun ends after the time to which a machine is to run: so much is kept in hand for it. Of one
-/// that takes longer, as where flash is slow, the chip's own events come first, and a frame that came meanwhile after them.
-const IN_HAND: Ps = 2 * PS_PER_US;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,28 +33,26 @@ impl<'a> Pair<'a> {
         Self { first, second, since }
     }
 
-    /// Runs both until the second is at `until` of its own time, or until something happens to one of them that its
-    /// owner has to look at. `leader`: who goes first, which makes no difference unless an instruction outlasts [`IN_HAND`].
+    /// Runs both until nothing can happen any more before the second is at `until` of its own time, or until something
+    /// happens to one of them that its owner has to look at. `leader`: who goes first, which makes no difference.
     pub fn run(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
         let hop = wire_time_ps(MIN_FRAME_BYTES);
         let end = self.since + until;
         let mut side = leader;
         loop {
-            if let Some(stopped) = self.settle()? {
-                return Ok(stopped);
-            }
-            let (first, second) = (self.first.now(), self.since + self.second.now());
+            self.exchange();
+            let (first, second) = (self.first.settled(), self.since + self.second.settled());
             if first >= end && second >= end {
                 return Ok((Side::Second, Stop::Time));
             }
-            let (machine, other, now, zero) = match side {
+            let (machine, other, settled, zero) = match side {
                 Side::First => (&mut *self.first, second, first, 0),
                 Side::Second => (&mut *self.second, first, second, self.since),
             };
-            // What it sends itself can come back two hops later, wherever the other one is by now.
-            let goal = (other + hop - IN_HAND).min(now + 2 * hop - IN_HAND).min(end);
-            if now < goal {
-                match machine.run(goal - zero) {
+            // What the other one sends from now on is in the switch, or has come out of it, a hop later at the earliest.
+            let goal = (other + hop - 1).min(end);
+            if settled < goal {
+                match machine.run_no_further_than(goal - zero) {
                     Ok(Stop::Time) => {}
                     Ok(stop) => {
                         self.exchange();
@@ -68,23 +63,6 @@ impl<'a> Pair<'a> {
             }
             side = if side == Side::First { Side::Second } else { Side::First };
         }
-    }
-
-    /// Carries frames, and lets each side see those that came within its last instruction before the other goes on: what
-    /// they make the PC or a chip send has its own exact time.
-    fn settle(&mut self) -> Result<Option<(Side, Stop)>, (Side, Unmodelled)> {
-        self.exchange();
-        for (side, machine) in [(Side::First, &mut *self.first), (Side::Second, &mut *self.second)] {
-            if machine.is_late() {
-                match machine.run(machine.now() + 1) {
-                    Ok(Stop::Time) => {}
-                    Ok(stop) => return Ok(Some((side, stop))),
-                    Err(error) => return Err((side, error)),
-                }
-            }
-        }
-        self.exchange();
-        Ok(None)
     }
 
     /// Carries over the trunk what has come to it.

@@ -120,9 +120,8 @@ impl Wiring {
         self.schedule_usb(sys);
     }
 
-    /// As [`Self::refresh`], where the LAN may have had something to do since the core's last instruction began.
+    /// Frames were put on the board's way, to be there at any time since the core's last instruction began.
     pub(crate) fn expect_frames(&mut self, sys: &mut Sys) {
-        self.settle_network(sys);
         let next = self.network.as_ref().and_then(|network| network.lan.next_event()).unwrap_or(NEVER);
         if next < self.agenda.due(NETWORK) {
             self.schedule(sys, NETWORK, next);

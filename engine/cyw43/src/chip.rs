@@ -107,6 +107,8 @@ pub struct Cyw43439 {
     began: Ps,
     command: Option<Command>,
     wire_bytes: usize,
+    /// Bits that the chip's answer to it has on the wire so far.
+    answered: u32,
     shown: Vec<u8>,
     /// Its first and its last bit, while somebody logs it.
     clocked: Option<(Ps, Ps)>,
@@ -132,6 +134,7 @@ impl Cyw43439 {
             began: 0,
             command: None,
             wire_bytes: 0,
+            answered: 0,
             shown: Vec::new(),
             clocked: None,
             data: false,
@@ -199,7 +202,10 @@ impl Cyw43439 {
         if self.log.is_on() && self.wires.moves(clock) {
             self.clocked = Some((self.clocked.map_or(now, |(first, _)| first), now));
         }
-        match self.wires.edge(clock, data, mode.high_speed) {
+        if self.wires.drives() && clock && self.wires.moves(clock) {
+            self.count_bits(1);
+        }
+        match self.wires.edge(now, clock, data) {
             Edge::Nothing => return Step::default(),
             Edge::Word(word) => {
                 self.advance(now);
@@ -220,10 +226,10 @@ impl Cyw43439 {
         if self.log.is_on() {
             return None;
         }
-        let powered = self.powered.as_ref().filter(|_| self.selected)?;
+        self.powered.as_ref().filter(|_| self.selected)?;
         if self.wires.drives() {
             let reads = matches!(self.phase, Phase::Read(..));
-            return reads.then(|| Shifting::Out { rising: powered.bus.mode().high_speed });
+            return self.wires.shows_at().filter(|_| reads).map(|rising| Shifting::Out { rising });
         }
         // Words that are only kept until the last one comes.
         let words = match &self.phase {
@@ -250,6 +256,7 @@ impl Cyw43439 {
 
     /// The next bits of [`Shifting::Out`] in the same order, 32 at most.
     pub fn shift_out(&mut self, count: u32) -> u32 {
+        self.count_bits(count);
         let mut bits = 0u32;
         let mut left = count;
         while left != 0
@@ -325,7 +332,7 @@ impl Cyw43439 {
                     self.phase = Phase::Write(command, Vec::with_capacity(command.length));
                 } else {
                     let answer = self.read(now, command);
-                    self.answer(answer);
+                    self.answer(now, answer);
                 }
             }
             Phase::Write(command, data) => {
@@ -342,7 +349,7 @@ impl Cyw43439 {
                     && powered.bus.status_follows()
                 {
                     let status = powered.bus.status(powered.levels()).to_le_bytes();
-                    self.answer(status.to_vec());
+                    self.answer(now, status.to_vec());
                 }
             }
             Phase::Read(..) | Phase::Over => {}
@@ -355,15 +362,23 @@ impl Cyw43439 {
         }
     }
 
-    fn answer(&mut self, bytes: Vec<u8>) {
-        self.data = false;
-        self.wires.turn();
+    fn answer(&mut self, now: Ps, bytes: Vec<u8>) {
+        (self.data, self.answered) = (false, 0);
+        let high_speed = self.powered.as_ref().is_some_and(|powered| powered.bus.mode().high_speed);
+        self.wires.turn(now, high_speed);
         self.phase = Phase::Read(bytes, 0);
     }
 
+    /// Of the chip's answer, by the clock: the first bit of a word that nobody wants is on the wire, too.
+    fn count_bits(&mut self, bits: u32) {
+        let before = self.answered.div_ceil(32);
+        self.answered += bits;
+        let bytes = 4 * (self.answered.div_ceil(32) - before);
+        self.stats.bus_bytes += u64::from(bytes);
+        self.wire_bytes += bytes as usize;
+    }
+
     fn next_word(&mut self) -> u32 {
-        self.stats.bus_bytes += 4;
-        self.wire_bytes += 4;
         let Phase::Read(bytes, next) = &mut self.phase else { return 0 };
         let rest = bytes.get(*next..).unwrap_or_default();
         let mut word = [0; 4];

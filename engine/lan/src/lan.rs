@@ -88,12 +88,23 @@ impl Lan {
         self.switch = Some(Switch::new(has_pc, self.pc_mac));
     }
 
-    /// The next frame for the other LAN of the switch, and when its last bit was in the switch.
+    /// Two boards are on this LAN's switch.
+    pub fn is_switched(&self) -> bool {
+        self.switch.is_some()
+    }
+
+    /// The address that both boards on this LAN's switch say is theirs; known to the half with the PC.
+    pub fn address_conflict(&self) -> Option<Ipv4Addr> {
+        self.switch.as_ref()?.conflict()
+    }
+
+    /// The next frame for the other LAN of the switch, and when its last bit is in the switch: what the board sends without
+    /// a PC beside it, from its first bit on.
     pub fn take_for_trunk(&mut self) -> Option<(Ps, Vec<u8>)> {
         self.switch.as_mut()?.take_leaving()
     }
 
-    /// A frame of the other LAN's, whose last bit was in the switch at `at`. Frames come in the order of their times.
+    /// A frame of the other LAN's, whose last bit is in the switch at `at`. Frames come in the order of their times.
     pub fn from_trunk(&mut self, at: Ps, frame: Vec<u8>) {
         let Some(switch) = &mut self.switch else { return };
         if switch.has_pc() {
@@ -414,7 +425,11 @@ impl Lan {
         let wire = if to_board { &mut self.to_board } else { &mut self.from_board };
         let sent = wire.send(now, &frame, self.propagation, &self.faults);
         match sent.fate {
-            Fate::Delivered => {}
+            Fate::Delivered => {
+                if !to_board && let Some(switch) = self.switch.as_mut().filter(|switch| !switch.has_pc()) {
+                    switch.leaves(sent.arrival, frame.clone());
+                }
+            }
             Fate::Lost | Fate::LinkDown => self.stats.lost += 1,
             Fate::QueueFull | Fate::Oversize => self.stats.dropped += 1,
         }

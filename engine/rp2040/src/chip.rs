@@ -9,7 +9,7 @@ use crate::probe::Probes;
 use crate::sys::{ResetRequest, Sys, Unmodelled};
 use crate::trace::{Record, kind};
 use crate::world::World;
-use sim::Ps;
+use sim::{NEVER, Ps};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
@@ -93,15 +93,30 @@ impl<W: World> Chip<W> {
         self.cores.iter().filter(|c| c.state == State::Running).map(|c| c.cycles).min().unwrap_or(self.bus.sys.cycle)
     }
 
-    /// Runs until simulated time `until`, a reset, or a fault of the model.
+    /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction that has begun ends, and what
+    /// is due within it happens.
     pub fn run_until(&mut self, until: Ps) -> RunEnd {
-        let end = self.run_lazily(until);
+        let end = self.run_lazily(until, false);
         self.bus.end_laps(self.now);
         end
     }
 
-    fn run_lazily(&mut self, until: Ps) -> RunEnd {
-        while self.now < until {
+    /// As [`Self::run_until`], but nothing happens that is due after `until`: something else may still come before it.
+    pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
+        let end = self.run_lazily(until, true);
+        self.bus.end_laps(self.settled());
+        end
+    }
+
+    /// The time before which nothing can happen any more.
+    pub fn settled(&self) -> Ps {
+        self.now.min(self.bus.sys.next_due())
+    }
+
+    /// `strictly`: events that are due after `until` wait for the next run.
+    fn run_lazily(&mut self, until: Ps, strictly: bool) -> RunEnd {
+        let latest = if strictly { until } else { NEVER };
+        while self.now < until || strictly && self.bus.sys.next_due() <= until {
             if let Some(end) = self.attend() {
                 return end;
             }
@@ -109,7 +124,7 @@ impl<W: World> Chip<W> {
                 // Both cores sleep: time jumps to the next event.
                 let due = self.bus.sys.next_due();
                 if due > until {
-                    self.now = until;
+                    self.now = self.now.max(until);
                     self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(until));
                     break;
                 }
@@ -120,8 +135,9 @@ impl<W: World> Chip<W> {
             let cycles = self.cores[index].cycles;
             let here = self.bus.sys.clock.ps_at(cycles);
             self.now = self.now.max(here);
-            if self.bus.sys.next_due() <= here {
-                self.deliver_events(here);
+            let by = here.min(latest);
+            if self.bus.sys.next_due() <= by {
+                self.deliver_events(by);
                 continue;
             }
             if here >= until {

@@ -19,7 +19,7 @@ from portbench.results.table import markdown, tables
 from portbench.runner.boards_for import Listener
 from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions, OptionError, read_options
-from portbench.runner.pairs import RealServer, SecondBoard
+from portbench.runner.pairs import RealServer, SecondBoard, pc_of
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 from portbench.workloads import BadResult, workload
@@ -57,12 +57,23 @@ def test_each_with_each_is_the_matrix() -> None:
     assert len({each.id for each in rows}) == 4
 
 
-def test_an_image_without_a_console_connects_and_never_serves() -> None:
+def test_an_image_without_a_console_serves_with_a_body_of_its_own() -> None:
     rows = planned("portbench-native", "wiznet-hardwired", partner="each")
-    assert pairs(rows) == [("portbench-native", "wiznet-hardwired"), ("wiznet-hardwired", "wiznet-hardwired")]
-    assert [each.partner.settings.takes_report for each in rows if each.partner] == [True, False]  # type: ignore[attr-defined]
-    with pytest.raises(OptionError, match=r"^--partner portbench-native: cannot serve: serving has no native client"):
-        planned("portbench-native")
+    native, wiznet = "portbench-native", "wiznet-hardwired"
+    assert pairs(rows) == [(native, native), (native, wiznet), (wiznet, native), (wiznet, wiznet)]
+    partners = [each.partner for each in rows if each.partner]
+    assert [each.settings.takes_report for each in partners] == [True, True, False, False]  # type: ignore[attr-defined]
+    assert [each.entry.path for each in rows[:2]] == [workload("ping_pong").folder / "native.uf2"] * 2
+    assert [each.entry.path for each in partners] == [TWO_BOARDS.folder / "native.uf2", None] * 2
+    told = ServingSettings(messages=200, takes_report=True)
+    assert (partners[0].settings, SERVING.native_count(told), SERVING.native_settings(told)) == (told, 200, (1,))
+
+
+def test_of_real_boards_none_without_a_console_serves() -> None:
+    (row,) = planned("portbench-native")
+    assert row.partner is not None
+    with pytest.raises(RunFailed, match=r"^unsupported: portbench-native has no console, and tells only a sim"):
+        pc_of(row.partner, FakeBoard(), 5000)  # type: ignore[arg-type]
 
 
 def test_a_partner_on_another_kind_of_board() -> None:
@@ -76,8 +87,8 @@ def test_a_partner_that_nobody_knows() -> None:
 
 
 def test_a_client_that_cannot_keep_so_many_round_trips() -> None:
-    with pytest.raises(OptionError, match=r"portbench-native: messages is 500: the board that serves has room for"):
-        planned("portbench-native", partner="wiznet-hardwired", messages="500")
+    with pytest.raises(OptionError, match=r"portbench-native: messages is 1001: the board that serves has room for"):
+        planned("portbench-native", partner="wiznet-hardwired", messages="1001")
 
 
 def serving(family: str, version: str = "") -> Deployment:
@@ -125,6 +136,18 @@ def test_the_body_answers_as_many_as_it_is_told_and_takes_a_report() -> None:
     scope["serving"](peer, 2, True)
     assert peer.sent == [b"2", b"4"] and peer.closed
     assert scope["RESULT"] == {"answered": 2, "report": '{"messages": 2}\n'}
+
+    class Hasty(Peer):
+        def send(self, data: bytes) -> None:
+            super().send(data)
+            if len(self.sent) == 2:
+                raise RuntimeError("No data was sent, socket was closed.")
+
+    peer = Hasty([b"1", b"3"])
+    scope["serving"](peer, 2, False)
+    assert peer.closed and scope["RESULT"]["answered"] == 2
+    with pytest.raises(RuntimeError, match="No data was sent"):
+        scope["serving"](Hasty([b"1", b"3", b"5"]), 3, False)
     with pytest.raises(OSError, match=r"closed the connection after 1 messages"):
         scope["serving"](Peer([b"1"]), 2, False)
     with pytest.raises(OSError, match=r"after 0 bytes of its report"):

@@ -22,23 +22,29 @@ fn rig() -> Rig {
     rig
 }
 
+/// An edge, and the two cycles until a core can write again.
+fn clock(rig: &mut Rig, high: bool) {
+    rig.output(CLOCK, high);
+    rig.run(2 * CYCLE_PS);
+}
+
 /// One transfer: 32 bits out, and so many in, as a program would do it.
 fn transfer(rig: &mut Rig, out: &[u32], count: usize) -> Vec<u32> {
     rig.output(CSN, false);
     for word in out {
         for bit in (0..32).rev() {
             rig.output(DATA, word >> bit & 1 != 0);
-            rig.output(CLOCK, true);
-            rig.output(CLOCK, false);
+            clock(rig, true);
+            clock(rig, false);
         }
     }
     // The program lets go of the wire.
     rig.write(0xd000_0028, 1 << DATA);
     let words = (0..count).map(|_| {
         (0..32).fold(0, |word, _| {
-            rig.output(CLOCK, true);
+            clock(rig, true);
             let bit = rig.input(DATA);
-            rig.output(CLOCK, false);
+            clock(rig, false);
             word << 1 | u32::from(bit)
         })
     });

@@ -49,7 +49,8 @@ impl Wlan {
             SET_INFRA | SET_ANTDIV | SET_GMODE | SET_BAND => drop(word(argument)?),
             GET_ANTDIV => return Ok(vec![0; 4]),
             SET_AUTH => match word(argument)? {
-                0 => {}
+                // Open, or WPA3's, which a network with WPA2 does not ask for.
+                0 | 3 => {}
                 other => self.name(format!("authentication type {other}")),
             },
             GET_BSSID => return self.bss().map(|bss| bss.bssid.to_vec()).ok_or(error::NOT_ASSOCIATED),

@@ -11,6 +11,8 @@ use super::{JOINED, Wlan, error, scan};
 const AES: u32 = 4;
 /// WPA_AUTH: WPA2 with a pre-shared key.
 const WPA2_PSK: u32 = 0x80;
+/// WPA3, and with a passphrase for WPA2 beside it: whichever of them the network has. The access point has WPA2.
+const WPA3_SAE_PSK: u32 = 0x4_0000;
 const NOBODY: Mac = [0; 6];
 /// How often the firmware tries a handshake that the access point ends, before it gives the network up.
 const TRIES: u32 = 3;
@@ -43,6 +45,7 @@ impl Wlan {
         let security = match (self.station.wsec & 0xff, self.station.wpa_auth) {
             (0, 0) => Security::Open,
             (wsec, WPA2_PSK) if wsec & AES != 0 => Security::Wpa2,
+            (wsec, WPA3_SAE_PSK) if wsec & AES != 0 && !self.station.passphrase.is_empty() => Security::Wpa2,
             (wsec, auth) => {
                 self.name(format!("security with WSEC 0x{wsec:x} and WPA_AUTH 0x{auth:x}"));
                 return Err(error::BAD_ARGUMENT);

@@ -8,7 +8,7 @@ use super::ioctl::{Answer, word};
 use super::{Wlan, error};
 
 /// Kept, and without effect on what is modelled: how frames are put together, and what the supplicant waits for.
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 14] = [
     "bus:txglom",
     "apsta",
     "ampdu_ba_wsize",
@@ -18,6 +18,7 @@ const KEPT: [&str; 13] = [
     "bsscfg:sup_wpa",
     "bsscfg:sup_wpa2_eapver",
     "bsscfg:sup_wpa_tmo",
+    "sae_password",
     "assoc_listen",
     "qtxpower",
     "allmulti",

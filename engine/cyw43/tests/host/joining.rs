@@ -1,4 +1,4 @@
-use sim::{Bss, Join, PS_PER_MS, RadioReport, RadioRequest, Security};
+use sim::{Bss, Device, Join, PS_PER_MS, RadioReport, RadioRequest, Security};
 
 use crate::driver::{Host, MAC};
 
@@ -60,6 +60,25 @@ fn a_scan_tells_of_each_network_and_of_its_end() {
         rest = &tail[usize::from(*size)..];
     }
     assert!(kinds.contains(&48), "a robust secure network: {kinds:?}");
+}
+
+#[test]
+fn whoever_takes_wpa3_or_wpa2_joins_by_wpa2_and_who_takes_wpa3_alone_is_named() {
+    let mut host = Host::running();
+    host.ioctl(true, 134, &4u32.to_le_bytes()).unwrap();
+    host.ioctl(true, 165, &0x4_0000u32.to_le_bytes()).unwrap();
+    let mut name = 3u32.to_le_bytes().to_vec();
+    name.extend(b"net\0");
+    assert_eq!(host.ioctl(true, 26, &name), Err(-2));
+    assert_eq!(host.chip.take_unmodelled().as_deref(), Some("CYW43439 security with WSEC 0x4 and WPA_AUTH 0x40000"));
+    secured(&mut host, b"long enough").unwrap();
+    host.ioctl(true, 22, &3u32.to_le_bytes()).unwrap();
+    host.set("sae_password", &[&11u16.to_le_bytes()[..], b"long enough", &[0; 117]].concat());
+    host.ioctl(true, 165, &0x4_0000u32.to_le_bytes()).unwrap();
+    set_ssid(&mut host);
+    let Some(RadioRequest::Join(join)) = host.requests().pop() else { panic!("it does not join") };
+    assert_eq!((join.security, &join.passphrase[..]), (Security::Wpa2, &b"long enough"[..]));
+    assert_eq!(host.chip.take_unmodelled(), None);
 }
 
 #[test]

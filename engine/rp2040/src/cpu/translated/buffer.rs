@@ -1,47 +1,46 @@
 //! Memory that can be executed, and is written only while nothing runs in it.
 
-use memmap2::{Mmap, MmapMut};
+use region::{Allocation, Protection};
 
 /// Bytes of code, after which all of it is dropped. Only what is written takes memory.
 const SIZE: usize = 32 << 20;
 
-enum Pages {
-    Writable(MmapMut),
-    Executable(Mmap),
-    /// Between the two.
-    Neither,
-}
-
 pub(super) struct Buffer {
-    pages: Pages,
-    start: usize,
+    pages: Allocation,
     used: usize,
 }
+
+// SAFETY: it owns its pages, as a vector does.
+unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// None: this system gives out no memory for that.
     pub fn new() -> Option<Self> {
-        let pages = MmapMut::map_anon(SIZE).ok()?;
-        let start = pages.as_ptr() as usize;
-        let mut buffer = Self { pages: Pages::Writable(pages), start, used: 0 };
-        buffer.make_executable().then_some(buffer)
+        let pages = region::alloc(SIZE, Protection::READ).ok()?;
+        Some(Self { pages, used: 0 })
     }
 
     /// Address of what is added next.
     pub fn next(&self) -> usize {
-        self.start + self.used
+        self.pages.as_range().start + self.used
     }
 
     /// Adds `code`, assembled for [`Self::next`]. False: there is no room for it, or the system refuses.
     pub fn add(&mut self, code: &[u8]) -> bool {
-        if code.len() > SIZE - self.used || !self.make_writable() {
+        if code.len() > SIZE - self.used {
             return false;
         }
-        if let Pages::Writable(pages) = &mut self.pages {
-            pages[self.used..self.used + code.len()].copy_from_slice(code);
-        }
+        // SAFETY: the pages from there on are this buffer's, and what else they hold is executed by nobody while it is
+        // borrowed mutably.
+        let added = unsafe {
+            let start = self.pages.as_mut_ptr::<u8>().add(self.used);
+            region::protect(start, code.len(), Protection::READ_WRITE).is_ok() && {
+                std::ptr::copy_nonoverlapping(code.as_ptr(), start, code.len());
+                region::protect(start, code.len(), Protection::READ_EXECUTE).is_ok()
+            }
+        };
         self.used = (self.used + code.len()).next_multiple_of(16).min(SIZE);
-        self.make_executable()
+        added
     }
 
     /// Drops what was added after the first `length` bytes.
@@ -51,25 +50,5 @@ impl Buffer {
 
     pub fn used(&self) -> usize {
         self.used
-    }
-
-    fn make_executable(&mut self) -> bool {
-        if let Pages::Writable(pages) = std::mem::replace(&mut self.pages, Pages::Neither) {
-            match pages.make_exec() {
-                Ok(pages) => self.pages = Pages::Executable(pages),
-                Err(_) => return false,
-            }
-        }
-        true
-    }
-
-    fn make_writable(&mut self) -> bool {
-        if let Pages::Executable(pages) = std::mem::replace(&mut self.pages, Pages::Neither) {
-            match pages.make_mut() {
-                Ok(pages) => self.pages = Pages::Writable(pages),
-                Err(_) => return false,
-            }
-        }
-        matches!(self.pages, Pages::Writable(_))
     }
 }
