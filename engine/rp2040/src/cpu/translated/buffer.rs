@@ -3,7 +3,7 @@
 use region::{Allocation, Protection};
 
 /// Bytes of code, after which all of it is dropped. Only what is written takes memory.
-const SIZE: usize = 32 << 20;
+const SIZE: usize = if cfg!(test) { 64 << 10 } else { 32 << 20 };
 
 pub(super) struct Buffer {
     pages: Allocation,

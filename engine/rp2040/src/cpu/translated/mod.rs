@@ -14,6 +14,8 @@ mod buffer;
 mod context;
 mod instructions;
 mod routines;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
