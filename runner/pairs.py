@@ -75,6 +75,7 @@ class SecondBoard:
         config = EmulatedConfig(
             turnaround_us=self.options.turnaround_us,
             phy_link_delay_us=round(self.options.phy_link_delay_s * 1e6),
+            access_point=self.options.access_point,
             flash_id=_FLASH_ID,
         )
         deployer, log = self.options.deployer, self.listener.log

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,3 +186,11 @@ def test_each_step_is_named_after_its_file() -> None:
     more = {"connects": {"connects": 1, "gets": "x"}, "toggles": {"toggles": "GP1"}}
     for name in names():
         assert name in type(step(more.get(name, {name: examples.get(name, "x")}))).model_fields
+
+
+def test_what_is_sent_may_be_sent_several_times() -> None:
+    sent: list[bytes] = []
+    connection = SimpleNamespace(send=sent.append)
+    board: Any = SimpleNamespace(listen=lambda port: SimpleNamespace(accept=lambda within_s: connection))
+    step({"listens": 1, "sends": "ab", "times": 3}).do(board, 1.0)
+    assert sent == [b"ababab"]

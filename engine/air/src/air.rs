@@ -390,6 +390,16 @@ impl Air {
     }
 }
 
+/// Two stations of one access point hear each other: neither begins while a frame of the other is on the air, and frames to both
+/// take turns. `since`: the second one's time 0 on the first one's clock. What both begin before either was heard is not a collision.
+pub fn share(first: &mut Air, second: &mut Air, since: Ps) {
+    if first.point.channel == second.point.channel {
+        let free_at = first.free_at.max(since + second.free_at);
+        first.free_at = free_at;
+        second.free_at = free_at.saturating_sub(since);
+    }
+}
+
 /// From the scan's begin to the end of `channel`.
 fn scan_time(channel: u8) -> Ps {
     let active = Ps::from(channel.min(ACTIVE_CHANNELS));
@@ -430,6 +440,50 @@ mod tests {
             let (keyed, out) = (RadioReport::Keyed, RadioReport::ThrownOut(15));
             assert_eq!((reports.len(), last), (3, if right { (680, keyed) } else { (3767, out) }));
         }
+    }
+
+    /// Frames of 1500 bytes by both stations at once: when the first one's was sent, the second one's, and all ten of both.
+    fn both_send(shared: bool, channels: [u8; 2]) -> [Ps; 2] {
+        const SINCE: Ps = 3 * PS_PER_MS;
+        let mut airs = channels.map(|channel| {
+            let delay = Delay::Fixed(0);
+            Air::new(AccessPoint { passphrase: None, delay, channel, ..AccessPoint::default() }).unwrap()
+        });
+        for (number, air) in airs.iter_mut().enumerate() {
+            air.request(0, join("", Security::Open));
+            all(air, PS_PER_S - number as Ps * SINCE);
+            (0..10).for_each(|_| air.request(PS_PER_S - number as Ps * SINCE, RadioRequest::Frame(vec![0; 1500])));
+            air.log_passages(true);
+        }
+        let [a, b] = &mut airs;
+        // As a pair of boards is run: some microseconds each in turn.
+        for us in 0..20_000 {
+            let now = PS_PER_S + us * PS_PER_US;
+            a.advance(now);
+            if shared {
+                share(a, b, SINCE);
+            }
+            b.advance(now - SINCE);
+            if shared {
+                share(a, b, SINCE);
+            }
+        }
+        let sent = |air: &mut Air, since: Ps| {
+            let passages = air.take_passages();
+            assert_eq!(passages.len(), 10);
+            passages.iter().map(|passage| passage.places[0].1 + since - PS_PER_S).max().unwrap()
+        };
+        [sent(a, 0), sent(b, SINCE)]
+    }
+
+    #[test]
+    fn two_stations_take_turns_on_one_channel_and_none_on_two() {
+        let airtime = 10 * (data_time(1500, -50) + ACK + DIFS);
+        let [alone, beside] = both_send(false, [6, 6]);
+        assert!((airtime..airtime * 3 / 2).contains(&alone), "{alone}");
+        assert_eq!(both_send(true, [1, 6]), [alone, beside], "another channel is another air");
+        let shared = both_send(true, [6, 6]).into_iter().max().unwrap();
+        assert!((2 * airtime..alone + beside + PS_PER_MS).contains(&shared), "{shared} of {alone} and {beside}");
     }
 
     #[test]

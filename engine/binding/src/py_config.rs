@@ -174,7 +174,13 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
     let (phy, lan) = (network.phy, network.lan);
     let ethernet = devices.ethernet;
     point.seed = lan.seed;
-    let wifi = devices.radio.map(|wires| WifiConfig { wires, chip: cyw43::Config::default(), point });
+    let mut radio = cyw43::Config::default();
+    if let Some(id) = &flash_id {
+        // Another board has another radio chip, and its own draws of the access point's delay.
+        radio.mac[3..].copy_from_slice(&id[5..]);
+        point.seed = point.seed.wrapping_add(u64::from_be_bytes(*id));
+    }
+    let wifi = devices.radio.map(|wires| WifiConfig { wires, chip: radio, point });
     Ok(BoardConfig {
         bootrom,
         flash_size,

@@ -1,5 +1,6 @@
 //! One emulated board: the chip, what is wired to it, and simulated time.
 
+use air::Air;
 use lan::{Lan, LanError};
 use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::{LogReader, PS_PER_MS, Ps, TcpApp};
@@ -111,6 +112,11 @@ impl Machine {
 
     pub fn lan(&mut self) -> Result<&mut Lan, LanError> {
         Ok(&mut self.network()?.lan)
+    }
+
+    /// Between the board's radio chip and its access point; `None`: it has a cable, or nothing.
+    pub(crate) fn air(&mut self) -> Option<&mut Air> {
+        Some(&mut self.wiring().network.as_mut()?.wifi_mut()?.air)
     }
 
     pub fn usb(&mut self) -> &mut UsbHost {

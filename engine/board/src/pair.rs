@@ -65,9 +65,12 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Carries over the trunk what has come to it.
+    /// Carries over the trunk what has come to it, and lets radios hear each other.
     fn exchange(&mut self) {
         let Self { first, second, since } = self;
+        if let (Some(a), Some(b)) = (first.air(), second.air()) {
+            air::share(a, b, *since);
+        }
         let (Ok(a), Ok(b)) = (first.lan(), second.lan()) else { return };
         let (mut moved_a, mut moved_b) = (false, false);
         while let Some((at, frame)) = b.take_for_trunk() {

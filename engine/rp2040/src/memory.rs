@@ -253,7 +253,7 @@ impl Memory {
 #[cfg(target_arch = "x86_64")]
 /// Addresses within a [`Memory`] that hold while it stays where it is.
 pub(crate) struct Parts {
-    pub entries: *const u64,
+    pub entries: *const u32,
     pub ram: *mut u8,
     pub granules: *const bool,
     pub flash: *const u8,

@@ -122,7 +122,8 @@ impl Pins {
         if self.wired != 0 {
             level = self.joined(level, out, oe);
         }
-        if oe != self.oe || (out ^ self.out) & oe != 0 {
+        // A pull that changes is seen on the wire, too; what the world drives it knows.
+        if oe != self.oe || (out ^ self.out) & oe != 0 || (level ^ self.level) & !self.world_driven != 0 {
             self.world_dirty = true;
         }
         if level != self.level {
@@ -230,5 +231,24 @@ impl Pins {
     /// A pin that no function but `function` owns.
     pub fn is_selected(&self, pin: u32, function: usize) -> bool {
         self.function_mask[function] & (1 << pin) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_that_changes_is_seen_on_the_wire() {
+        let mut pins = Pins { pad_input_enable: PIN_MASK, ..Pins::default() };
+        pins.drive(4, Some(true));
+        pins.world_dirty = false;
+        pins.pad_pull_up = 1 << 3 | 1 << 4;
+        pins.refresh();
+        assert!(pins.world_dirty && pins.level() & (1 << 3) != 0);
+        // What the world drives itself it knows.
+        pins.world_dirty = false;
+        pins.drive(4, Some(false));
+        assert!(!pins.world_dirty && pins.level() & (1 << 4) == 0);
     }
 }

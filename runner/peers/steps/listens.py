@@ -11,11 +11,12 @@ from portbench.runner.peers.step import Step
 
 
 class Listens(Step):
-    """Patterns are regular expressions; what is empty is not done."""
+    """Patterns are regular expressions; what is empty is not done. `times`: how often it is sent in a row."""
 
     listens: Annotated[int, Field(ge=1, le=65535)]
     gets: str = ""
     sends: str = ""
+    times: Annotated[int, Field(ge=1)] = 1
     then_gets: str = ""
 
     def do(self, board: ProgramBoard, within_s: float) -> None:
@@ -23,7 +24,7 @@ class Listens(Step):
         if self.gets:
             connection.expect(self.gets, within_s)
         if self.sends:
-            connection.send(self.sends.encode())
+            connection.send(self.sends.encode() * self.times)
         if self.then_gets:
             connection.expect(self.then_gets, within_s)
 

@@ -60,10 +60,12 @@ def radio_firmware() -> bytes:
 class Guest:
     """The host's side of gSPI, word by word through the guest."""
 
-    def __init__(self) -> None:
+    def __init__(self, flash_id: int | None = None) -> None:
         stage = (HERE / "guest.bin").read_bytes().ljust(STAGE_BYTES, b"\0")
         flash = stage + struct.pack("<I", crc32(stage, reflected=False))
-        self.machine = Machine(bootrom(), flash, EmulatedConfig().settings(board_definition("RPI_PICO_W")))
+        self.machine = Machine(
+            bootrom(), flash, EmulatedConfig(flash_id=flash_id).settings(board_definition("RPI_PICO_W"))
+        )
         self.machine.run(POWER_UP_US)
         self._wide = False
         self._window = 0
@@ -136,6 +138,18 @@ class Guest:
         """Whether the high clock is there, and function 2 takes frames."""
         return bool(self.read(1, 0x1_000E, 1)[0] & 0x80), bool(self.read(0, 8, 4)[0] & 0x20)
 
+    def mac(self) -> bytes:
+        """What the radio's firmware says of itself, by its variable."""
+        argument = b"cur_etheraddr".ljust(20, b"\0")
+        message = struct.pack("<IIII", 262, len(argument), 1 << 16, 0) + argument
+        length = 12 + len(message)
+        header = struct.pack("<HHBBBBI", length, length ^ 0xFFFF, 0, 0, 0, 12, 0)
+        self.write(2, 0, header + message)
+        self.machine.run(self.machine.time_us + 5000)
+        status = int.from_bytes(self.read(0, 8, 4), "little")
+        answer = self.read(2, 0, status >> 9 & 0x7FF)
+        return answer[answer[7] + 16 :][:6]
+
 
 def command(write: bool, function: int, address: int, length: int) -> int:
     return write << 31 | 1 << 30 | function << 28 | address << 11 | length
@@ -165,6 +179,16 @@ def test_a_torn_download_does_not_run_and_a_whole_one_does(guest: Guest) -> None
     guest.write_backplane(ARM + 0x800, b"\x01")
     guest.load(firmware)
     assert guest.runs == (True, True)
+
+
+def test_another_board_has_another_address_on_the_air() -> None:
+    addresses = []
+    for flash_id in (None, 0x1122_3344_5566_7788):
+        guest = Guest(flash_id)
+        guest.widen()
+        guest.load(radio_firmware())
+        addresses.append(guest.mac())
+    assert addresses == [bytes.fromhex("28cdc1005001"), bytes.fromhex("28cdc1667788")]
 
 
 def test_the_guest_is_what_its_source_says(tmp_path: Path) -> None:

@@ -283,3 +283,13 @@ def test_a_row_repeats_exactly(partner: str, measured_row: Measure) -> None:
     )
     assert first.status is Status.MEASURED, first.reason
     assert first.figures == second.figures and first.samples == second.samples
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_two_radios_share_the_air_and_do_so_twice_alike(measured_row: Measure) -> None:
+    runtime = "micropython-pico-w-1.26.1"
+    first, second = (measured_row(TWO_BOARDS, runtime, "no-power-save", messages=10) for _ in range(2))
+    assert first.status is Status.MEASURED, first.reason
+    assert first.figures == second.figures and first.samples == second.samples
+    assert min(first.samples["round_trip_us"]) > 6000, "all goes up to the access point and down again"

@@ -5,7 +5,7 @@
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Aside, Part, Place, Translation};
-use super::routines::{Assembler, C, ENTRIES, NZ, V};
+use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V};
 use crate::cpu::core::NO_WORD;
 use crate::cpu::decode::{Kind, Op};
 
@@ -20,12 +20,14 @@ impl Translation<'_> {
             return;
         }
         self.count(place);
-        let entry = self.part.slot(target) as i32 * 8;
+        let entry = self.part.slot(target) as i32 * 4;
         dynasm!(self.ops
             ; .arch x64
             ; mov ecx, DWORD target as i32
             ; mov rax, [r15 + ENTRIES]
-            ; jmp QWORD [rax + entry]
+            ; mov eax, [rax + entry]
+            ; add rax, [r15 + CODE]
+            ; jmp rax
         );
     }
 
@@ -47,7 +49,9 @@ impl Translation<'_> {
             ; jae extern elsewhere
             ; shr edx, 1
             ; mov rax, [r15 + ENTRIES]
-            ; jmp QWORD [rax + rdx * 8 + (slots * 8) as i32]
+            ; mov eax, [rax + rdx * 4 + (slots * 4) as i32]
+            ; add rax, [r15 + CODE]
+            ; jmp rax
         );
     }
 

@@ -3,7 +3,7 @@
 use region::{Allocation, Protection};
 
 /// Bytes of code, after which all of it is dropped. Only what is written takes memory.
-const SIZE: usize = 32 << 20;
+const SIZE: usize = if cfg!(test) { 64 << 10 } else { 32 << 20 };
 
 pub(super) struct Buffer {
     pages: Allocation,
@@ -20,9 +20,13 @@ impl Buffer {
         Some(Self { pages, used: 0 })
     }
 
+    pub fn start(&self) -> usize {
+        self.pages.as_range().start
+    }
+
     /// Address of what is added next.
     pub fn next(&self) -> usize {
-        self.pages.as_range().start + self.used
+        self.start() + self.used
     }
 
     /// Adds `code`, assembled for [`Self::next`]. False: there is no room for it, or the system refuses.

@@ -34,8 +34,9 @@ pub(super) mod region {
 pub(super) struct Context {
     /// Cycle at which the core has to stop.
     pub limit: u64,
-    /// Address of the code of each predecoded slot.
-    pub entries: *const u64,
+    /// Where the code begins, and how far behind that each slot's is.
+    pub code: usize,
+    pub entries: *const u32,
     pub ram: *mut u8,
     /// For each granule of RAM, whether code in it is predecoded.
     pub granules: *const bool,
@@ -64,12 +65,13 @@ pub(super) struct Context {
 impl Context {
     /// # Safety
     /// Nothing else may use `core`, `mem` and `bus`, which are valid, while the context lives.
-    pub unsafe fn new<W: World>(core: *mut Core, mem: *mut Memory, bus: *mut Bus<W>, limit: u64) -> Self {
+    pub unsafe fn new<W: World>(core: *mut Core, mem: *mut Memory, bus: *mut Bus<W>, limit: u64, code: usize) -> Self {
         // SAFETY: as the caller promises. What is pointed to below stays where it is: no vector of it grows.
         let (mem_here, bus_here) = unsafe { (&mut *mem, &mut *bus) };
         let parts = mem_here.parts();
         Self {
             limit,
+            code,
             entries: parts.entries,
             ram: parts.ram,
             granules: parts.granules,

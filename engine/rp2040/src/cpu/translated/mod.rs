@@ -14,7 +14,11 @@ mod buffer;
 mod context;
 mod instructions;
 mod routines;
+#[cfg(test)]
+mod tests;
 
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::panic::resume_unwind;
 
 use self::block::Part;
@@ -53,16 +57,25 @@ struct Extent {
     end: usize,
 }
 
+impl Extent {
+    fn granules(self) -> RangeInclusive<usize> {
+        self.first / GRANULE_SLOTS..=self.end / GRANULE_SLOTS
+    }
+}
+
 struct Blocks {
     buffer: Buffer,
     routines: Routines,
     /// Bytes of the buffer that the routines take.
     reserved: usize,
-    /// Address of each slot's block, or of the way out.
-    entries: Vec<u64>,
+    /// Where in the buffer each slot's block is; 0, where the buffer begins, is the way out. All zeros, so that only what
+    /// is executed takes memory.
+    entries: Vec<u32>,
     heat: Vec<u8>,
-    /// Blocks by granule of slots, those that reach into it too.
-    extents: Vec<Vec<Extent>>,
+    /// Granules of slots that blocks lie in or reach into.
+    reached: Vec<bool>,
+    /// The blocks of each of them.
+    extents: HashMap<usize, Vec<Extent>>,
 }
 
 /// The blocks of one chip's memory.
@@ -100,14 +113,14 @@ impl Translated {
     /// How many blocks there are.
     pub fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
-        blocks.entries.iter().filter(|&&entry| entry != blocks.routines.unknown as u64).count()
+        blocks.entries.iter().filter(|&&entry| entry != 0).count()
     }
 
     pub(super) fn generation(&self) -> u64 {
         self.generation
     }
 
-    pub(crate) fn entries(&self) -> *const u64 {
+    pub(crate) fn entries(&self) -> *const u32 {
         self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries.as_ptr())
     }
 
@@ -127,7 +140,7 @@ impl Translated {
     #[inline]
     pub(crate) fn forget(&mut self, slot: usize) {
         if let Some(blocks) = &self.blocks
-            && !blocks.extents[slot / GRANULE_SLOTS].is_empty()
+            && blocks.reached[slot / GRANULE_SLOTS]
         {
             self.drop_at(slot);
         }
@@ -138,13 +151,16 @@ impl Translated {
         let Some(blocks) = &mut self.blocks else { return };
         // A 32-bit instruction begins one slot before.
         let touched = |extent: &Extent| (extent.first..=extent.end).contains(&slot);
-        let out = blocks.routines.unknown as u64;
-        let hit: Vec<Extent> = blocks.extents[slot / GRANULE_SLOTS].iter().copied().filter(touched).collect();
+        let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
+        let hit: Vec<Extent> = here.copied().filter(touched).collect();
         for extent in hit {
-            blocks.entries[extent.first] = out;
+            blocks.entries[extent.first] = 0;
             blocks.heat[extent.first] = 0;
-            for granule in extent.first / GRANULE_SLOTS..=extent.end / GRANULE_SLOTS {
-                blocks.extents[granule].retain(|other| other.first != extent.first);
+            for granule in extent.granules() {
+                if let Some(extents) = blocks.extents.get_mut(&granule) {
+                    extents.retain(|other| other.first != extent.first);
+                    blocks.reached[granule] = !extents.is_empty();
+                }
             }
             self.generation += 1;
         }
@@ -157,9 +173,10 @@ impl Translated {
             return;
         }
         if let Some(blocks) = &mut self.blocks {
-            blocks.entries.fill(blocks.routines.unknown as u64);
-            blocks.heat.fill(0);
-            blocks.extents.iter_mut().for_each(Vec::clear);
+            blocks.entries = vec![0; self.slots];
+            blocks.heat = vec![0; self.slots];
+            blocks.reached.fill(false);
+            blocks.extents.clear();
             blocks.buffer.truncate(blocks.reserved);
         }
     }
@@ -176,9 +193,10 @@ impl Translated {
             reserved: buffer.used(),
             buffer,
             routines,
-            entries: vec![routines.unknown as u64; self.slots],
+            entries: vec![0; self.slots],
             heat: vec![0; self.slots],
-            extents: vec![Vec::new(); self.slots / GRANULE_SLOTS + 1],
+            reached: vec![false; self.slots / GRANULE_SLOTS + 1],
+            extents: HashMap::new(),
         })
     }
 }
@@ -205,9 +223,9 @@ fn block_at(mem: &mut Memory, pc: u32, counting: bool) -> Option<usize> {
         return None;
     }
     let blocks = mem.translated.blocks.as_mut()?;
-    let entry = blocks.entries[slot] as usize;
-    if entry != blocks.routines.unknown {
-        return Some(entry);
+    let entry = blocks.entries[slot];
+    if entry != 0 {
+        return Some(blocks.buffer.start() + entry as usize);
     }
     if blocks.heat[slot] < hot {
         blocks.heat[slot] += 1;
@@ -235,11 +253,13 @@ fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Optio
         mem.translated.drop_all();
         return None;
     }
-    blocks.entries[slot] = at as u64;
+    blocks.entries[slot] = (at - blocks.buffer.start()) as u32;
     blocks.heat[slot] = hot;
     let end = slot + ((block.end - pc) >> 1) as usize;
-    for granule in slot / GRANULE_SLOTS..=end / GRANULE_SLOTS {
-        blocks.extents[granule].push(Extent { first: slot, end });
+    let extent = Extent { first: slot, end };
+    for granule in extent.granules() {
+        blocks.reached[granule] = true;
+        blocks.extents.entry(granule).or_default().push(extent);
     }
     if (RAM_OPS..SCRATCH_OP).contains(&slot) {
         for halfword in slot..end {
@@ -262,13 +282,14 @@ impl Core {
         let entry = block_at(mem, self.pc, counting)?;
         let blocks = mem.translated.blocks.as_ref()?;
         // SAFETY: the buffer begins with that function, assembled for this ABI.
+        let code = blocks.buffer.start();
         let enter: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
         let (core, mem, bus) = (&raw mut *self, &raw mut *mem, &raw mut *bus);
         // SAFETY: all three are borrowed exclusively for as long as this function runs, and used through these pointers
         // alone until the block is left. `entry` is in the same buffer, which is not written to meanwhile: blocks are
         // made above only.
         let (left, mut context) = unsafe {
-            let mut context = Context::new(core, mem, bus, limit);
+            let mut context = Context::new(core, mem, bus, limit, code);
             let left = enter(core, &raw mut context, entry);
             (left, context)
         };

@@ -32,6 +32,7 @@ const WORD: i32 = offset_of!(Core, fetch_word) as i32;
 const CYCLES: i32 = offset_of!(Core, cycles) as i32;
 
 pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
+pub(super) const CODE: i32 = offset_of!(Context, code) as i32;
 pub(super) const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 pub(super) const RAM: i32 = offset_of!(Context, ram) as i32;
 pub(super) const GRANULES: i32 = offset_of!(Context, granules) as i32;
@@ -75,21 +76,7 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
     let mut routines = Routines::default();
     let here = |ops: &Assembler| base + ops.offset().0;
 
-    routines.enter = here(&ops);
-    dynasm!(ops
-        ; .arch x64
-        ; push rbx ; push rbp ; push r12 ; push r13 ; push r14 ; push r15
-        ; sub rsp, 8
-        ; mov rbx, rdi
-        ; mov r15, rsi
-        ; mov rax, rdx
-        ; mov r13, [r15 + RAM]
-        ; mov r14, [r15 + LIMIT]
-        ; sub r14, [rbx + CYCLES]
-    );
-    reload(&mut ops);
-    dynasm!(ops ; .arch x64 ; jmp rax);
-
+    // Slots without a block lead here, where the buffer begins.
     routines.unknown = here(&ops);
     dynasm!(ops ; .arch x64 ; mov edx, DWORD NO_WORD as i32);
     routines.leave = here(&ops);
@@ -119,13 +106,30 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
         ; jmp ->back
     );
 
+    routines.enter = here(&ops);
+    dynasm!(ops
+        ; .arch x64
+        ; push rbx ; push rbp ; push r12 ; push r13 ; push r14 ; push r15
+        ; sub rsp, 8
+        ; mov rbx, rdi
+        ; mov r15, rsi
+        ; mov rax, rdx
+        ; mov r13, [r15 + RAM]
+        ; mov r14, [r15 + LIMIT]
+        ; sub r14, [rbx + CYCLES]
+    );
+    reload(&mut ops);
+    dynasm!(ops ; .arch x64 ; jmp rax);
+
     routines.elsewhere = here(&ops);
     let to = |ops: &mut Assembler, slots: usize| {
         dynasm!(ops
             ; .arch x64
             ; shr edx, 1
             ; mov rax, [r15 + ENTRIES]
-            ; jmp QWORD [rax + rdx * 8 + (slots * 8) as i32]
+            ; mov eax, [rax + rdx * 4 + (slots * 4) as i32]
+            ; add rax, [r15 + CODE]
+            ; jmp rax
         );
     };
     dynasm!(ops

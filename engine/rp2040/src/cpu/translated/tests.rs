@@ -1,0 +1,60 @@
+//! What becomes of blocks when there are too many of them, or none are wanted any more.
+
+use crate::cpu::core::State;
+use crate::memory::RAM_BASE;
+use crate::world::Nothing;
+use crate::{Chip, ChipConfig};
+
+/// ADDS R0, #1 and a branch to what follows: a block of its own.
+const BLOCK: [u16; 2] = [0x3001, 0xe7ff];
+const BLOCKS: usize = 1000;
+const CODE: u32 = RAM_BASE + 0x100;
+
+/// A chip at the first of many blocks, the last of which leads back to it.
+fn chip() -> Chip<Nothing> {
+    let config = ChipConfig { bootrom: &[], flash_size: 1 << 16, flash: &[], bootsel_pressed: false };
+    let mut chip = Chip::new(&config, Nothing);
+    // A branch back has no more than 2 KiB: BL has.
+    let back = (-(BLOCKS as i32 * 4) - 4) as u32;
+    let bl = [0xf400 | (back >> 12 & 0x3ff) as u16, 0xf800 | (back >> 1 & 0x7ff) as u16];
+    let code = BLOCK.into_iter().cycle().take(2 * BLOCKS).chain(bl);
+    for (i, halfword) in code.enumerate() {
+        chip.mem.set_ram_u16((CODE - RAM_BASE) as usize + 2 * i, halfword);
+    }
+    chip.cores[0].pc = CODE;
+    chip.cores[1].state = State::Held;
+    chip
+}
+
+/// Instructions, cycles and R0 after `us` microseconds.
+fn run(chip: &mut Chip<Nothing>, us: u64) -> (u64, u64, u32) {
+    chip.run_until(chip.now() + us * sim::PS_PER_US);
+    let core = &chip.cores[0];
+    (core.instructions, core.cycles, core.regs[0])
+}
+
+#[test]
+fn a_full_buffer_is_begun_anew() {
+    let (mut interpreted, mut translated) = (chip(), chip());
+    interpreted.mem.translated.turn_off();
+    translated.mem.translated.make_at_once();
+    for _ in 0..20 {
+        assert_eq!(run(&mut interpreted, 200), run(&mut translated, 200));
+    }
+    assert!(translated.cores[0].regs[0] > 2 * BLOCKS as u32);
+    let blocks = translated.mem.translated.blocks();
+    assert!((1..BLOCKS).contains(&blocks), "{blocks} of {BLOCKS} blocks are in the buffer");
+    assert!(translated.mem.translated.generation() > 0, "the buffer was never full");
+}
+
+#[test]
+fn what_is_turned_off_is_interpreted_from_then_on() {
+    let (mut interpreted, mut translated) = (chip(), chip());
+    interpreted.mem.translated.turn_off();
+    translated.mem.translated.make_at_once();
+    assert_eq!(run(&mut interpreted, 100), run(&mut translated, 100));
+    assert!(translated.mem.translated.blocks() > 0);
+    translated.mem.translated.turn_off();
+    assert_eq!(run(&mut interpreted, 100), run(&mut translated, 100));
+    assert_eq!(translated.mem.translated.blocks(), 0);
+}
