@@ -26,7 +26,7 @@ from portbench.results.stats import Group, group_rows
 from portbench.results.why import why
 from portbench.shown import shown
 from portbench.where import Where
-from portbench.workloads import Workload
+from portbench.workloads import Readiness, Workload
 
 _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
@@ -207,7 +207,9 @@ def panel_table(panel: Panel) -> Table:
     said = _said_once(lines, (*settings, *_SAID_ONCE))
     about = _ABOUT[where]
     if foreign:
-        about = f"{_TIMED_BY_PC[where]}: from one {known.exchange if known else 'exchange'}'s arrival to the next's."
+        called = known is not None and known.readiness is Readiness.LISTENING
+        from_to = f"from one {known.exchange if known else 'exchange'}'s arrival to the next's"
+        about = f"{_TIMED_BY_PC[where]}{', which calls them.' if called else f': {from_to}.'}"
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"

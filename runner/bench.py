@@ -213,10 +213,10 @@ class Bench:
         peer, server = self.servers.peer_for(prepared.board, planned.workload, has_console=has_console)
         program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
         if planned.entry.family is Family.FOREIGN:
-            timed, output, session = measure_unattended(
+            timed, output, sessions = measure_unattended(
                 planned, prepared, program, server, self.options, clock, printed
             )
-            self._note_turnaround(draft, prepared.board, [session])
+            self._note_turnaround(draft, prepared.board, sessions)
             return draft.measured(timed, output)
         prepared.prepare(program, clock)
         if prepared.runtime is not None:

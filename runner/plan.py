@@ -186,6 +186,9 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
             if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
                 raise OptionError(f"--runtime {entry.id}: {reason}")
             continue
+        serves = client_family(entry) == "foreign" and workload.readiness is Readiness.LISTENING
+        if serves and not options.workloads_by_name:
+            continue  # which images serve, and what, only their makers know
         image = entry
         if entry.family is Family.NATIVE and entry.path is None:
             image = replace(entry, path=workload.body("native"))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from portbench.boards import Deadline, Progress, RunOutput, Unattended
 from portbench.boards.simulated_lan import MASK, PC_IP, SERVER_PORT, board_address
-from portbench.runner.client_result import ClientResult, ClientSaid, RunFailed
+from portbench.runner.client_result import ClientResult, ClientSaid, RunFailed, check_calls
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.servers import SessionSource, address_of_this_pc
 from portbench.runner.stages import PreparedBoard, Program, StageClock
 from portbench.runner.timeouts import Stage
+from portbench.server.caller import MAX_BYTES
 from portbench.server.tcp import ServerError
-from portbench.workloads import BadResult, Session
+from portbench.workloads import BadResult, Readiness, Session, Workload
 
 _LOOK_S = 0.05
 
@@ -19,6 +20,15 @@ _LOOK_S = 0.05
 def meeting_places(options: BenchOptions) -> list[str]:
     """Where an image that nothing is written into has to look for the PC, a line for each kind of board."""
     lines = []
+    called = [each for each in options.chosen_workloads if each.timed_by_pc and _is_called(each)]
+    if options.where != "silicon":
+        lines += [
+            f"emulated boards, {each.name}: the PC calls TCP port {each.foreign_port} of the address that it gave by"
+            f" DHCP, or of {board_address()}, mask {MASK}"
+            for each in called
+        ]
+    if all(map(_is_called, options.chosen_workloads)):
+        return lines
     if options.where != "silicon":
         lines.append(
             f"emulated boards: TCP to {PC_IP}:{SERVER_PORT}, own address by DHCP or {board_address()}, mask {MASK},"
@@ -43,8 +53,13 @@ def measure_unattended(
     options: BenchOptions,
     clock: StageClock,
     printed: Progress,
-) -> tuple[ClientResult, RunOutput, Session]:
+) -> tuple[ClientResult, RunOutput, list[Session]]:
     """Flash, run and time one row. `server` None: the board brings its own along. Raises BoardError or RunFailed."""
+    if _is_called(planned.workload) and prepared.board.own_network is None:
+        raise RunFailed(
+            "where on the network a real board with a foreign image is, nobody tells the PC; look it up at your router,"
+            " and measure with a load generator such as ab"
+        )
     if server is not None and options.parallel > 1:
         raise RunFailed("a foreign image does not tell which board it is; measure without --parallel")
     alone = Unattended(planned.workload.exchanges(planned.settings), options.timeouts_s[Stage.READY])
@@ -63,12 +78,21 @@ def measure_unattended(
     finally:
         if server is not None:
             server.limit = None
-    session = _whole(sessions, alone.exchanges)
     try:
-        measurement = planned.workload.measure_session(session, planned.settings)
+        if _is_called(planned.workload):
+            check_calls(sessions, planned.workload.foreign_caller(planned.settings, MAX_BYTES))
+            measurement = planned.workload.measure_calls(sessions, planned.settings)
+        else:
+            sessions = [_whole(sessions, alone.exchanges)]
+            measurement = planned.workload.measure_session(sessions[0], planned.settings)
     except BadResult as error:
         raise RunFailed(str(error)) from None
-    return ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None), output, session
+    return ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None), output, sessions
+
+
+def _is_called(workload: Workload) -> bool:
+    """The board is the server, and the PC opens the connections."""
+    return workload.readiness is Readiness.LISTENING
 
 
 def _sessions(server: SessionSource, first: int, alone: Unattended, run_s: float) -> list[Session]:

@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         if not self._closing:
-            self._recording.eof()
+            self._recording.eof(self._clock_us())
             self._closing = True
         return False
 

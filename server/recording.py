@@ -98,9 +98,7 @@ class Recording:
             self.announced_us = now_us
         if self.pings_asked_us is None and self._conversation.pings is not None:
             self.pings_asked_us = now_us
-        if fresh := self.exchanges - before:
-            self._received_us += [now_us] * fresh
-            self._arrivals += 1
+        self._came(self.exchanges - before, now_us)
         return answer
 
     def pinged(self, pings: list[Ping]) -> bytes:
@@ -112,12 +110,19 @@ class Recording:
         """The answer has been handed over."""
         self._sent_us += [now_us] * (len(self._received_us) - len(self._sent_us))
 
-    def eof(self) -> None:
-        """The board has closed."""
+    def eof(self, now_us: float) -> None:
+        """The board has closed, which may be how it ends what it says."""
+        before = self.exchanges
         try:
             self._conversation.eof()
         except ConversationError as fault:
             self.error = str(fault)
+        self._came(self.exchanges - before, now_us)
+
+    def _came(self, exchanges: int, now_us: float) -> None:
+        if exchanges:
+            self._received_us += [now_us] * exchanges
+            self._arrivals += 1
 
     def lost(self, reason: str) -> None:
         """The connection has gone without an end."""

@@ -94,7 +94,7 @@ class SimulatedServer:
             if reset:
                 recording.lost("reset")
             else:
-                recording.eof()
+                recording.eof(now_us)
         return NOTHING
 
     def pinging(self) -> list[tuple[int, Recording]]:

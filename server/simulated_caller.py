@@ -42,6 +42,12 @@ class SimulatedCaller:
         while (recording := self.calls.begin(str(board), at_us)) is not None:
             lan.connect(str(board), _Line(self, recording), at_us)
 
+    def first(self, board: Listening, at_us: float) -> Line:
+        """What serves a connection that was opened at `at_us`, before any other; `call` opens the others."""
+        recording = self.calls.begin(str(board), at_us)
+        assert recording is not None  # a caller has one connection at least
+        return _Line(self, recording)
+
     def next(self, peer: str, now_us: float) -> Recording | None:
         """What follows a connection whose last answer is on its way at `now_us`."""
         pause_us = self.calls.caller.pause_us
@@ -62,6 +68,8 @@ class _Line:
         self._owner = owner
         self._calls = owner.calls
         self._recording = recording
+        self._over: int | None = None
+        """The connection that ended last; a board may end it with its last byte, when the next one has begun."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         if not self._calls.is_open(self._recording):  # given up meanwhile
@@ -76,11 +84,12 @@ class _Line:
         answer = recording.receive(data, now_us)
         if recording.error is None and not recording.finished:
             return answer, False, False, None
+        self._over = conn
         return answer, True, False, self._go_on(now_us, now_us + self._owner.turnaround_us)
 
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
         recording = self._recording
-        if not self._calls.is_open(recording):
+        if not self._calls.is_open(recording) or conn == self._over:
             return NOTHING
         if recording.established_us is None:
             again = self._calls.refused(recording, now_us)
@@ -88,7 +97,7 @@ class _Line:
         if reset:
             recording.lost("reset")
         else:
-            recording.eof()
+            recording.eof(now_us)
         return b"", True, False, self._go_on(now_us, now_us)
 
     def _go_on(self, now_us: float, ended_us: float) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
 from portbench.server.disturbing import Disturbing
@@ -12,6 +13,7 @@ from portbench.server.listening import parse_listening
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_caller import Line, SimulatedCaller
 from portbench.server.simulated_pings import Pinger, SimulatedPings
+from portbench.server.simulated_polling import PolledLan, SimulatedPolling
 from portbench.workloads import Caller, Conversation, Datagrams, Readiness, Session, workload
 
 MAX_BYTES: Final = 1 << 20
@@ -57,10 +59,15 @@ class Part:
     """Longest time without a byte of a board that has connected."""
     limit: int | None = None
     """Exchanges of a run that nobody but the PC can tell the end of."""
+    polls: int | None = None
+    """TCP port of a board that announces nothing."""
 
 
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
-    """The PC's part in the workload `name`; `settings` as JSON has them. Raises UnknownWorkload or ValidationError."""
+    """The PC's part in the workload `name`; `settings` as JSON has them; `limit`: see `Part`.
+
+    Raises UnknownWorkload or ValidationError.
+    """
     found = workload(name)
     if found.readiness is not Readiness.LISTENING:
         return Part(
@@ -70,6 +77,8 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
             limit=limit,
         )
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
+    if limit is not None:
+        return Part(call=lambda: found.foreign_caller(chosen, MAX_BYTES), limit=limit, polls=found.foreign_port)
     return Part(serve=lambda: found.conversation(MAX_BYTES), call=lambda: found.caller(chosen, MAX_BYTES))
 
 
@@ -92,6 +101,9 @@ class SimulatedPc:
         self._server = SimulatedServer(turnaround_us=turnaround_us)
         self._server.disturbs = pinger is not None
         self._caller: SimulatedCaller | None = None
+        self._polled_port: int | None = None
+        self.polling: SimulatedPolling | None = None
+        """How it looks for a board that announces nothing, once `poll` began that."""
         self._server_port = server_port
         self._udp: UdpPort | None = None
         self.take(part)
@@ -104,6 +116,7 @@ class SimulatedPc:
         self._server.limit = part.limit
         self._patience_us = part.patience_us
         self._caller = None if part.call is None else SimulatedCaller(part.call(), self._turnaround_us)
+        self._polled_port, self.polling = part.polls, None
         datagrams = None if part.datagrams is None else part.datagrams()
         if self._udp is not None:
             self._udp.datagrams = datagrams
@@ -116,11 +129,21 @@ class SimulatedPc:
         if self._caller is not None and (board := parse_listening(line)) is not None:
             self._caller.call(self._lan, board, at_us + CALL_DELAY_US)
 
+    def poll(self, lan: PolledLan, static: IPv4Address, now_us: float) -> None:
+        """From `now_us` on it looks for the board, where its part has that; at `static` while nothing else is known.
+
+        `lan`: its own, which can tell where a board is.
+        """
+        if self._caller is not None and self._polled_port is not None:
+            self.polling = SimulatedPolling(lan, self._caller, self._polled_port, static, CALL_DELAY_US, now_us)
+
     def look(self, now_us: float) -> None:
         """Does to the board and its network what conversations want done, and says when pings are over."""
         if self._server.announcement is not None:
             self.heard(*self._server.announcement)
             self._server.announcement = None
+        if self.polling is not None:
+            self.polling.look(now_us)
         if self._pinger is None:
             return
         if self._disturbing is None and self._server.disturbance is not None and self._server_port is not None:
@@ -175,7 +198,9 @@ class SimulatedPc:
 
     @property
     def whole(self) -> bool:
-        """A connection has had all exchanges of a run with a limit."""
+        """The run that nobody but the PC can tell the end of is over, and well."""
+        if self.polling is not None and self._caller is not None:
+            return self._caller.calls.caller.over and self._caller.calls.fault is None
         return self._server.whole
 
     @property

@@ -137,7 +137,10 @@ class Workload(ABC):
     drifting: ClassVar[str | None] = None
     """The samples whose halves are compared to see whether a run drifts."""
     timed_by_pc: ClassVar[bool] = False
-    """`measure_session` is there: the PC alone can time a client that tells nothing."""
+    """The PC alone can time a board that tells nothing, a foreign image: `measure_session` is there; where the board
+    listens, `foreign_port`, `foreign_caller` and `measure_calls` are."""
+    foreign_port: ClassVar[int] = 0
+    """TCP port at which the PC calls a foreign image."""
     patience_us: ClassVar[float | None] = None
     """Simulated time without a byte of a board that has connected, after which it hangs; None: it may take its time."""
     exchange: ClassVar[str] = "exchange"
@@ -193,6 +196,17 @@ class Workload(ABC):
         """The figures of a client that tells nothing, by what the PC kept of its connection.
 
         `session` has at least `exchanges(settings)`. Raises BadResult for what cannot be.
+        """
+        raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
+
+    def foreign_caller(self, settings: Any, max_bytes: int) -> Caller:
+        """How the PC connects to a foreign image that listens, as `caller` to one of our clients."""
+        raise NotImplementedError(f"{self.name}: the PC calls no foreign image in it")
+
+    def measure_calls(self, sessions: Sequence[Session], settings: Any) -> Measurement:
+        """The figures of a foreign image, by what the PC kept of all connections that it opened to it.
+
+        Raises BadResult for what cannot be.
         """
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 

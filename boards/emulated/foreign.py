@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from portbench.boards.board import Unattended
+from portbench.server.simulated_polling import SimulatedPolling
 from portbench.workloads import Session
 
 FIRST_FRAME_US: Final = 10e6
@@ -40,3 +41,22 @@ def given_up(
     if now_us - heard_us >= ready_us:
         return f"{last.peer} is silent {within} {after}"
     return None
+
+
+def not_taken(
+    now_us: float, alone: Unattended, polling: SimulatedPolling, *, link_up: bool, frames_from_board: int
+) -> str | None:
+    """The same of an image that serves, while the PC calls it in vain."""
+    board = polling.board
+    if polling.taken or now_us < alone.ready_s * 1e6:
+        return None
+    within = f"in {alone.ready_s:g} s of simulated time"
+    if board is None and frames_from_board:
+        return f"no address in the {frames_from_board} frames of the board {within}"
+    if board is None or not link_up:
+        return f"no frame on the cable {within}" + ("" if link_up else ": the Ethernet chip's link is not up")
+    if not polling.has_address:
+        return f"no board at {board.address} {within}, and none that asked for an address by DHCP"
+    if polling.refusals:
+        return f"nothing listens at {board} {within}: refused {polling.refusals} times"
+    return f"no answer from {board} {within}"

@@ -42,6 +42,7 @@ from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
+from portbench.boards.simulated_lan import board_address
 from portbench.server.simulated_pc import Part, SimulatedPc
 
 _BOOT_US = 12_000_000.0
@@ -225,6 +226,8 @@ class BoardProcess:
         self._client_since, self._way = None, None
         if networked and started:
             self._client_starts()
+        if measures:
+            self.pc.poll(self.machine, board_address(self.config.pc_ip), self.machine.time_us)
 
     def _client_starts(self) -> None:
         self._client_since = self._last_start
@@ -410,7 +413,16 @@ class BoardProcess:
             lost = None if self._way is None else self._way.lost()
             hangs = self._chip_use.ended(now_us, network.chip, used, self.pc.pause_us)
             return self.liveness.because(no_frame(took_us, network.chip, used) or lost or hangs)
-        return no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US) or foreign.given_up(
+        unused = no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US)
+        if self.pc.polling is not None:
+            return unused or foreign.not_taken(
+                took_us,
+                self.alone,
+                self.pc.polling,
+                link_up=self.machine.link_up,
+                frames_from_board=stats["frames_from_board"],
+            )
+        return unused or foreign.given_up(
             now_us,
             self.alone,
             self.pc.sessions(),

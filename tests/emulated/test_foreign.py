@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from portbench._engine import Machine
+from portbench.boards.board import Unattended
+from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.foreign import not_taken
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.simulated_lan import MASK, PC_IP, board_address
+from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family
+from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.images import image_store
@@ -19,7 +28,10 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.soak.foreign import PROGRAMS, Foreign, build
-from portbench.workloads import Session
+from portbench.server.listening import Listening
+from portbench.server.simulated_pc import SimulatedPc, part_in
+from portbench.workloads import Conversation, Session, Workload, workload
+from tests.engine.consoles import DEFINITION, flash_image
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -35,12 +47,20 @@ def short_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def measure(path: Path, folder: Path, messages: int = 50, runs: int = 1, family: Family | None = None) -> list[Row]:
+def measure(
+    path: Path,
+    folder: Path,
+    messages: int = 50,
+    runs: int = 1,
+    family: Family | None = None,
+    workloads: tuple[Workload, ...] = (),
+) -> list[Row]:
     options = BenchOptions(
         where="emulated",
         runtimes=(str(path),),
         family=family,
-        settings={"messages": messages},
+        workloads=workloads,
+        settings={} if workloads else {"messages": messages},
         runs=runs,
         results_dir=folder / "results",
     )
@@ -90,6 +110,62 @@ def test_a_client_that_plays_less_than_was_asked_for_is_told_so(tmp_path: Path, 
     assert f"closed after {OWN_MESSAGES} of {OWN_MESSAGES + 1} exchanges; ask for fewer" in (row.reason or "")
 
 
+def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: Path, short_folder: None) -> None:
+    image = tmp_path / "dead.uf2"
+    image.write_bytes(build(PROGRAMS[Foreign.STANDS_STILL], b"anybody's"))
+    (row,) = measure(image, tmp_path, workloads=(workload("http"),))
+    assert row.status is Status.FAILED and "no SPI frame for the W5500 in 10 s" in (row.reason or ""), row.reason
+
+
+class Silent(Conversation):
+    """What the native client says of itself is not heard, as if it were anybody's."""
+
+    def opened(self) -> bytes:
+        return b""
+
+    def receive(self, data: bytes) -> bytes:
+        return b""
+
+    def eof(self) -> None:
+        return
+
+
+@pytest.mark.parametrize(("at_once", "static"), [(1, False), (3, False), (1, True)])
+def test_a_server_that_announces_nothing_is_found_and_measured(
+    at_once: int, static: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our native server, made to listen on a foreign image's port; nothing of what it tells is used."""
+    monkeypatch.setattr("portbench.server.simulated_polling.SETTLE_US", 100_000.0)
+    http = workload("http")
+    own = StaticAddress(board_address(), MASK, PC_IP) if static else None
+    block = pack(NativeConfig(server=PC_IP, port=http.foreign_port, count=1, static=own))
+    image = uf2.read(http.folder / "native.uf2")
+    with tempfile.NamedTemporaryFile(suffix=".uf2") as file:
+        Path(file.name).write_bytes(uf2.with_data(image, CONFIG_ADDRESS, block.ljust(4096, b"\xff")))
+        flash = flash_image(Path(file.name))
+    settings = http.settings_type(requests=12, at_once=at_once)
+    part = replace(part_in("http", settings.model_dump(mode="json"), 12), serve=lambda: Silent())
+
+    def run() -> list[Session]:
+        machine = Machine(bootrom(), flash, EmulatedConfig(phy_link_delay_us=1000).settings(DEFINITION))
+        pc = SimulatedPc(machine, http.foreign_port, 200.0, part)
+        pc.poll(machine, board_address(), machine.time_us)
+        while not pc.whole and machine.time_us < 30e6:
+            machine.run(machine.time_us + 2000.0)
+            pc.look(machine.time_us)
+        assert pc.whole and pc.polling is not None and pc.polling.taken
+        return [each for each in pc.sessions() if each.peer.endswith(":80")]
+
+    sessions = run()
+    assert sessions == run()
+    assert {each.peer for each in sessions} == {f"{board_address() if static else '192.168.50.100'}:80"}
+    found = http.measure_calls(sessions, settings)
+    assert (found.figures["completed"], found.figures["failed"], len(sessions)) == (12, 0, 12)
+    if at_once == 1:
+        # As the same client is measured where it tells all of itself: 1378 requests/s.
+        assert 1300 < found.figures["completed"] * 1e6 / found.figures["duration_us"] < 1450
+
+
 def session(**known: object) -> Session:
     plain: dict[str, object] = {"started_us": 1e6, "ended_us": None, "exchanges": 3, "received_bytes": 3, "error": None}
     return Session(number=0, peer="192.168.50.2:49152", **(plain | known))  # type: ignore[arg-type]
@@ -137,10 +213,43 @@ def session(**known: object) -> Session:
 def test_why_a_run_is_given_up(
     now_us: float, sessions: list[Session], link_up: bool, frames: int, says: str | None
 ) -> None:
-    from portbench.boards.board import Unattended
     from portbench.boards.emulated.foreign import given_up
 
     found = given_up(
         now_us, Unattended(8, 30.0), sessions, link_up=link_up, frames_from_board=frames, server="192.168.50.1:5000"
     )
     assert found == says
+
+
+class Called:
+    """Of a `SimulatedPolling`, what is looked at."""
+
+    def __init__(self, called: bool, refusals: int, taken: bool, has_address: bool = True) -> None:
+        self.board = Listening(board_address(), 80) if called else None
+        self.refusals, self.taken, self.has_address = refusals, taken, has_address
+
+
+@pytest.mark.parametrize(
+    ("now_us", "polling", "link_up", "frames", "says"),
+    [
+        (29e6, Called(False, 0, False), False, 0, None),
+        (30e6, Called(True, 0, True), True, 9, None),
+        (30e6, Called(False, 0, False), False, 0, "no frame on the cable in {}: the Ethernet chip's link is not up"),
+        (30e6, Called(False, 0, False), True, 0, "no frame on the cable in {}"),
+        (30e6, Called(False, 0, False), True, 4, "no address in the 4 frames of the board in {}"),
+        (
+            30e6,
+            Called(True, 0, False, has_address=False),
+            True,
+            0,
+            "no board at 192.168.50.10 in {}, and none that asked for an address by DHCP",
+        ),
+        (30e6, Called(True, 7, False), True, 9, "nothing listens at 192.168.50.10:80 in {}: refused 7 times"),
+        (30e6, Called(True, 0, False), True, 9, "no answer from 192.168.50.10:80 in {}"),
+    ],
+)
+def test_why_a_server_that_was_not_found_is_given_up(
+    now_us: float, polling: Called, link_up: bool, frames: int, says: str | None
+) -> None:
+    found = not_taken(now_us, Unattended(8, 30.0), polling, link_up=link_up, frames_from_board=frames)  # type: ignore[arg-type]
+    assert found == (None if says is None else says.format("30 s of simulated time"))

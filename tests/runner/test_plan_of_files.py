@@ -56,6 +56,16 @@ def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
         plan(BenchOptions(runtimes=(str(path),), workloads=(workload("interpreter"),)))
 
 
+def test_which_foreign_images_serve_only_their_makers_know(tmp_path: Path) -> None:
+    path = tmp_path / "own.uf2"
+    path.write_bytes(uf2.build(b"silence".ljust(256)))
+    options = BenchOptions(runtimes=(str(path),), workloads=(workload("ping_pong"), workload("http")), runs=1)
+    assert [row.workload.name for row in plan(options)] == ["ping_pong", "http"]
+    assert [row.workload.name for row in plan(replace(options, workloads_by_name=False))] == ["ping_pong"]
+    with pytest.raises(OptionError, match="http_asyncio cannot be timed by the PC, and a foreign image tells nothing"):
+        plan(replace(options, workloads=(workload("http_asyncio"),)))
+
+
 @pytest.mark.parametrize("family", ["foreign", "wiznet"])
 def test_the_family_of_a_file_can_be_told(family: str, image: Path) -> None:
     rows = plan(BenchOptions(runtimes=(str(image),), family=Family(family), runs=1))

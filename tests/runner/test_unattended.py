@@ -20,7 +20,7 @@ from portbench.runner.plan import PlannedRow
 from portbench.runner.timeouts import DEFAULT_S, Stage
 from portbench.runner.unattended import meeting_places
 from portbench.where import Where
-from portbench.workloads import Session
+from portbench.workloads import Session, workload
 from tests.runner.test_bench import ScriptedBoard, World
 from tests.server.test_tcp import play
 
@@ -99,6 +99,37 @@ def test_what_is_no_run_fails_the_row(sessions: list[Session], says: str, world:
     assert (row.status, row.reason, row.timed_by) == (Status.FAILED, says, "pc")
 
 
+def page(number: int) -> Session:
+    began_us = 1000.0 + 5000.0 * number
+    return Session(
+        number,
+        "192.168.50.100:80",
+        began_us,
+        began_us + 4000.0,
+        1,
+        200,
+        None,
+        received_us=[began_us + 4000.0],
+        established_us=began_us + 1000.0,
+        asked_us=began_us + 1200.0,
+        first_byte_us=began_us + 3000.0,
+    )
+
+
+def test_an_image_that_serves_is_timed_by_the_pcs_connections(world: World) -> None:
+    world.boards = [ForeignBoard(*map(page, range(5)))]
+    row = world.measure(world.planned(Family.FOREIGN, workload=workload("http"))).row
+    assert row.status is Status.MEASURED, row.reason
+    assert (row.timed_by, row.workload, row.figures["completed"]) == ("pc", "http", 5)
+    assert row.figures["duration_us"] == 24_000 and row.samples["total_us"] == [4000] * 5
+
+
+def test_an_image_that_serves_and_was_not_called_to_the_end_fails_the_row(world: World) -> None:
+    world.boards = [ForeignBoard(*map(page, range(4)))]
+    row = world.measure(world.planned(Family.FOREIGN, workload=workload("http"))).row
+    assert (row.status, row.reason) == (Status.FAILED, "run: the PC opened 4 connections to the board, not 5")
+
+
 class RealBoard(ScriptedBoard):
     """On this PC's network: its image starts to play as soon as it is programmed."""
 
@@ -166,6 +197,18 @@ def test_a_real_board_that_never_connects_ends_its_row_with_the_address(real: tu
     assert "the image to connect to 127.0.0.1:" in (row.reason or "")
 
 
+def test_where_a_real_board_serves_nobody_tells_the_pc(real: tuple[World, PlannedRow]) -> None:
+    world, _ = real
+    board = RealBoard(lambda: None)
+    world.boards = [board]
+    row = world.measure(world.planned(Family.FOREIGN, workload=workload("http"))).row
+    assert row.status is Status.FAILED and board.client.ident is None
+    assert (row.reason or "").endswith(
+        "where on the network a real board with a foreign image is, nobody tells the PC; look it up at your router, and"
+        " measure with a load generator such as ab"
+    )
+
+
 def test_boards_that_share_a_server_cannot_be_told_apart(real: tuple[World, PlannedRow]) -> None:
     world, planned = real
     world.bench.options = replace(world.options, parallel=2)
@@ -183,3 +226,15 @@ def test_the_meeting_places_are_told() -> None:
     assert real == "real boards: TCP to 10.1.2.3:5001, own address as the network there has it"
     assert meeting_places(replace(options, where="emulated")) == [emulated]
     assert meeting_places(replace(options, where="silicon")) == [real]
+    options = replace(options, workloads=(workload("http"),))
+    called = (
+        "emulated boards, http: the PC calls TCP port 80 of the address that it gave by DHCP, or of 192.168.50.10, mask"
+        " 255.255.255.0"
+    )
+    assert meeting_places(options) == [called]
+    assert meeting_places(replace(options, where="silicon")) == []
+    assert meeting_places(replace(options, workloads=(workload("http"), workload("ping_pong")))) == [
+        called,
+        emulated,
+        real,
+    ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.server.recording import Recording
-from portbench.workloads import Session, Turnaround, workload
+from portbench.workloads import Conversation, Session, Turnaround, workload
 
 PING_PONG = workload("ping_pong")
 STREAM = b"".join(sent for sent, _ in PING_PONG.ideal_client(20))
@@ -57,8 +57,31 @@ def test_what_was_due_before_a_fault_is_sent() -> None:
 
 def test_an_early_end_is_a_fault() -> None:
     subject = recording()
-    subject.eof()
+    subject.eof(0.0)
     assert subject.session().error == "the client closed without a message"
+
+
+class UntilEof(Conversation):
+    """One exchange, which ends with the connection."""
+
+    def opened(self) -> bytes:
+        return b"?"
+
+    def receive(self, data: bytes) -> bytes:
+        return b""
+
+    def eof(self) -> None:
+        self.exchanges, self.finished = 1, True
+
+
+def test_an_end_may_be_the_last_thing_that_is_said() -> None:
+    subject = Recording(0, "192.0.2.1:80", 1.0, UntilEof())
+    subject.established(2.0)
+    subject.receive(b"page", 20.0)
+    assert subject.session().received_us == []
+    subject.eof(30.0)
+    session = subject.session()
+    assert (session.received_us, session.exchanges, session.arrivals, session.ok) == ([30.0], 1, 1, True)
 
 
 def test_a_report() -> None:
@@ -75,7 +98,7 @@ def test_cuts_change_when_things_came_and_nothing_else(cuts: list[int]) -> None:
     for now_us, (low, high) in enumerate(pairwise([0, *sorted(cuts), len(STREAM)])):
         answers += subject.receive(STREAM[low:high], float(now_us))
         subject.sent(now_us + 0.5)
-    subject.eof()
+    subject.eof(0.0)
     session = subject.session()
     assert answers == ANSWERS and session.ok and session.exchanges == 20 == len(session.received_us)
     assert session.received_us == sorted(session.received_us) and session.turnaround_us == [0.5] * 20

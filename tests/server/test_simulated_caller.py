@@ -87,6 +87,16 @@ def test_two_lines_share_what_is_left() -> None:
     assert [session.ended_us for session in caller.sessions()] == [1400, 1300, 1700] and caller.calls.caller.over
 
 
+def test_an_end_that_comes_with_the_last_byte_is_no_refusal_of_the_next() -> None:
+    caller, (line,) = calling(2)
+    line.accept(1, PEER, 1020.0)
+    assert line.receive(1, ANSWER, 2000.0) == (b"", True, False, 0.0)
+    assert line.closed(1, False, 2000.0) == NOTHING
+    line.accept(2, PEER, 2250.0)
+    line.receive(2, ANSWER, 3000.0)
+    assert [session.attempts for session in caller.sessions()] == [1, 1]
+
+
 def test_a_refused_line_tries_again() -> None:
     caller, (line,) = calling(1)
     assert line.closed(1, True, 1020.0) == (b"", False, False, RETRY_US)

@@ -5,6 +5,7 @@ h11 knows HTTP; what a page must be is in `pages.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import h11
@@ -30,7 +31,7 @@ class GetPages(Conversation):
         self._status = 0
 
     def opened(self) -> bytes:
-        return self._ask(PATH[self._page])
+        return self._ask(self._path())
 
     def receive(self, data: bytes) -> bytes:
         try:
@@ -77,7 +78,10 @@ class GetPages(Conversation):
         if self._http.their_state is h11.MUST_CLOSE:
             raise ConversationError(f"{SHORT}the board closes after {self.exchanges} of {self._requests} pages")
         self._http.start_next_cycle()
-        return self._ask(PATH[self._page])
+        return self._ask(self._path())
+
+    def _path(self) -> bytes:
+        return PATH[self._page]
 
     def _fault(self, body: bytes) -> str | None:
         return fault(self._page, body)
@@ -88,6 +92,21 @@ class GetPages(Conversation):
             headers.append(("Connection", "close"))
         request = self._http.send(h11.Request(method="GET", target=path, headers=headers))
         return (request or b"") + (self._http.send(h11.EndOfMessage()) or b"")
+
+
+class GetForeign(GetPages):
+    """Pages of a server that nobody here knows, at `path`; `fault` says what is wrong with one that came whole."""
+
+    def __init__(self, page: Page, requests: int, path: bytes, fault: Callable[[bytes], str | None]) -> None:
+        super().__init__(page, requests)
+        self._own_path = path
+        self._own_fault = fault
+
+    def _path(self) -> bytes:
+        return self._own_path
+
+    def _fault(self, body: bytes) -> str | None:
+        return self._own_fault(body)
 
 
 class End(GetPages):

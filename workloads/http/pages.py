@@ -13,6 +13,7 @@ STATIC: Final = (
 )
 """137 bytes, as the page of the published measurement had."""
 PATH: Final[dict[Page, bytes]] = {"static": b"/", "dynamic": b"/dynamic"}
+FOREIGN_PORT: Final = 80
 END_PATH: Final = b"/end"
 """Asked for last: the board stops."""
 _DYNAMIC: Final = re.compile(
@@ -30,6 +31,20 @@ def fault(page: Page, body: bytes) -> str | None:
     if found["adc"] != b"none" and int(found["adc"]) > 0xFFFF:
         return f"the page's ADC reading is {int(found['adc'])}, more than 16 bits"
     return None
+
+
+class Alike:
+    """Whether the bodies of all pages of a server that nobody here knows are as the first."""
+
+    def __init__(self) -> None:
+        self._first: bytes | None = None
+
+    def fault(self, body: bytes) -> str | None:
+        if self._first is None:
+            self._first = body
+        if body == self._first:
+            return None
+        return f"the page is {_shown(body)}, and the first was {_shown(self._first)}; use --page dynamic"
 
 
 def _shown(body: bytes) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from portbench.workloads import (
     BadResult,
@@ -23,8 +23,8 @@ from portbench.workloads import (
     read_result,
 )
 from portbench.workloads.http.as_ab_prints import connection_times
-from portbench.workloads.http.conversation import SHORT, WRONG, End, GetPages
-from portbench.workloads.http.pages import Page
+from portbench.workloads.http.conversation import SHORT, WRONG, End, GetForeign, GetPages
+from portbench.workloads.http.pages import FOREIGN_PORT, PATH, Alike, Page
 
 _FAILURES: Final = ("reset", "short", "wrong")
 
@@ -34,6 +34,20 @@ class Settings(WorkloadSettings):
     page: Page = Field(default="static", description="static (137 bytes) or dynamic (a counter and an ADC reading)")
     at_once: int = Field(default=1, ge=1, le=8, description="connections that are open at once")
     keep_alive: int = Field(default=1, ge=1, le=10_000, description="pages asked for on one connection")
+
+    path: str | None = Field(
+        default=None,
+        pattern=r"^/[!-~]*$",
+        max_length=1000,
+        description="of the page of a foreign image's server, where it is not that of our clients",
+    )
+
+    @model_serializer(mode="wrap")
+    def _as_asked(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a path that was not asked for: our clients have no use for it, and what is deployed is part of what
+        their boards take time to read."""
+        values: dict[str, Any] = whole(self)
+        return {name: value for name, value in values.items() if name != "path" or value is not None}
 
     @property
     def connections(self) -> int:
@@ -70,13 +84,21 @@ class HttpWorkload(Workload):
     settings_type = Settings
     drifting = "total_us"
     exchange = "request"
+    timed_by_pc = True
+    foreign_port = FOREIGN_PORT
 
     def quick(self) -> Settings:
         return Settings(requests=5)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = read_result(Result, result)
-        asked = sessions[: settings.connections]
+        return self._measured(sessions[: settings.connections], settings, said)
+
+    def measure_calls(self, sessions: Sequence[Session], settings: Settings) -> Measurement:
+        return self._measured(sessions, settings, None)
+
+    def _measured(self, asked: Sequence[Session], settings: Settings, said: Result | None) -> Measurement:
+        """`said`: by the board, of its part; None where it tells nothing."""
         samples: dict[str, list[float]] = {"connect_us": [], "waiting_us": [], "processing_us": [], "total_us": []}
         for session in asked:
             _add_stages(session, samples)
@@ -84,7 +106,7 @@ class HttpWorkload(Workload):
         if not completed:
             first = next((session.error for session in asked if session.error is not None), "none was asked for")
             raise BadResult(f"no page came right: {first}")
-        if said.asked <= completed:
+        if said is not None and said.asked <= completed:
             raise BadResult(f"the client was asked for {said.asked - 1} pages, and {completed} came right")
         began_us = min(session.started_us for session in asked)
         ended_us = max(session.ended_us or session.started_us for session in asked)
@@ -94,10 +116,14 @@ class HttpWorkload(Workload):
             "failed": float(settings.requests - completed),
             **{f"failed_{kind}": float(failures[kind]) for kind in _FAILURES},
             "refused_attempts": float(sum(session.attempts - 1 for session in asked)),
-            "board_faults": float(said.faults),
+            **({} if said is None else {"board_faults": float(said.faults)}),
             "duration_us": ended_us - began_us,
         }
         return Measurement(self.derive(figures | connection_times(samples), settings), samples)
+
+    def check_room(self, family: str, settings: Settings) -> None:
+        if settings.path is not None and family != "foreign":
+            raise ValueError(f"path is {settings.path!r}: this client has pages of its own; leave out --path")
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         """Each request from its connection's first packet, or the answer before it, to the answer's last byte.
@@ -136,6 +162,21 @@ class HttpWorkload(Workload):
             counts_failures=True,
             farewell=End,
         )
+
+    def foreign_caller(self, settings: Settings, max_bytes: int) -> Caller:
+        counts = _pages_of_connections(settings)
+        path = PATH[settings.page] if settings.path is None else settings.path.encode("ascii")
+        fault = Alike().fault if settings.page == "static" else _is_any
+        return Caller(
+            lambda: GetForeign(settings.page, next(counts), path, fault),
+            settings.connections,
+            at_once=settings.at_once,
+            counts_failures=True,
+        )
+
+
+def _is_any(body: bytes) -> None:
+    """Of a dynamic page, which nobody here knows."""
 
 
 def _start_us(timed: Timed) -> float:

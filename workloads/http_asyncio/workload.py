@@ -8,6 +8,7 @@ from portbench.workloads.http.workload import HttpWorkload
 class HttpAsyncioWorkload(HttpWorkload):
     name = "http_asyncio"
     title = "HTTP by asyncio"
+    timed_by_pc = False
 
 
 WORKLOAD = HttpAsyncioWorkload()

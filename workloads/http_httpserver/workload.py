@@ -10,12 +10,14 @@ from portbench.workloads.http.workload import HttpWorkload, Settings
 class HttpHttpserverWorkload(HttpWorkload):
     name = "http_httpserver"
     title = "HTTP by adafruit_httpserver"
+    timed_by_pc = False
     boards_only = True
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return ("adafruit-circuitpython-httpserver",) if family == "circuitpython" else ()
 
     def check_room(self, family: str, settings: Settings) -> None:
+        super().check_room(family, settings)
         if settings.keep_alive > 1:
             raise ValueError("adafruit_httpserver closes each connection after its answer; leave --keep-alive out")
 

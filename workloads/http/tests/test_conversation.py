@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.workloads import ConversationError
-from portbench.workloads.http.conversation import End, GetPages
-from portbench.workloads.http.pages import STATIC, fault
+from portbench.workloads.http.conversation import End, GetForeign, GetPages
+from portbench.workloads.http.pages import STATIC, Alike, fault
 
 
 def answer(body: bytes = STATIC, *, status: str = "200 OK", keep: bool = False, length: int | None = None) -> bytes:
@@ -112,3 +112,41 @@ def test_whatever_a_board_says(data: bytes) -> None:
 def test_a_dynamic_page(body: bytes, says: str | None) -> None:
     found = fault("dynamic", body)
     assert (says is None and found is None) or (says and found and found.endswith(says))
+
+
+def foreign(pages: int = 1) -> GetForeign:
+    return GetForeign("static", pages, b"/page.html?a=1", Alike().fault)
+
+
+def test_anybodys_page_may_end_with_its_connection() -> None:
+    talk = foreign()
+    assert talk.opened().startswith(b"GET /page.html?a=1 HTTP/1.1\r\n")
+    talk.receive(b"HTTP/1.0 200 OK\r\nServer: lwIP\r\n\r\n<html>")
+    talk.receive(b"</html>")
+    assert not talk.finished
+    talk.eof()
+    assert talk.finished and talk.exchanges == 1
+
+
+def test_anybodys_page_has_the_length_that_its_head_says() -> None:
+    talk = foreign()
+    talk.opened()
+    talk.receive(answer(b"<html>"))
+    assert talk.finished
+    talk = foreign()
+    talk.opened()
+    talk.receive(answer(b"<html>", length=7))
+    with pytest.raises(ConversationError, match=r"^short: "):
+        talk.eof()
+
+
+def test_anybodys_static_pages_are_alike() -> None:
+    talk = foreign(3)
+    talk.opened()
+    assert talk.receive(answer(b"one", keep=True)).startswith(b"GET /page.html?a=1 ")
+    talk.receive(answer(b"one", keep=True))
+    with pytest.raises(ConversationError) as error:
+        talk.receive(answer(b"two"))
+    assert str(error.value) == (
+        "wrong: the page is 3 bytes, b'two', and the first was 3 bytes, b'one'; use --page dynamic"
+    )

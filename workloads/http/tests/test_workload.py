@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from portbench.workloads import BadResult, Caller, Session, workload
+from portbench.workloads import BadResult, Caller, ConversationError, Session, workload
 from portbench.workloads.http.as_ab_prints import PERCENTS, connection_times
-from portbench.workloads.http.conversation import End, GetPages
+from portbench.workloads.http.conversation import End, GetForeign, GetPages
 from portbench.workloads.http.workload import Settings
 
 HTTP = workload("http")
@@ -112,3 +112,47 @@ def test_the_last_connection_tells_the_board_to_stop() -> None:
         talks.append(talk)
         caller.ended(good=True)
     assert [type(each) for each in talks] == [GetPages, GetPages, GetPages, End] and caller.over
+
+
+def test_a_foreign_image_is_measured_by_the_pcs_connections_alone() -> None:
+    found = HTTP.measure_calls([session(0, start_us=1000), session(1, start_us=3000)], Settings(requests=2))
+    ours = check([session(0, start_us=1000), session(1, start_us=3000), session(2, start_us=9000)], 3, requests=2)
+    assert found.samples == ours.samples
+    assert found.figures == {name: value for name, value in ours.figures.items() if name != "board_faults"}
+    with pytest.raises(BadResult, match=r"^no page came right: wrong: status 404, not 200$"):
+        HTTP.measure_calls([session(0, start_us=0, pages=0, error="wrong: status 404, not 200")], Settings(requests=1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [({}, b"/"), ({"page": "dynamic"}, b"/dynamic"), ({"path": "/a.shtml", "page": "dynamic"}, b"/a.shtml")],
+)
+def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dict[str, Any], path: bytes) -> None:
+    caller = HTTP.foreign_caller(Settings(requests=3, keep_alive=2, **settings), 1000)
+    assert caller.connections == 2 and caller.counts_failures
+    talks = []
+    while (talk := caller.begin()) is not None:
+        assert isinstance(talk, GetForeign) and talk.opened().startswith(b"GET %s HTTP/1.1\r\n" % path)
+        talks.append(talk)
+        caller.ended(good=True)
+    assert len(talks) == 2
+    for talk, body in zip(talks, (b"one", b"two"), strict=True):
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + body
+        if body == b"two" and settings.get("page") != "dynamic":
+            with pytest.raises(ConversationError, match="and the first was 3 bytes, b'one'"):
+                talk.receive(answer)
+        else:
+            talk.receive(answer)
+
+
+def test_a_path_is_for_foreign_images_and_in_nobodys_way() -> None:
+    """What our boards read is as long as ever."""
+    assert "path" not in Settings().model_dump(mode="json")
+    assert Settings(path="/x").model_dump(mode="json")["path"] == "/x"
+    HTTP.check_room("foreign", Settings(path="/x"))
+    HTTP.check_room("micropython", Settings())
+    with pytest.raises(ValueError, match=r"^path is '/x': this client has pages of its own; leave out --path$"):
+        HTTP.check_room("micropython", Settings(path="/x"))
+    for wrong in ("x", "/a b", "/\r\n", ""):
+        with pytest.raises(ValueError, match="pattern"):
+            Settings(path=wrong)

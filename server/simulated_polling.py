@@ -1,0 +1,141 @@
+"""How the simulated PC finds a server that nobody announces: it calls until a connection is taken."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import Any, Final, Protocol
+
+from portbench.server.listening import Listening
+from portbench.server.simulated import NOTHING, RESET, Reply
+from portbench.server.simulated_caller import CallsBoards, Line, SimulatedCaller
+
+POLL_US: Final = 100_000.0
+"""From one attempt's end to the next."""
+SETTLE_US: Final = 5_000_000.0
+"""From the board's address to the first attempt: what has just joined a network announces itself, by mDNS for 2 s, and
+pico-examples' HTTP server runs out of lwIP's timers where it is called meanwhile."""
+ANSWER_US: Final = 900_000.0
+"""Longest time for an answer to an attempt: before the PC's TCP would send its SYN again, after a second, so that the
+time of a handshake is that of one SYN."""
+SILENT_US: Final = 10_000_000.0
+"""A board that has sent nothing for so long has an address of its own and waits to be called. Not sooner: while the
+PC's TCP asks for the MAC address of one that nobody has, it asks for no other."""
+
+
+class PolledLan(CallsBoards, Protocol):
+    """A simulated LAN, as far as this needs it."""
+
+    @property
+    def board_address(self) -> str | None: ...
+    @property
+    def leased_us(self) -> float | None: ...
+    @property
+    def link_up(self) -> bool: ...
+    def stats(self) -> dict[str, Any]: ...
+    def lan_close(self, conn: int) -> bool: ...
+
+
+class SimulatedPolling:
+    """One attempt after the other, of which the first that is taken is `caller`'s first connection.
+
+    `port`: where the server is; at the board's address as the LAN knows it, or at `static` where that of a board which
+    says nothing has to be. `delay_us`: from there to
+    the other connections that are open at once; longer than a machine runs between two looks. Refusals and silence
+    are no failures: whoever runs the machine ends it. Times are simulated microseconds.
+    """
+
+    def __init__(
+        self, lan: PolledLan, caller: SimulatedCaller, port: int, static: IPv4Address, delay_us: float, now_us: float
+    ) -> None:
+        self._lan = lan
+        self._caller = caller
+        self._port = port
+        self._static = static
+        self._delay_us = delay_us
+        self._static_us = now_us + SILENT_US
+        self._settled_us: float | None = None
+        self._next_us = now_us + POLL_US
+        self._attempt: _Attempt | None = None
+        self._conn = 0
+        self.board: Listening | None = None
+        """Whom the last attempt called."""
+        self.refusals = 0
+        """Of that one, one after the other."""
+
+    @property
+    def taken(self) -> bool:
+        """A connection has been."""
+        return self._attempt is not None and self._attempt.line is not None
+
+    @property
+    def has_address(self) -> bool:
+        """The board has said what its address is."""
+        return self._lan.board_address is not None
+
+    def look(self, now_us: float) -> None:
+        """Makes the next attempt, unless one waits; opens the other connections once one was taken."""
+        attempt = self._attempt
+        if attempt is not None and attempt.taken_us is not None:
+            self._caller.call(self._lan, attempt.board, attempt.taken_us + self._delay_us)
+            return
+        if attempt is not None:
+            if attempt.refused_us is not None:
+                self._next_us = attempt.refused_us + POLL_US
+                self.refusals += 1
+                self._attempt = None
+            elif now_us >= attempt.at_us + ANSWER_US:
+                attempt.given_up = True
+                self._lan.lan_close(self._conn)
+                self._next_us = attempt.at_us + ANSWER_US + POLL_US
+                self.refusals = 0
+                self._attempt = None
+            else:
+                return
+        address = self._where(now_us)
+        if address is None:
+            return
+        board = Listening(address, self._port)
+        if board != self.board:
+            self.board, self.refusals = board, 0
+        self._attempt = _Attempt(self._caller, board, max(self._next_us, now_us))
+        self._conn = self._lan.connect(str(board), self._attempt, self._attempt.at_us)
+
+    def _where(self, now_us: float) -> IPv4Address | None:
+        known = self._lan.board_address
+        if known is not None:
+            if self._settled_us is None:
+                self._settled_us = (self._lan.leased_us or now_us) + SETTLE_US
+                self._next_us = max(self._next_us, self._settled_us)
+            return IPv4Address(known)
+        waits = now_us >= self._static_us and self._lan.link_up and not self._lan.stats()["frames_from_board"]
+        return self._static if waits or self.board is not None else None
+
+
+class _Attempt:
+    """At `at_us`."""
+
+    def __init__(self, caller: SimulatedCaller, board: Listening, at_us: float) -> None:
+        self.board = board
+        self.at_us = at_us
+        self.taken_us: float | None = None
+        self.refused_us: float | None = None
+        self.given_up = False
+        self.line: Line | None = None
+        self._caller = caller
+
+    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
+        if self.given_up:
+            return RESET
+        if self.line is None:
+            self.taken_us = now_us
+            self.line = self._caller.first(self.board, self.at_us)
+        return self.line.accept(conn, peer, now_us)
+
+    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
+        return RESET if self.line is None else self.line.receive(conn, data, now_us)
+
+    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
+        if self.line is not None:
+            return self.line.closed(conn, reset, now_us)
+        self.refused_us = now_us
+        return NOTHING
