@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_pull_that_changes_is_seen_on_the_wire() {
-        let mut pins = Pins { pad_input_enable: PIN_MASK, ..Pins::default() };
+        let mut pins = Pins { pad_pull_down: 0, ..Pins::default() };
         pins.drive(4, Some(true));
         pins.world_dirty = false;
         pins.pad_pull_up = 1 << 3 | 1 << 4;
