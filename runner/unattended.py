@@ -20,7 +20,8 @@ _LOOK_S = 0.05
 def meeting_places(options: BenchOptions) -> list[str]:
     """Where an image that nothing is written into has to look for the PC, a line for each kind of board."""
     lines = []
-    called = [each for each in options.chosen_workloads if each.timed_by_pc and _is_called(each)]
+    by_name = options.chosen_workloads if options.workloads_by_name else ()
+    called = [each for each in by_name if each.timed_by_pc and _is_called(each)]
     if options.where != "silicon":
         lines += [
             f"emulated boards, {each.name}: the PC calls TCP port {each.foreign_port} of the address that it gave by"

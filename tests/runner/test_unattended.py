@@ -238,3 +238,5 @@ def test_the_meeting_places_are_told() -> None:
         emulated,
         real,
     ]
+    options = replace(options, workloads=(workload("http"), workload("ping_pong")), workloads_by_name=False)
+    assert meeting_places(options) == [emulated, real]
