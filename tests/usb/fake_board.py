@@ -143,11 +143,11 @@ class FakeBoard:
                 self._boot_loader()
                 continue
             master = self._master
-            if not select.select([master], [], [], 0.01)[0]:
-                continue
             try:
+                if not select.select([master], [], [], 0.01)[0]:
+                    continue
                 data = os.read(master, 4096)
-            except OSError:
+            except (OSError, ValueError):  # a hand has taken its power meanwhile
                 continue
             self.typed += data
             for byte in data:
