@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import signal
 import subprocess
 import tempfile
@@ -94,6 +95,13 @@ def test_what_is_ignored_stays_ignored_and_what_was_there_comes_back(own_signals
     assert signal.getsignal(signal.SIGINT) is before
 
 
+_CAPTURES_OWN = re.compile(
+    r"Exception ignored in: <generator object pytest_runtest_\w+ at 0x[0-9a-f]+>\n"
+    r"Traceback \(most recent call last\):\n(?:  .*\n)+AssertionError: *\n"
+)
+"""What CPython says of a step of pytest's capture that a signal left half done, when it is collected at the end."""
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interrupted) -> None:
@@ -109,6 +117,7 @@ def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interr
         process.kill()
         process.wait()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    output = _CAPTURES_OWN.sub("", output)
     assert "Traceback" not in output and output.count(f"!! KeyboardInterrupt: {number.name} !!") == 1
     assert "messages/s" in output  # the table of what was measured
     run = bench.stored()
