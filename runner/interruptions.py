@@ -7,7 +7,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
@@ -31,6 +31,8 @@ class Interruptions:
         self._before: dict[int, Any] = {}
         self._terminals: set[int] = set()
         self._first_s: float | None = None
+        self._name = ""
+        self._between = False
         self._ending = False
 
     @property
@@ -48,7 +50,18 @@ class Interruptions:
     def check(self) -> None:
         """Raises KeyboardInterrupt where one has been lost."""
         if self.came:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(self._name)
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[None]:
+        """While a row is measured a signal ends it at once. From its end on it waits for the next row: what pytest does
+        between two is not made to be cut off."""
+        self._between = False
+        try:
+            self.check()
+            yield
+        finally:
+            self._between = True
 
     def ending(self) -> None:
         """The end has begun: no further signal counts."""
@@ -66,8 +79,9 @@ class Interruptions:
         now_s = self._clock()
         if self._ending or (self._first_s is not None and now_s - self._first_s < _LOST_S):
             return
-        self._first_s = now_s
-        raise KeyboardInterrupt(signal.Signals(number).name)
+        self._first_s, self._name = now_s, signal.Signals(number).name
+        if not self._between:
+            raise KeyboardInterrupt(self._name)
 
     def _let_go(self) -> None:
         """Each write to a terminal that is gone would fail, and nothing of ours is to end by that."""

@@ -149,8 +149,8 @@ class BenchPlugin:
     @pytest.fixture
     def bench(self, request: pytest.FixtureRequest) -> MeasureRow:
         assert self._bench is not None and self._view is not None
-        self._interruptions.check()
-        return MeasureRow(self._bench, self._view, self._config, request.node.user_properties, self._stop)
+        properties = request.node.user_properties
+        return MeasureRow(self._bench, self._view, self._config, properties, self._stop, self._interruptions)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -330,10 +330,12 @@ class MeasureRow:
         config: pytest.Config,
         properties: list[tuple[str, object]],
         stop: Callable[[str], None],
+        interruptions: Interruptions,
     ) -> None:
         """`stop`: is told why no row can follow."""
         self._properties = properties
         self._stop = stop
+        self._interruptions = interruptions
         self._bench = bench
         self._view = view
         self._capture = config.pluginmanager.getplugin("capturemanager")
@@ -359,7 +361,7 @@ class MeasureRow:
     def _measure(self, run: PlannedRow) -> Outcome | str:
         """The row, or why neither it nor any other can be had."""
         try:
-            with self._shown():
+            with self._shown(), self._interruptions.heard():
                 return self._bench.measure(run, self._view)
         except (BrokenSetup, StorageError) as error:
             return str(error)
