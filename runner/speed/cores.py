@@ -6,27 +6,16 @@ It is assembled here. Core 1 is started as the boot ROM has it: six words throug
 from __future__ import annotations
 
 import struct
-import time
 from dataclasses import dataclass
 from typing import Final
 
-from portbench._engine import Machine
 from portbench.boards import BoardDefinition, BoardError
-from portbench.boards.emulated.bootrom import bootrom
-from portbench.boards.emulated.config import EmulatedConfig
-from portbench.runner.speed.repl import flash_content
-from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
+from portbench.runner.speed import guest
+from portbench.runner.speed.guest import CLK_SYS_HZ, PROGRAM, VECTORS
 
-CLK_SYS_HZ: Final = 125_000_000
-"""What firmware sets. The guest stays on the ring oscillator, since cycles are what costs."""
-_ROSC_HZ: Final = 6_500_000
-_VECTORS: Final = 0x1000_0100
-_PROGRAM: Final = 0x1000_0200
-LOOP: Final = _PROGRAM + 0x2E
+LOOP: Final = PROGRAM + 0x2E
 _STACKS: Final = (0x2004_2000, 0x2004_1000)
 _SIO: Final = 0xD000_0000
-_START_US: Final = 10_000.0
-"""The boot ROM is done by then, and core 1 started."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +34,6 @@ class CoresSpeed:
 
 def flash(definition: BoardDefinition, both: bool) -> bytes:
     """The guest."""
-    native = PING_PONG.body("native")
-    assert native is not None  # it is in the repository, and begins with our boot stage 2
-    boot2 = flash_content(native, definition)[:256]
     program = [
         0x480C,  # LDR R0, =SIO
         0x2401,  # MOVS R4, #1
@@ -76,11 +62,9 @@ def flash(definition: BoardDefinition, both: bool) -> bytes:
         0xE7FD,  # B loop
         0x46C0,
     ]
-    words = [_SIO, 0, 0, 1, _VECTORS, _STACKS[1], LOOP | 1]
-    entry = (_PROGRAM if both else LOOP) | 1
-    vectors = struct.pack("<48I", _STACKS[0], *[entry] * 47).ljust(_PROGRAM - _VECTORS, b"\xff")
+    words = [_SIO, 0, 0, 1, VECTORS, _STACKS[1], LOOP | 1]
     code = struct.pack(f"<{len(program)}H{len(words)}I", *program, *words)
-    return (boot2 + vectors + code).ljust(definition.flash_bytes, b"\xff")
+    return guest.flash(definition, code, stack=_STACKS[0], entry=PROGRAM if both else LOOP)
 
 
 def measure_cores(definition: BoardDefinition, cycles: int, rounds: int) -> CoresSpeed:
@@ -93,14 +77,9 @@ def measure_cores(definition: BoardDefinition, cycles: int, rounds: int) -> Core
 
 
 def _run(definition: BoardDefinition, cycles: int, both: bool) -> float:
-    machine = Machine(bootrom(), flash(definition, both), EmulatedConfig().settings(definition))
-    machine.run(_START_US)
-    before = machine.stats()["instructions"]
-    started_s = time.thread_time()
-    machine.run(_START_US + cycles / _ROSC_HZ * 1e6)
-    seconds = time.thread_time() - started_s
+    seconds, before, after = guest.timed(flash(definition, both), definition, cycles)
     # Two instructions in three cycles, as long as nobody waits for flash.
-    share = (machine.stats()["instructions"] - before) / (cycles * 2 / 3)
+    share = (after["instructions"] - before["instructions"]) / (cycles * 2 / 3)
     if not 0.99 < share / (1 + both) < 1.01:
         raise BoardError(f"two cores: they executed {share:.3f} times what one core does; the engine is at fault")
     return seconds

@@ -7,32 +7,21 @@ out laps of the program at once and on one that makes an event of each edge, in 
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from portbench._engine import Machine
 from portbench.boards import BoardDefinition, BoardError
-from portbench.boards.emulated.bootrom import bootrom
-from portbench.boards.emulated.config import EmulatedConfig
-from portbench.runner.speed.repl import flash_content
-from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
+from portbench.runner.speed import guest
+from portbench.runner.speed.guest import CLK_SYS_HZ, FLASH, PROGRAM
 
 BOARD: Final = "RPI_PICO_W"
-CLK_SYS_HZ: Final = 125_000_000
-"""What Pico W firmware sets. The guest stays on the ring oscillator, since cycles are what costs."""
-_ROSC_HZ: Final = 6_500_000
-_FLASH: Final = 0x1000_0000
-_PROGRAM: Final = _FLASH + 0x200
-_TABLE: Final = _PROGRAM + 0x40
+_TABLE: Final = PROGRAM + 0x40
 _STACK: Final = 0x2004_0000
 _ON, _DATA, _CSN, _CLOCK = 23, 24, 25, 29
 _PIO0: Final = 0x5020_0000
 _DMA: Final = 0x5000_0000
 _SIO: Final = 0xD000_0000
-_START_US: Final = 10_000.0
-"""The boot ROM is done by then."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ def _writes() -> Iterator[tuple[int, int]]:
     yield _PIO0 + 0xD8, 0xA02B  # mov x, !null
     yield _PIO0 + 0xDC, 1 << 29 | 1 << 20 | _CLOCK << 10 | _DATA
     yield _PIO0 + 0xD8, 0x0000  # jmp 0
-    yield _DMA, _FLASH
+    yield _DMA, FLASH
     yield _DMA + 4, _PIO0 + 0x10
     yield _DMA + 8, 0xFFFF_FFFF
     yield _DMA + 0xC, 8 << 6 | 1 << 4 | 2 << 2 | 1  # the first 256 bytes of flash, again and again, as TX asks
@@ -76,9 +65,6 @@ def _writes() -> Iterator[tuple[int, int]]:
 
 def flash(definition: BoardDefinition) -> bytes:
     """The guest."""
-    native = PING_PONG.body("native")
-    assert native is not None  # it is in the repository, and begins with our boot stage 2
-    boot2 = flash_content(native, definition)[:256]
     program = [
         0x4806,  # LDR R0, =the writes
         0xC806,  # LDMIA R0!, {R1, R2}
@@ -99,10 +85,9 @@ def flash(definition: BoardDefinition) -> bytes:
         _DMA & 0xFFFF,
         _DMA >> 16,
     ]
-    vectors = struct.pack("<48I", _STACK, _PROGRAM | 1, *[_PROGRAM | 1] * 46).ljust(0x100, b"\xff")
-    code = struct.pack(f"<{len(program)}H", *program).ljust(_TABLE - _PROGRAM, b"\xff")
+    code = struct.pack(f"<{len(program)}H", *program).ljust(_TABLE - PROGRAM, b"\xff")
     table = b"".join(struct.pack("<II", *write) for write in (*_writes(), (0, 0)))
-    return (boot2 + vectors + code + table).ljust(definition.flash_bytes, b"\xff")
+    return guest.flash(definition, code + table, stack=_STACK)
 
 
 def measure_pio(definition: BoardDefinition, cycles: int, rounds: int) -> PioSpeed:
@@ -112,18 +97,9 @@ def measure_pio(definition: BoardDefinition, cycles: int, rounds: int) -> PioSpe
     passed: set[int] = set()
     for _ in range(rounds):
         for laps, seconds in taken.items():
-            cpu_s, passed_bytes = _run(content, definition, cycles, laps)
+            cpu_s, _, stats = guest.timed(content, definition, cycles, {"pio_laps": laps})
             seconds.append(cpu_s)
-            passed.add(passed_bytes)
+            passed.add(stats["spi_bytes"])
     if len(passed) != 1 or not passed.pop():
         raise BoardError("PIO: the same guest passed other bytes to the radio chip; the engine is at fault")
     return PioSpeed(cycles, min(taken[True]), min(taken[False]))
-
-
-def _run(content: bytes, definition: BoardDefinition, cycles: int, laps: bool) -> tuple[float, int]:
-    settings: dict[str, Any] = {**EmulatedConfig().settings(definition), "pio_laps": laps}
-    machine = Machine(bootrom(), content, settings)
-    machine.run(_START_US)
-    started_s = time.thread_time()
-    machine.run(_START_US + cycles / _ROSC_HZ * 1e6)
-    return time.thread_time() - started_s, machine.stats()["spi_bytes"]

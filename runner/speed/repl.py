@@ -65,9 +65,13 @@ class ReplMachine:
         output = b""
         while not output.endswith(PROMPT):
             deadline.check(f"the prompt after {text.strip()!r}; the board printed {output[-60:]!r}")
-            self.machine.run(self.machine.time_us + _STEP_US)
-            self.machine.usb_events()
-            output += self.machine.console_read()
+            output += self.step(_STEP_US)
+
+    def step(self, time_us: float) -> bytes:
+        """What the board prints in the next `time_us` of simulated time."""
+        self.machine.run(self.machine.time_us + time_us)
+        self.machine.usb_events()
+        return self.machine.console_read()
 
     @property
     def instructions(self) -> int:

@@ -22,9 +22,9 @@ class RawPrompt:
     """`image` on a machine that has just been switched on."""
 
     def __init__(self, image: Path, board: BoardDefinition, deadline: Deadline) -> None:
-        repl = ReplMachine(image, board)
-        repl.start(deadline)
-        self._machine = repl.machine
+        self._repl = ReplMachine(image, board)
+        self._repl.start(deadline)
+        self._machine = self._repl.machine
         self._deadline = deadline
         self._said = b""
         self._machine.console_write(_RAW)
@@ -64,31 +64,26 @@ class RawPrompt:
             piece = script[sent : sent + left]
             self._machine.console_write(piece)
             sent, left = sent + len(piece), left - len(piece)
-            self._step(_TYPING_STEP_US)
+            self._said += self._repl.step(_TYPING_STEP_US)
         self._machine.console_write(_RUN)
         self._until(_END)
 
     def read(self) -> bytes:
         """What was printed in the next tenth of a second of simulated time."""
-        self._step(_STEP_US)
+        self._said += self._repl.step(_STEP_US)
         said, self._said = self._said, b""
         return said
 
     def _take(self, count: int) -> bytes:
         while len(self._said) < count:
             self._deadline.check(f"{count} bytes of the board's")
-            self._step(_TYPING_STEP_US)
+            self._said += self._repl.step(_TYPING_STEP_US)
         taken, self._said = self._said[:count], self._said[count:]
         return taken
 
     def _until(self, end: bytes) -> bytes:
         while end not in self._said:
             self._deadline.check(f"{end!r}; the board printed {self._said[-60:]!r}")
-            self._step(_STEP_US)
+            self._said += self._repl.step(_STEP_US)
         before, _, self._said = self._said.partition(end)
         return before
-
-    def _step(self, time_us: float) -> None:
-        self._machine.run(self._machine.time_us + time_us)
-        self._machine.usb_events()
-        self._said += self._machine.console_read()

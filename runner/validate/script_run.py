@@ -65,16 +65,10 @@ def values(said: str, names: Collection[str], what: str) -> dict[str, list[float
 
 def _saved(image: Path, board: BoardDefinition, content: bytes) -> Callable[[], bytes]:
     """What reads the board on from when its code.py was written."""
-    machine = ReplMachine(image, board).machine
-    while machine.time_us < _FIRST_START_US:
-        machine.run(_FIRST_START_US)
-        machine.usb_events()
-        machine.console_read()
-    machine.volume_apply([("write", "code.py", content)])
-
-    def read() -> bytes:
-        machine.run(machine.time_us + _STEP_US)
-        machine.usb_events()
-        return machine.console_read()
-
-    return read
+    repl = ReplMachine(image, board)
+    while repl.machine.time_us < _FIRST_START_US:
+        repl.machine.run(_FIRST_START_US)
+        repl.machine.usb_events()
+        repl.machine.console_read()
+    repl.machine.volume_apply([("write", "code.py", content)])
+    return lambda: repl.step(_STEP_US)

@@ -34,3 +34,9 @@ def test_check_fails_for_a_missed_target(invoke: Invoke, monkeypatch: pytest.Mon
 def test_a_board_that_is_not_there_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
     done = invoke("speed", "--board", "nothing")
     assert done.exit_code == 1 and "unknown board 'nothing'" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_help_names_every_part(invoke: Invoke) -> None:
+    said = " ".join(invoke("speed", "--help").output.split())
+    *parts, last = measure.PARTS
+    assert f"only {', '.join(parts)} or {last} (repeatable)" in said

@@ -184,9 +184,8 @@ class PastingBoard:
         assert until_us > self.time_us
         self.time_us = until_us
 
-    def usb_events(self) -> None: ...
-
-    def console_read(self) -> bytes:
+    def step(self, time_us: float) -> bytes:
+        self.run(self.time_us + time_us)
         says, self._says = self._says, b""
         return says
 

@@ -35,7 +35,7 @@ _FILE_COLUMNS = 200
     "chosen",
     multiple=True,
     metavar="PART",
-    help="only loop, circuitpython, boards, rows, probes, pio, cores or history (repeatable)",
+    help="only loop, circuitpython, boards, rows, pico-w, probes, pio, cores or history (repeatable)",
 )
 @click.option("--quick", is_flag=True, help="rows as short as they can be, without targets")
 @click.option("--check", is_flag=True, help="end with status 1 where a target is missed")
