@@ -226,8 +226,8 @@ impl Memory {
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
     }
 
-    #[cfg(target_arch = "x86_64")]
     /// Where translated code finds what it reads and writes.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn parts(&mut self) -> Parts {
         Parts {
             entries: self.translated.entries(),
@@ -250,8 +250,8 @@ impl Memory {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 /// Addresses within a [`Memory`] that hold while it stays where it is.
+#[cfg(target_arch = "x86_64")]
 pub(crate) struct Parts {
     pub entries: *const u32,
     pub ram: *mut u8,

@@ -131,8 +131,8 @@ impl XipCache {
         cycles
     }
 
-    #[cfg(target_arch = "x86_64")]
     /// The tags, two for each set in turn: `tag << 2` with the valid bits of both words.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn lines(&self) -> *const u32 {
         self.lines.as_ptr().cast()
     }

@@ -70,6 +70,15 @@ pub enum Exit {
     Region,
 }
 
+/// Why blocks of translated code were left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// The caller has to look whether and where the core goes on.
+    Look,
+    /// The next instruction has to be interpreted, even if no time is left.
+    Interpret,
+}
+
 impl Core {
     pub fn new(index: usize) -> Self {
         Self {

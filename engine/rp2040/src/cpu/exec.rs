@@ -2,10 +2,9 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a jump elsewhere.
 
-use super::core::{Core, Exit, NO_WORD, State};
+use super::core::{Core, Exit, Left, NO_WORD, State};
 use super::decode::{Kind, Op, decode};
 use super::fault::Cause;
-use super::translated::Left;
 use crate::PROBED;
 use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};

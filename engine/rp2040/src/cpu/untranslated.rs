@@ -1,16 +1,9 @@
 //! What stands for [`translated`](super::translated) on a PC for which no code can be made: all is interpreted.
 
-use super::core::Core;
+use super::core::{Core, Left};
 use crate::bus::Bus;
 use crate::memory::Memory;
 use crate::world::World;
-
-/// Why blocks were left; there are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    Look,
-    Interpret,
-}
 
 #[derive(Default)]
 pub struct Translated;

@@ -88,8 +88,8 @@ impl Busctrl {
         self.regions
     }
 
-    #[cfg(target_arch = "x86_64")]
     /// The counter of accesses to SRAM5, if nothing else counts.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn sram5_counter(&mut self) -> Option<&mut u32> {
         if self.counted != 1 << port::SRAM5 {
             return None;

@@ -59,13 +59,8 @@ impl Translation<'_> {
                 );
                 self.loaded(load);
                 dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done ; slow:);
-                self.count(place);
-                dynasm!(self.ops
-                    ; .arch x64
-                    ; mov ecx, DWORD place.pc as i32
-                    ; mov edx, DWORD place.word as i32
-                    ; call extern slow
-                );
+                self.tell(place);
+                dynasm!(self.ops ; .arch x64 ; call extern slow);
                 self.loaded(load);
                 self.uncount(place);
                 self.carried_out(leave, done);
@@ -77,14 +72,8 @@ impl Translation<'_> {
                     self.counted_store(size, value, marked, leave, done);
                 }
                 dynasm!(self.ops ; .arch x64 ; =>marked);
-                self.count(place);
-                dynasm!(self.ops
-                    ; .arch x64
-                    ; mov [r15 + VALUE], Rd(value)
-                    ; mov ecx, DWORD place.pc as i32
-                    ; mov edx, DWORD place.word as i32
-                    ; call extern slow
-                );
+                self.tell(place);
+                dynasm!(self.ops ; .arch x64 ; mov [r15 + VALUE], Rd(value) ; call extern slow);
                 self.uncount(place);
                 self.carried_out(leave, done);
             }
@@ -117,12 +106,17 @@ impl Translation<'_> {
     }
 
     pub(super) fn end(&mut self, place: Place, routine: usize) {
+        self.tell(place);
+        dynasm!(self.ops ; .arch x64 ; jmp extern routine);
+    }
+
+    /// What the shared code is told of `place`, with what was executed until then.
+    fn tell(&mut self, place: Place) {
         self.count(place);
         dynasm!(self.ops
             ; .arch x64
             ; mov ecx, DWORD place.pc as i32
             ; mov edx, DWORD place.word as i32
-            ; jmp extern routine
         );
     }
 

@@ -29,11 +29,14 @@ impl Buffer {
         self.start() + self.used
     }
 
-    /// Adds `code`, assembled for [`Self::next`]. False: there is no room for it, or the system refuses.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        bytes <= SIZE - self.used
+    }
+
+    /// Adds `code`, assembled for [`Self::next`], for which there is room. False: the system refuses, and nothing in the
+    /// buffer may be executed any more.
     pub fn add(&mut self, code: &[u8]) -> bool {
-        if code.len() > SIZE - self.used {
-            return false;
-        }
+        assert!(self.has_room(code.len()));
         // SAFETY: the pages from there on are this buffer's, and what else they hold is executed by nobody while it is
         // borrowed mutably.
         let added = unsafe {

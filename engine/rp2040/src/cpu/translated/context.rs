@@ -65,10 +65,16 @@ pub(super) struct Context {
 impl Context {
     /// # Safety
     /// Nothing else may use `core`, `mem` and `bus`, which are valid, while the context lives.
-    pub unsafe fn new<W: World>(core: *mut Core, mem: *mut Memory, bus: *mut Bus<W>, limit: u64, code: usize) -> Self {
+    pub unsafe fn new<W: World>(
+        core: *mut Core,
+        mem: *mut Memory,
+        bus: *mut Bus<W>,
+        limit: u64,
+        code: usize,
+        counter: *mut u32,
+    ) -> Self {
         // SAFETY: as the caller promises. What is pointed to below stays where it is: no vector of it grows.
-        let (mem_here, bus_here) = unsafe { (&mut *mem, &mut *bus) };
-        let parts = mem_here.parts();
+        let parts = unsafe { &mut *mem }.parts();
         Self {
             limit,
             code,
@@ -78,7 +84,7 @@ impl Context {
             lines: parts.lines,
             offline: parts.offline,
             flash: parts.flash,
-            counter: bus_here.blocks.busctrl.sram5_counter().map_or(std::ptr::null_mut(), |counter| &raw mut *counter),
+            counter,
             executed: [0; 3],
             fetched: 0,
             value: 0,

@@ -25,7 +25,7 @@ use self::block::Part;
 use self::buffer::Buffer;
 use self::context::Context;
 use self::routines::Routines;
-use super::core::{Core, NO_WORD};
+use super::core::{Core, Left, NO_WORD};
 use crate::bus::Bus;
 use crate::memory::{FLASH_OPS, Memory, RAM_OPS, SCRATCH_OP};
 use crate::world::World;
@@ -40,15 +40,6 @@ const WORTHWHILE: u64 = 16;
 const GRANULE_SLOTS: usize = 16;
 
 type Enter = unsafe extern "sysv64" fn(*mut Core, *mut Context, usize) -> u32;
-
-/// Why blocks were left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// The caller has to look whether and where the core goes on.
-    Look,
-    /// The next instruction has to be interpreted, even if no time is left.
-    Interpret,
-}
 
 /// The slots of a block's instructions, from its first on.
 #[derive(Clone, Copy)]
@@ -248,9 +239,13 @@ fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Optio
         blocks.heat[slot] = NEVER;
         return None;
     };
-    if !blocks.buffer.add(&block.code) {
-        // Full: begin anew with what is hot now.
+    if !blocks.buffer.has_room(block.code.len()) {
+        // Begin anew with what is hot now.
         mem.translated.drop_all();
+        return None;
+    }
+    if !blocks.buffer.add(&block.code) {
+        mem.translated.turn_off();
         return None;
     }
     blocks.entries[slot] = (at - blocks.buffer.start()) as u32;
@@ -276,20 +271,21 @@ impl Core {
             return None;
         }
         let counting = bus.blocks.busctrl.counting();
-        if counting && bus.blocks.busctrl.sram5_counter().is_none() {
+        let counter = bus.blocks.busctrl.sram5_counter().map_or(std::ptr::null_mut(), |counter| &raw mut *counter);
+        if counting && counter.is_null() {
             return None;
         }
         let entry = block_at(mem, self.pc, counting)?;
         let blocks = mem.translated.blocks.as_ref()?;
-        // SAFETY: the buffer begins with that function, assembled for this ABI.
         let code = blocks.buffer.start();
+        // SAFETY: the buffer has that function, assembled for this ABI.
         let enter: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
         let (core, mem, bus) = (&raw mut *self, &raw mut *mem, &raw mut *bus);
         // SAFETY: all three are borrowed exclusively for as long as this function runs, and used through these pointers
         // alone until the block is left. `entry` is in the same buffer, which is not written to meanwhile: blocks are
         // made above only.
         let (left, mut context) = unsafe {
-            let mut context = Context::new(core, mem, bus, limit, code);
+            let mut context = Context::new(core, mem, bus, limit, code, counter);
             let left = enter(core, &raw mut context, entry);
             (left, context)
         };
