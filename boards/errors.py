@@ -1,7 +1,9 @@
 """Faults of boards. Each error's text is one line that says what was found, where, and what to do about it."""
 
+from portbench.errors import PortbenchError
 
-class BoardError(RuntimeError):
+
+class BoardError(PortbenchError):
     """Anything that keeps a board from doing what it was asked; the base of all the others."""
 
 

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAd
 from pydantic.dataclasses import dataclass
 
 from portbench.complaint import first_complaint
+from portbench.errors import PortbenchError
 from portbench.toml_files import BadFile, parse_toml, read_text, users_files
 
 CATALOGUE_PATH: Final = Path(__file__).parent / "catalogue.toml"
@@ -27,7 +28,7 @@ CATALOGUE_VARIABLE: Final = "PORTBENCH_CATALOGUE"
 _USUAL: Final = "catalogue.toml"
 
 
-class CatalogueError(Exception):
+class CatalogueError(PortbenchError):
     """The catalogue, or a runtime asked of it, is wrong: one line with file, entry, value and fix."""
 
 

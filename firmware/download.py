@@ -16,6 +16,7 @@ from typing import Any, Final
 import pooch  # type: ignore[import-untyped]
 import requests
 
+from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import MAX_FILE_BYTES
 
 Progress = Callable[[str, int, int], None]
@@ -29,7 +30,7 @@ _CHUNK_BYTES: Final = 1 << 14
 pooch.get_logger().setLevel(logging.WARNING)
 
 
-class DownloadError(Exception):
+class DownloadError(PortbenchError):
     """The file could not be had; one clause that says why."""
 
 

@@ -18,12 +18,14 @@ from typing import Final
 
 import filelock
 
+from portbench.errors import PortbenchError
+
 LOCK_NAME: Final = "firmware.lock"
 _WAIT_S: Final = 10.0
 _VERSION: Final = 1
 
 
-class HashLockError(Exception):
+class HashLockError(PortbenchError):
     """The lock file cannot be used: one line with file, what is wrong and fix."""
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import platformdirs
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.download import DownloadError, Progress, download
@@ -35,7 +36,7 @@ _RUNTIME: Final = {
 }
 
 
-class ImageError(Exception):
+class ImageError(PortbenchError):
     """An image cannot be used: one line with file, value and fix."""
 
 

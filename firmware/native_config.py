@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
+from portbench.errors import PortbenchError
+
 CONFIG_ADDRESS: Final = 0x101F_F000
 """Where the firmware looks for the block: the last 4096-byte sector of the 2 MiB flash, as an XIP address."""
 
@@ -31,7 +33,7 @@ _ANY: Final = IPv4Address(0)
 _ERASED: Final = b"\xff"
 
 
-class NativeConfigError(ValueError):
+class NativeConfigError(PortbenchError, ValueError):
     """A setting that the native firmware would refuse; one line with name, value and what is allowed."""
 
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2_families
 
 BLOCK_SIZE: Final = 512
@@ -77,7 +78,7 @@ class Fault(StrEnum):
     RAM_IMAGE = "ram-image"
 
 
-class Uf2Error(Exception):
+class Uf2Error(PortbenchError):
     """One fault of an image: `fault` is its code, `str()` one line with file, block index, value and fix."""
 
     def __init__(self, fault: Fault, file: str, problem: str, fix: str, block: int | None = None) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 from platformdirs import user_config_path
 
+from portbench.errors import PortbenchError
 
-class BadFile(ValueError):
+
+class BadFile(PortbenchError, ValueError):
     """A file that cannot be read, or is not TOML: one line with file, fault and fix."""
 
 

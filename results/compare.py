@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, get_args
 
+from portbench.errors import PortbenchError
 from portbench.results.model import RunFile, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.where import Where
@@ -32,7 +33,7 @@ class Basis(StrEnum):
     """Runs in rooms of their own, or on real boards."""
 
 
-class LibraryMissing(Exception):
+class LibraryMissing(PortbenchError):
     """Samples cannot be compared here: one line that says what to install."""
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from portbench.complaint import first_complaint
+from portbench.errors import PortbenchError
 from portbench.results.model import Published, Row
 from portbench.workloads import PublishedFirmware, PublishedSource, Workload
 
 
-class BadPublished(ValueError):
+class BadPublished(PortbenchError, ValueError):
     """Figures that cannot be compared: one line with the workload, the firmware and the fault."""
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from portbench.errors import PortbenchError
 from portbench.results import schema1
 from portbench.results.atomic import new_file, replace_file
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
@@ -20,7 +21,7 @@ RESULTS_FOLDER: Final = Path("results")
 LATEST: Final = "latest.json"
 
 
-class StorageError(Exception):
+class StorageError(PortbenchError):
     """A run file cannot be written or read: one line with file, value and fix."""
 
 

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from portbench.errors import PortbenchError
 from portbench.workloads import BadResult, Caller, Measurement, Session, Workload, WorkloadSettings, read_result
 
 _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
-class RunFailed(Exception):
+class RunFailed(PortbenchError):
     """The run gave no figures that can be kept. One line that says why."""
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.workloads import Ping, PingPlan
 
 _HEADER: Final = struct.Struct(">BBHHH")
@@ -19,7 +20,7 @@ _IDENT: Final = 0x5042
 _MOST_BYTES: Final = 2048
 
 
-class IcmpError(Exception):
+class IcmpError(PortbenchError):
     """The PC may not ping, or has no way to the board: one line."""
 
 

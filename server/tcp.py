@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, TypeVar
 
+from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.recording import Recording
@@ -27,7 +28,7 @@ _KEPT_SESSIONS: Final = 1000
 _Found = TypeVar("_Found")
 
 
-class ServerError(Exception):
+class ServerError(PortbenchError):
     """The server cannot start, stop or answer in time: one line with address, cause and fix."""
 
 

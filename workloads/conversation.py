@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from portbench.errors import PortbenchError
 from portbench.workloads.disturbance import Disturbance
 from portbench.workloads.pings import PingPlan
 
 
-class ConversationError(Exception):
+class ConversationError(PortbenchError):
     """The board sent something that the workload does not have: one line with what was expected and what came.
 
     `answer` holds the bytes that were due for what came whole before the fault, in the same `receive`.

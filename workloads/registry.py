@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.toml_files import BadFile
 from portbench.workloads.published import read_published
 from portbench.workloads.workload import Workload
@@ -23,7 +24,7 @@ _SCRIPT = "workload.py"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class UnknownWorkload(Exception):
+class UnknownWorkload(PortbenchError):
     """A workload that is not there or cannot be used: one line that names it, its folder and the fix."""
 
 

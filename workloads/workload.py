@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from portbench.errors import PortbenchError
 from portbench.workloads.announcement import Announcement
 from portbench.workloads.caller import Caller
 from portbench.workloads.conversation import Conversation
@@ -25,7 +26,7 @@ from portbench.workloads.session import Session
 _PYTHONS: Final = ("micropython", "circuitpython")
 
 
-class BadResult(Exception):
+class BadResult(PortbenchError):
     """A client's result that holds no figures which can be kept. One line that says why."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from portbench.errors import PortbenchError
 from portbench.results.histories.store import Entry
 
 _NOISE: Final = 0.005
@@ -28,7 +29,7 @@ _OF_A_MEDIAN: Final = math.sqrt(math.pi / 2)
 _BEFORE_RELEASE: Final = re.compile(r"preview|alpha|beta|rc\d|dev", re.IGNORECASE)
 
 
-class LibraryMissing(Exception):
+class LibraryMissing(PortbenchError):
     """Steps cannot be found here: one line that says what to install."""
 
 

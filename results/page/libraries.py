@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from portbench.errors import PortbenchError
 
-class LibraryMissing(Exception):
+
+class LibraryMissing(PortbenchError):
     """No page can be made here: one line that says what to install."""
 
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from portbench.errors import PortbenchError
 from portbench.results.model import RunFile, Status
 from portbench.results.storage import parse
 from portbench.runner.cli.options import as_arguments
 
 
-class MeasuringFailed(Exception):
+class MeasuringFailed(PortbenchError):
     """An image gave no figures: one line that names it and says why."""
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, runtime_dir
 from portbench.boards.temporary import TemporaryFolder
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.images import Image, Source
@@ -26,11 +27,11 @@ from portbench.runner.jobs.job import Job
 from portbench.runner.progress import ProgressView
 
 
-class OtherBuild(Exception):
+class OtherBuild(PortbenchError):
     """This process has another portbench than the one that made the job: one line."""
 
 
-class ImageChanged(Exception):
+class ImageChanged(PortbenchError):
     """An image is not the one that the job names: one line."""
 
 

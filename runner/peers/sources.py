@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from portbench.errors import PortbenchError
+
 _ASK_S = 60.0
 _FETCH_S = 600.0
 
 
-class PeersError(Exception):
+class PeersError(PortbenchError):
     """A suite cannot be run, or a record not be read: one line with what, and the fix."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from portbench.errors import PortbenchError
 
-class ProfileError(Exception):
+
+class ProfileError(PortbenchError):
     """One line that names the file or option, and what to do."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.bootrom import bootrom
+from portbench.errors import PortbenchError
 
 RP2040JS_VERSION = "1.4.1"
 _HERE = Path(__file__).parent
@@ -22,7 +23,7 @@ _RP2040JS_ITERATIONS = 100_000
 _INSTALL_S = 60.0
 
 
-class BaselineUnavailable(Exception):
+class BaselineUnavailable(PortbenchError):
     """One line that says what is missing for a baseline."""
 
 

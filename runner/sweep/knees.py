@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.results.cells import figure
 from portbench.runner.sweep.points import Curve, Point, told
 
@@ -18,7 +19,7 @@ def share(value: float) -> str:
     return f"{value:+.0%}".replace("%", " %")
 
 
-class LibraryMissing(Exception):
+class LibraryMissing(PortbenchError):
     """What draws and looks for knees is not installed: one line."""
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from portbench.errors import PortbenchError
 from portbench.results.environment import describe_machine
 from portbench.results.silicon import FigureSet
 from portbench.runner.validate.turnaround import Distribution
@@ -16,7 +17,7 @@ from portbench.runner.validate.verdict import Outcome, from_json
 Turnarounds = dict[str, Distribution]
 
 
-class BadReport(Exception):
+class BadReport(PortbenchError):
     """A file is no report of a validation: one line with file, fault and fix."""
 
 

@@ -1,0 +1,7 @@
+"""The one base of every error that a user may cause or meet."""
+
+from __future__ import annotations
+
+
+class PortbenchError(Exception):
+    """One line for the user: the file or option, the value, and the fix."""
