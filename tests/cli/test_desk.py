@@ -16,7 +16,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.firmware.catalogue import Family
 from portbench.results import storage
-from portbench.runner.soak.foreign import Foreign, write
+from portbench.runner.checks.soak.foreign import Foreign, write
 from tests.cli.conftest import COMMAND, LIMIT_S, Start
 
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")

@@ -15,7 +15,7 @@ from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
 from portbench.firmware.catalogue import Family
-from portbench.runner.soak.foreign import Foreign, write
+from portbench.runner.checks.soak.foreign import Foreign, write
 from tests.engine.consoles import flash_image
 from tests.ping_pong import EVB
 

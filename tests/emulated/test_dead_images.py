@@ -13,7 +13,7 @@ from portbench.boards import BoardError, Deadline, Deployment
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.catalogue import Family
-from portbench.runner.soak.foreign import Foreign, banner, build, write
+from portbench.runner.checks.soak.foreign import Foreign, banner, build, write
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine

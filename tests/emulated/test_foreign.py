@@ -23,11 +23,11 @@ from portbench.firmware.catalogue import Family
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
+from portbench.runner.checks.soak.foreign import PROGRAMS, Foreign, build
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
-from portbench.runner.soak.foreign import PROGRAMS, Foreign, build
 from portbench.server.listening import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload

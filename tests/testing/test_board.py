@@ -11,7 +11,7 @@ import pytest
 
 from portbench.boards import BoardError
 from portbench.firmware.catalogue import Family
-from portbench.runner.soak.foreign import PROGRAMS, Foreign, banner, build
+from portbench.runner.checks.soak.foreign import PROGRAMS, Foreign, banner, build
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE
 

@@ -67,10 +67,10 @@ def COMMAND(
 ) -> int:
     with one_line(BoardError):
         needs_engine()
-    from portbench.runner.peers import record as records
-    from portbench.runner.peers.outcome import COLUMNS, SuiteResult
-    from portbench.runner.peers.sources import PeersError
-    from portbench.runner.peers.suite import names, suite
+    from portbench.runner.checks.peers import record as records
+    from portbench.runner.checks.peers.outcome import COLUMNS, SuiteResult
+    from portbench.runner.checks.peers.sources import PeersError
+    from portbench.runner.checks.peers.suite import names, suite
 
     with one_line(BoardError, PeersError):
         if unknown := next((name for name in chosen if name not in names()), None):
@@ -79,7 +79,7 @@ def COMMAND(
         if only_list:
             click.echo("\n".join(f"{each.name}: {each.title}" for each in suites))
             return 0
-        from portbench.runner.peers.place import Place
+        from portbench.runner.checks.peers.place import Place
 
         before = records.read(record_in)
         if record and not record_in.is_dir():

@@ -50,7 +50,7 @@ def COMMAND(
 ) -> int:
     with one_line(BoardError, UnknownWorkload):
         needs_engine()
-        from portbench.runner.soak.soak import Soak, SoakOptions
+        from portbench.runner.checks.soak.soak import Soak, SoakOptions
 
         try:
             for each in runtime:

@@ -16,6 +16,7 @@ from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
 from portbench.results.environment import describe_machine
+from portbench.runner.checks.speed.figures import Figure, table
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
@@ -23,7 +24,6 @@ from portbench.runner.cli.options import bench_option
 from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD, OptionError
 from portbench.runner.plugin import PROJECT
-from portbench.runner.speed.figures import Figure, table
 
 _FILE_COLUMNS = 200
 
@@ -43,7 +43,7 @@ _FILE_COLUMNS = 200
 def COMMAND(board: str, chosen: tuple[str, ...], quick: bool, check: bool, as_json: bool) -> int:
     with one_line(BoardError, CatalogueError, ImageError):
         needs_engine()
-        from portbench.runner.speed.measure import PARTS, Session
+        from portbench.runner.checks.speed.measure import PARTS, Session
 
         for part in chosen:
             if part not in PARTS:

@@ -16,15 +16,15 @@ from portbench.boards import BoardError
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
 from portbench.results.silicon import FigureSet, load, load_not_compared
+from portbench.runner.checks.silicon import report
+from portbench.runner.checks.silicon.page import publish
+from portbench.runner.checks.silicon.report import BadReport
+from portbench.runner.checks.silicon.table import tables
+from portbench.runner.checks.silicon.verdict import Outcome
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.options import OptionError
-from portbench.runner.validate import report
-from portbench.runner.validate.page import publish
-from portbench.runner.validate.report import BadReport
-from portbench.runner.validate.table import tables
-from portbench.runner.validate.verdict import Outcome
 from portbench.server.tcp import ServerError
 from portbench.toml_files import BadFile
 
@@ -71,7 +71,7 @@ def COMMAND(chosen: tuple[str, ...], listed: bool, as_json: bool, reports: tuple
 
 def _measure(wanted: list[FigureSet]) -> tuple[list[Outcome], report.Turnarounds]:
     needs_engine()
-    from portbench.runner.validate.run import Validation
+    from portbench.runner.checks.silicon.run import Validation
 
     validation = Validation(lambda what: click.echo(f"{what} ...", err=True))
     return [validation.run(each) for each in wanted], validation.turnarounds

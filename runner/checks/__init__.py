@@ -1,0 +1,1 @@
+"""The checks that the project runs on itself: on the emulated board and on the harness."""

@@ -1,0 +1,96 @@
+"""What a suite runs on: sources, images, and emulated boards with an image on them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from portbench.boards import Deadline, board_definition
+from portbench.boards.emulated import EmulatedBoard
+from portbench.firmware.images import FOLDER_VARIABLE
+from portbench.runner.checks.peers.sources import PeersError, Source, obtain
+
+_START_S = 600.0
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Place:
+    """`folders`: of clones and images, `built`: what programs were built in, both as the user names them.
+
+    `limit_s`: of a suite that runs as one program on the PC, `program_limit_s`: of one on the board; in the PC's time.
+    """
+
+    folders: tuple[Path, ...]
+    built: tuple[Path, ...]
+    cache: Path
+    scratch: Path
+    limit_s: float
+    program_limit_s: float
+    log: Callable[[str], None]
+
+    def source(self, source: Source) -> Path:
+        return obtain(source, self.folders, self.cache)
+
+    @cached_property
+    def _images(self) -> dict[str, Path]:
+        """Those at hand, by hash."""
+        named = os.environ.get(FOLDER_VARIABLE)
+        folders = [*self.folders, *([Path(named)] if named else [])]
+        paths = (path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.uf2")))
+        return {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in paths}
+
+    def image(self, sha256: str, what: str) -> Path:
+        """Raises PeersError."""
+        if sha256 not in self._images:
+            raise PeersError(f"{what}: no image with sha256 {sha256[:12]} is in a --sources DIR or ${FOLDER_VARIABLE}")
+        return self._images[sha256]
+
+    @contextlib.contextmanager
+    def board(self, image: Path, definition: str) -> Iterator[EmulatedBoard]:
+        """An emulated board with `image`, once its console answers. Raises BoardError."""
+        deadline = Deadline(_START_S, f"{image.name} on {definition}")
+        with EmulatedBoard(board_definition(definition)) as board:
+            board.flash(image, deadline)
+            board.wait_console(deadline)
+            yield board
+
+    def run(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard
+    ) -> list[str]:
+        """A program of somebody's beside the board, until it ends; its lines. The board's end is its end.
+
+        Raises BoardError where the board has stopped, and after `limit_s`.
+        """
+        what = next((word for word in command[1:] if not word.startswith("-")), command[0])
+        deadline = Deadline(self.limit_s, what)
+        with tempfile.TemporaryFile(dir=self.scratch) as output:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, **environment},
+            )
+
+            def over() -> bool:
+                board.link.device()  # raises what is known of a board that has stopped
+                return process.poll() is not None
+
+            try:
+                deadline.poll(over, _POLL_S, "its end")
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                process.wait()
+            output.seek(0)
+            said = output.read().decode("utf-8", "replace")
+        return [line for each in said.split("\n") if (line := each.strip())]

@@ -1,0 +1,74 @@
+"""A published script, unchanged, on simulated time: saved to a CircuitPython board's drive while it runs, or pasted at
+MicroPython's raw prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Final
+
+from portbench.boards import BoardDefinition, BoardError, Deadline
+from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.runner.checks.silicon.raw_prompt import RawPrompt
+from portbench.runner.checks.speed.repl import ReplMachine
+
+_LIMIT_S: Final = 3600.0
+_STEP_US: Final = 100_000.0
+_FIRST_START_US: Final = 10_000_000.0
+"""CircuitPython makes its file system and runs the code.py that it comes with: 4.2 s."""
+_TIMED: Final = re.compile(
+    r"^(?P<name>\S[^\r\n]*)\r?\n(?:Calculation time: (?P<value>[^\r\n]*) ms|Error occurred[^\r\n]*)\r?\n", re.MULTILINE
+)
+_OVER: Final = "Test finished."
+_RAISED: Final = "Traceback (most recent call last)"
+
+
+def measure(
+    entry: FirmwareEntry, image: Path, board: BoardDefinition, content: bytes, names: Collection[str]
+) -> dict[str, list[float]]:
+    """What the script says of each of `names` as it goes; it is not waited for further. Raises BoardError."""
+    deadline = Deadline(_LIMIT_S, f"{entry.id}: the script")
+    if entry.family is Family.CIRCUITPYTHON:
+        read = _saved(image, board, content)
+    else:
+        prompt = RawPrompt(image, board, deadline)
+        prompt.start(content)
+        read = prompt.read
+    said = ""
+    while not is_whole(said, names):
+        deadline.check(f"its figures; the board printed {said[-60:]!r}")
+        said += read().decode(errors="replace")
+    return values(said, names, entry.id)
+
+
+def is_whole(said: str, names: Collection[str]) -> bool:
+    """Whether no more of `names` will come."""
+    return _OVER in said or _RAISED in said or set(names) <= {match["name"] for match in _TIMED.finditer(said)}
+
+
+def values(said: str, names: Collection[str], what: str) -> dict[str, list[float]]:
+    """Milliseconds. A test that the board has no memory for says an error, and is left out. Raises BoardError."""
+    found: dict[str, list[float]] = {}
+    for match in _TIMED.finditer(said):
+        if (name := match["name"]) not in names:
+            continue
+        value = match["value"]
+        try:
+            found[name] = [] if value is None else [float(value)]
+        except ValueError:
+            raise BoardError(f"{what}: {name} is {value!r}, which is no number") from None
+    if missing := sorted(set(names) - set(found)):
+        raise BoardError(f"{what}: the script ended without {', '.join(missing)}; it said {said[-60:]!r}")
+    return {name: each for name, each in found.items() if each}
+
+
+def _saved(image: Path, board: BoardDefinition, content: bytes) -> Callable[[], bytes]:
+    """What reads the board on from when its code.py was written."""
+    repl = ReplMachine(image, board)
+    while repl.machine.time_us < _FIRST_START_US:
+        repl.machine.run(_FIRST_START_US)
+        repl.machine.usb_events()
+        repl.machine.console_read()
+    repl.machine.volume_apply([("write", "code.py", content)])
+    return lambda: repl.step(_STEP_US)

@@ -1,0 +1,195 @@
+"""What happens in each cycle of a soak, drawn from its seed: the same seed gives the same cycles, one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.runner.checks.soak.foreign import Foreign
+from portbench.runner.timeouts import Stage
+
+SPI_HZ = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
+"""Far enough apart that the clock a client reports tells which of them it was given."""
+
+_CALM_SHARE = 0.15
+_FOREIGN_SHARE = 0.05
+_SHORTEST_RUN_US = 1_500_000  # until the simulated link is up
+
+
+class Deed(StrEnum):
+    """What is done to the harness or the board's process, rather than to the board."""
+
+    CTRL_C = "ctrl-c"
+    SECOND_HARNESS = "second-harness"
+    PROCESS_KILLED = "process-killed"
+
+
+@dataclass(frozen=True)
+class Strike:
+    """What goes wrong: `faults` are armed, or `deed` is done `delay_ms` after, when `stage` begins."""
+
+    name: str
+    stage: Stage
+    faults: tuple[Fault, ...] = ()
+    deed: Deed | None = None
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One flash, deployment and run. `strike` None: nothing goes wrong.
+
+    `foreign`: the image is none for the board, whatever it says.
+    """
+
+    number: int
+    spi_hz: int
+    strike: Strike | None
+    foreign: Foreign | None = None
+
+
+def lane_of(seed: int, number: int, lanes: int) -> int:
+    """Which of the soak's lanes runs cycle `number`, whichever worker that is in."""
+    return random.Random(f"portbench soak {seed} {number} lane").randrange(lanes)
+
+
+def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: bool = True) -> Cycle:
+    """Cycle `number` of the soak with `seed`. `console`: the runtime has one; else only the drive and the run count.
+
+    `power`: the harness has the board's power in hand; else nothing strikes at a power-up, as there is none.
+    """
+    rng = random.Random(f"portbench soak {seed} {number}")
+    spi_hz = rng.choice(SPI_HZ) - number % 100_000  # no two cycles ask for the same, so that each flashes
+    if rng.random() < _FOREIGN_SHARE:
+        return Cycle(number, spi_hz, None, rng.choice(tuple(Foreign)))
+    strike = None
+    if rng.random() >= _CALM_SHARE:
+        makers = _EVERYWHERE + (_WITH_CONSOLE if console else ())
+        strike = rng.choice(makers)(rng, console, exchanges)
+        if not power:
+            strike = replace(strike, faults=tuple(_without_power_up(fault, exchanges, rng) for fault in strike.faults))
+    return Cycle(number, spi_hz, strike)
+
+
+def _without_power_up(fault: Fault, exchanges: int, rng: random.Random) -> Fault:
+    """The same fault at a moment that comes without one."""
+    if fault.when is When.POWERED_US:
+        when, after = rng.choice(((When.ENUMERATED, 1), (When.ANSWERED, rng.randrange(1, max(2, exchanges)))))
+        return replace(fault, when=when, after=after, next_power_up=False)
+    return replace(fault, next_power_up=False)
+
+
+Maker = Callable[[random.Random, bool, int], Strike]
+
+
+def _strike(stage: Stage, *faults: Fault, name: str | None = None) -> Strike:
+    return Strike(name or str(faults[0].kind), stage, faults)
+
+
+def _in_run(rng: random.Random, exchanges: int) -> tuple[When, int]:
+    """A moment of the run: while it gets ready, or after some of the exchanges."""
+    if rng.random() < 0.25:
+        return When.POWERED_US, rng.randrange(1000, _SHORTEST_RUN_US)
+    return When.ANSWERED, rng.randrange(1, max(2, exchanges))
+
+
+def _volume_refuses(kind: FaultKind) -> Maker:
+    return lambda rng, console, exchanges: _strike(Stage.FLASH, Fault(kind, next_power_up=True))
+
+
+def _volume_torn(rng: random.Random, console: bool, exchanges: int) -> Strike:
+    return _strike(Stage.FLASH, Fault(FaultKind.VOLUME_TORN, amount=rng.randrange(1000), next_power_up=True))
+
+
+def _flash_power(rng: random.Random, console: bool, exchanges: int) -> Strike:
+    """Before the boot loader is there, while it is, or while it programs the image."""
+    fault = Fault(FaultKind.POWER_LOST, When.POWERED_US, rng.randrange(1_600_000), next_power_up=True)
+    return _strike(Stage.FLASH, fault, name="power-lost-in-flash")
+
+
+def _leaves_bus(rng: random.Random, console: bool, exchanges: int) -> Strike:
+    """The boot loader leaves the bus when its drive has just been seen, or while it is written to."""
+    after, duration_ms = rng.randrange(700_000, 1_600_000), rng.randrange(10, 800)
+    fault = Fault(FaultKind.SERIAL_DROPPED, When.POWERED_US, after, duration_ms, next_power_up=True)
+    return _strike(Stage.FLASH, fault, name="drive-dropped")
+
+
+def _late(rng: random.Random, console: bool, exchanges: int) -> Strike:
+    stage = Stage.RUN if console and rng.random() < 0.5 else Stage.FLASH
+    late = Fault(FaultKind.ENUMERATION_SLOW, duration_ms=rng.randrange(100, 1500), next_power_up=True)
+    return _strike(stage, late)
+
+
+def _in_mid_run(kind: FaultKind, most_ms: int = 0, most_amount: int = 0) -> Maker:
+    def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
+        when, after = _in_run(rng, exchanges)
+        duration_ms = rng.randrange(1, most_ms) if most_ms else 0
+        amount = rng.randrange(1, most_amount) if most_amount else 0
+        return _strike(
+            Stage.RUN, Fault(kind, when, after, duration_ms, amount, seed=rng.getrandbits(32), next_power_up=True)
+        )
+
+    return make
+
+
+def _deed(deed: Deed) -> Maker:
+    def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
+        stages = [Stage.OPEN, Stage.FLASH, Stage.RUN]
+        if console:
+            stages += [Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY]
+        if deed is Deed.SECOND_HARNESS or deed is Deed.PROCESS_KILLED:
+            stages.remove(Stage.OPEN)  # there is no board yet
+        return Strike(str(deed), rng.choice(stages), deed=deed, delay_ms=rng.randrange(0, 250))
+
+    return make
+
+
+def _on_console(kind: FaultKind) -> Maker:
+    """While the console is in use: in the middle of what is printed or typed."""
+
+    def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
+        stage = rng.choice((Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN))
+        when = When.TYPED if kind is FaultKind.TYPED_LOST else When.PRINTED
+        after = rng.randrange(1, 200)
+        duration_ms = {
+            FaultKind.SERIAL_DROPPED: rng.randrange(10, 1500),
+            FaultKind.CONSOLE_SILENT: rng.randrange(100, 20_000),
+        }.get(kind, 0)
+        amount = rng.randrange(1, 40) if kind in (FaultKind.BYTES_LOST, FaultKind.TYPED_LOST) else 0
+        return _strike(stage, Fault(kind, when, after, duration_ms, amount))
+
+    return make
+
+
+def _renamed(rng: random.Random, console: bool, exchanges: int) -> Strike:
+    return _strike(Stage.FLASH, Fault(FaultKind.PORT_RENAMED))
+
+
+_EVERYWHERE: tuple[Maker, ...] = (
+    _volume_refuses(FaultKind.VOLUME_READ_ONLY),
+    _volume_refuses(FaultKind.VOLUME_FULL),
+    _volume_torn,
+    _flash_power,
+    _leaves_bus,
+    _late,
+    _in_mid_run(FaultKind.GUEST_CRASH),
+    _in_mid_run(FaultKind.CORES_RESET),
+    _in_mid_run(FaultKind.POWER_LOST),
+    _in_mid_run(FaultKind.LINK_DOWN, most_ms=6000),
+    _in_mid_run(FaultKind.PACKETS_LOST, most_ms=4000, most_amount=800),
+    _in_mid_run(FaultKind.PACKETS_DELAYED, most_ms=4000, most_amount=100_000),
+    _in_mid_run(FaultKind.SERVER_KILLED),
+    _deed(Deed.CTRL_C),
+    _deed(Deed.SECOND_HARNESS),
+    _deed(Deed.PROCESS_KILLED),
+)
+_WITH_CONSOLE: tuple[Maker, ...] = (
+    _on_console(FaultKind.SERIAL_DROPPED),
+    _on_console(FaultKind.BYTES_LOST),
+    _on_console(FaultKind.TYPED_LOST),
+    _on_console(FaultKind.CONSOLE_SILENT),
+    _renamed,
+)

@@ -1,0 +1,209 @@
+"""Peers' suites: sources by their commit, results files, counts, the record and what is less than it. No image."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
+from portbench.runner.checks.peers.record import PAGE, RECORD, Record, lesser, markdown, read, write
+from portbench.runner.checks.peers.sources import PeersError, Source, obtain
+
+
+def result(suite: str = "one", **programs: Verdict) -> SuiteResult:
+    outcomes = tuple(Outcome(program=name, verdict=verdict, said="why") for name, verdict in programs.items())
+    return SuiteResult(suite=suite, title=suite.title(), outcomes=outcomes)
+
+
+MIXED = result(
+    a=Verdict.RIGHT,
+    b=Verdict.WRONG,
+    c=Verdict.RIGHT,
+    d=Verdict.WIRE,
+    e=Verdict.REFUSED,
+    f=Verdict.MISSING,
+    g=Verdict.PART,
+)
+
+
+def test_each_verdict_is_counted() -> None:
+    assert [MIXED.count(verdict) for verdict in Verdict] == [2, 1, 1, 1, 0, 1, 1] and MIXED.total == 7
+    assert [outcome.program for outcome in MIXED.not_right] == ["b", "d", "e", "f", "g"]
+
+
+def test_a_record_is_what_was_written_and_its_page_has_the_table(tmp_path: Path) -> None:
+    assert read(tmp_path) == Record()
+    (tmp_path / PAGE).write_text("before\n<!-- made by portbench peers --record -->\nold\n<!-- end -->\nafter\n")
+    write(tmp_path, Record().with_results([MIXED]))
+    assert read(tmp_path).suites == (MIXED,)
+    page = (tmp_path / PAGE).read_text()
+    assert page.startswith("before\n") and page.endswith("<!-- end -->\nafter\n") and "old" not in page
+    row = next(line for line in page.splitlines() if line.startswith("| One "))
+    assert [cell.strip() for cell in row.strip("|").split("|")] == ["One", "2", "1", "1", "1", "", "1", "1", "7"]
+    assert "- One: `e` refused: why\n" in page and "`a`" not in page
+    write(tmp_path, read(tmp_path).with_results([result("two", z=Verdict.RIGHT), result(a=Verdict.RIGHT)]))
+    assert [each.suite for each in read(tmp_path).suites] == ["one", "two"]
+    assert "Everything is right." in (tmp_path / PAGE).read_text()
+
+
+def test_what_is_said_of_many_is_said_once() -> None:
+    page = markdown(Record(suites=(result(a=Verdict.WRONG, b=Verdict.BUILD, c=Verdict.WRONG),)))
+    assert page.endswith("- One: `a`, `c` wrong: why\n- One: `b` other build: why\n")
+
+
+def test_what_is_not_at_hand_takes_nothing_from_the_record() -> None:
+    now = result(a=Verdict.MISSING, b=Verdict.MISSING, c=Verdict.WRONG, h=Verdict.MISSING)
+    (kept,) = Record(suites=(MIXED,)).with_results([now]).suites
+    verdicts = {outcome.program: outcome.verdict for outcome in kept.outcomes}
+    assert verdicts == {"a": Verdict.RIGHT, "b": Verdict.WRONG, "c": Verdict.WRONG, "h": Verdict.MISSING}
+
+
+def test_the_page_is_made_from_the_record() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    record, page = read(docs), (docs / PAGE).read_text(encoding="utf-8")
+    assert record.suites and markdown(record) in page, "run: portbench peers --record"
+    assert all(suite.outcomes and not suite.reason for suite in record.suites)
+
+
+def test_a_damaged_record_and_a_page_without_a_place_are_told(tmp_path: Path) -> None:
+    (tmp_path / RECORD).write_text('{"suites": [{"suite": 1}]}')
+    with pytest.raises(PeersError, match=r"peers\.json: .*restore it, or record again with --record"):
+        read(tmp_path)
+    (tmp_path / PAGE).write_text("nothing")
+    with pytest.raises(PeersError, match="has no place for the table"):
+        write(tmp_path, Record())
+
+
+@pytest.mark.parametrize(
+    ("now", "faults"),
+    [
+        (MIXED, []),
+        (result("other", a=Verdict.WRONG), []),
+        (result(a=Verdict.RIGHT, c=Verdict.RIGHT, b=Verdict.RIGHT), []),
+        (result(a=Verdict.RIGHT, c=Verdict.WRONG), ["one: c was right and is wrong: why"]),
+        (result(a=Verdict.RIGHT), ["one: c was right and is not there any more"]),
+        # As many right as before, but not the same ones.
+        (result(a=Verdict.RIGHT, b=Verdict.RIGHT, c=Verdict.MISSING), ["one: c was right and is not had: why"]),
+        (SuiteResult(suite="one", title="One", reason="no git"), ["one: could not be run: no git"]),
+    ],
+)
+def test_what_is_less_than_the_record_is_told(now: SuiteResult, faults: list[str]) -> None:
+    assert lesser(Record(suites=(MIXED,)), [now]) == faults
+
+
+@given(st.lists(st.tuples(st.text(min_size=1, max_size=20), st.sampled_from(Verdict)), unique_by=lambda pair: pair[0]))
+def test_nothing_is_less_than_itself_and_every_fault_is_less(programs: list[tuple[str, Verdict]]) -> None:
+    was = SuiteResult(
+        suite="one", title="One", outcomes=tuple(Outcome(program=name, verdict=verdict) for name, verdict in programs)
+    )
+    record = Record(suites=(was,))
+    assert lesser(record, [was]) == []
+    none = was.model_copy(update={"outcomes": ()})
+    assert len(lesser(record, [none])) == was.count(Verdict.RIGHT)
+    assert Record.model_validate_json(record.model_dump_json(exclude_defaults=True)) == record
+    assert markdown(record)
+
+
+def results(folder: Path, *rows: tuple[str, str, str]) -> Path:
+    path = folder / "_results.json"
+    path.write_text(json.dumps({"args": {}, "results": rows}))
+    return path
+
+
+@pytest.mark.engine  # the suites import the emulated board
+def test_micropythons_results_are_read_and_its_own_skips_are_not_counted(tmp_path: Path) -> None:
+    from portbench.runner.checks.peers.micropython import read_results
+
+    path = results(tmp_path, ("b.py", "fail", "truth"), ("a.py", "pass", ""), ("c.py", "skip", "too large"))
+    assert read_results(path) == (
+        Outcome(program="a.py", verdict=Verdict.RIGHT),
+        Outcome(program="b.py", verdict=Verdict.WRONG, said="truth"),
+    )
+    with pytest.raises(PeersError, match="result 'perhaps' is none of pass, fail, skip"):
+        read_results(results(tmp_path, ("a.py", "perhaps", "")))
+    path.write_text('{"results": [1]}')
+    with pytest.raises(PeersError, match="the script left no results"):
+        read_results(path)
+    with pytest.raises(PeersError, match="the script left no results"):
+        read_results(tmp_path / "none.json")
+
+
+@pytest.mark.engine
+def test_what_upstream_corrected_since_is_right_if_it_is_just_that(tmp_path: Path) -> None:
+    from portbench.runner.checks.peers.micropython import corrected
+
+    (tmp_path / "a").mkdir()
+    for name in ("same", "other", "silent"):
+        (tmp_path / "a" / f"{name}.py.native.exp").write_bytes(b"done\n")
+    (tmp_path / "a_same.py.out").write_bytes(b"done\n")
+    (tmp_path / "a_other.py.out").write_bytes(b"Traceback\ndone\n")
+    (tmp_path / "a_unknown.py.out").write_bytes(b"done\n")
+    names = ("same", "other", "silent", "unknown")
+    wrong = [Outcome(program=f"a/{name}.py", verdict=Verdict.WRONG) for name in names]
+    found = corrected(wrong, tmp_path, tmp_path)
+    assert [outcome.verdict for outcome in found] == [Verdict.RIGHT, *[Verdict.WRONG] * 3]
+    assert found[0].said == "as upstream expects it since" and found[1:] == tuple(wrong[1:])
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> tuple[Path, Source]:
+    """A folder with the clone `thing`, whose first commit has `tests/a` and whose second has it no more."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed; run: apt-get install git")
+    folder = tmp_path / "folder"
+    work = folder / "thing"
+    (work / "tests").mkdir(parents=True)
+
+    def git(*arguments: str) -> str:
+        own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(["git", "-C", str(work), *own, *arguments], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "--quiet")
+    (work / "tests" / "a").write_text("one")
+    (work / "big").write_text("not wanted")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "one")
+    first = git("rev-parse", "HEAD")
+    git("rm", "--quiet", "tests/a")
+    git("commit", "--quiet", "-m", "two")
+    return folder, Source("some/thing", first, ("tests",))
+
+
+def test_a_source_is_taken_at_its_commit_and_kept(clone: tuple[Path, Source], tmp_path: Path) -> None:
+    folder, source = clone
+    found = obtain(source, [folder], tmp_path / "cache")
+    assert (found / "tests" / "a").read_text() == "one" and not (found / "big").exists()
+    assert obtain(source, [], tmp_path / "cache") == found
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [found.name]
+
+
+def test_a_bare_mirror_by_owner_and_name_will_do(clone: tuple[Path, Source], tmp_path: Path) -> None:
+    folder, source = clone
+    mirrors = tmp_path / "mirrors" / "some+thing"
+    mirrors.mkdir(parents=True)
+    subprocess.run(
+        ["git", "clone", "--quiet", "--bare", str(folder / "thing"), str(mirrors / "repo")],
+        check=True,
+        capture_output=True,
+    )
+    assert (obtain(source, [mirrors.parent], tmp_path / "cache") / "tests" / "a").is_file()
+
+
+def test_a_source_that_nobody_has_is_told_in_one_line(
+    clone: tuple[Path, Source], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file")  # nothing leaves this PC
+    folder, source = clone
+    missing = Source(source.repository, "0" * 40, source.paths)
+    with pytest.raises(
+        PeersError, match=r"^some/thing@000000000000: no clone in .*folder has it, and git fetch: .*--sources DIR$"
+    ):
+        obtain(missing, [folder], tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []

@@ -1,0 +1,242 @@
+"""Validation without an image: what is a fault, what a page says, and what published programs print."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.boards import BoardDefinition, BoardError, Deadline
+from portbench.firmware.images import ImageError
+from portbench.results.silicon import FigureSet, Script
+from portbench.runner.checks.silicon.scripts import ScriptError, ScriptStore
+from portbench.runner.checks.silicon.turnaround import Distribution, measure
+from portbench.runner.checks.silicon.verdict import compare, summary
+from portbench.workloads import workload
+
+
+def figures(relation: str = "same binary", **silicon: float) -> FigureSet:
+    return FigureSet.model_validate(
+        {
+            "id": "a-set",
+            "what": "loops",
+            "source": "somebody",
+            "board": "RPI_PICO",
+            "measured_on": "CircuitPython 9.1.4",
+            "runtime": "circuitpython-pico-9.1.4",
+            "relation": relation,
+            "unit": "ms",
+            "method": "row",
+            "workload": "interpreter",
+            "profile": "default",
+            "note": "why not",
+            "silicon": silicon or {"a": 1000.0},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "emulated", "within", "fault"),
+    [
+        ("same binary", 1010.0, True, False),
+        ("same binary", 990.0, True, False),
+        ("same binary", 1010.1, False, True),
+        ("same binary", 989.9, False, True),
+        ("other version", 1040.0, True, False),
+        ("other version", 1041.0, False, False),
+        ("other conditions", 5000.0, None, False),
+    ],
+)
+def test_only_the_same_binary_is_held_to_silicon(
+    relation: str, emulated: float, within: bool | None, fault: bool
+) -> None:
+    outcome = compare(figures(relation), {"a": [emulated]})
+    assert (outcome.compared[0].within(outcome.limit), outcome.is_fault) == (within, fault)
+
+
+def test_one_step_of_what_was_published_is_no_difference() -> None:
+    steps = figures(a=97.0, b=958.0).model_copy(update={"resolution": 1.0})
+    assert compare(steps, {"a": [98.0], "b": [967.0]}).within == 2
+    assert compare(steps, {"a": [98.1], "b": [968.0]}).within == 0
+
+
+def test_a_figure_that_did_not_come_is_a_fault() -> None:
+    outcome = compare(figures(a=1.0, b=2.0), {"a": [1.0]})
+    assert outcome.is_fault and outcome.compared[1].ratio is None and outcome.within == 1
+
+
+@given(st.floats(0.001, 1e9), st.floats(0.5, 2.0))
+def test_a_ratio_is_what_it_says(silicon: float, ratio: float) -> None:
+    (found,) = compare(figures(a=silicon), {"a": [silicon * ratio]}).compared
+    assert found.ratio == pytest.approx(ratio)
+
+
+def test_a_range_has_its_middle() -> None:
+    (found,) = compare(figures("other conditions", a=1.383), {"a": [1.1, 1.2, 1.4]}).compared
+    assert (found.least, found.emulated, found.most) == (1.1, 1.2, 1.4)
+
+
+def test_the_summary_counts_what_was_measured() -> None:
+    good = compare(figures(a=1.0, b=1.0), {"a": [1.0], "b": [1.02]})
+    other = compare(figures("other version", a=1.0), {"a": [1.03]})
+    assert summary([good, other]) == (
+        "1 of 2 figures of the same image are within 1% of silicon; "
+        "1 of 1 figures of a neighbouring version are within 4% of silicon"
+    )
+    assert summary([]) == ""
+
+
+def script(content: bytes, file: str = "somebody/it.py") -> Script:
+    return Script(
+        file=file, url="https://example.invalid/it.py", sha256=hashlib.sha256(content).hexdigest(), licence="MIT"
+    )
+
+
+def test_a_script_is_taken_from_the_cache_by_its_hash(tmp_path: Path) -> None:
+    store = ScriptStore(tmp_path, offline=True)
+    (tmp_path / "somebody").mkdir()
+    (tmp_path / "somebody" / "it.py").write_bytes(b"print(1)\n")
+    assert store.obtain(script(b"print(1)\n")) == b"print(1)\n"
+    with pytest.raises(ScriptError, match=r"it\.py: sha256 is .*, not .*; remove it, and get it again: curl "):
+        store.obtain(script(b"print(2)\n"))
+
+
+def test_a_script_that_is_missing_is_one_line_with_what_provides_it(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match="curl -fL --create-dirs -o ") as caught:
+        ScriptStore(tmp_path, offline=True).obtain(script(b""))
+    assert "\n" not in str(caught.value) and not list(tmp_path.iterdir())
+
+
+def test_a_distribution_is_of_what_was_measured() -> None:
+    spread = Distribution.of([float(value) for value in range(1, 102)])
+    assert (spread.count, spread.p10_us, spread.median_us, spread.p90_us) == (101, 11.0, 51.0, 91.0)
+    assert spread.whole_us() == [11, 51, 91]
+
+
+def test_this_pcs_turnaround_is_measured_with_the_workloads_own_server() -> None:
+    spread = measure(workload("ping_pong"))
+    assert 0 < spread.p10_us <= spread.median_us <= spread.p90_us
+    assert spread.count == 2000
+
+
+class TestPrinted:
+    """The programs' output; what reads it is imported here, as it runs the engine."""
+
+    @pytest.fixture(autouse=True)
+    def _engine(self) -> None:
+        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+
+    SAID = "Loop 10 times\r\nCalculation time: 97 ms\r\n\r\nPi 9 bits\r\nError occurred during operation!\r\n"
+
+    def test_what_the_script_says_of_each_is_read_and_an_error_left_out(self) -> None:
+        from portbench.runner.checks.silicon.script_run import is_whole, values
+
+        assert values(self.SAID, ["Loop 10 times", "Pi 9 bits"], "x") == {"Loop 10 times": [97.0]}
+        assert values(self.SAID, ["Loop 10 times"], "x") == {"Loop 10 times": [97.0]}
+        assert is_whole(self.SAID, ["Loop 10 times", "Pi 9 bits"]) and not is_whole(self.SAID, ["Pi 10 bits"])
+        # As it comes, a line may not be whole yet.
+        for end in range(len(self.SAID)):
+            assert not is_whole(self.SAID[:end], ["Loop 10 times", "Pi 9 bits"])
+        assert is_whole("Traceback (most recent call last):\r\n", ["A"]) and is_whole("\r\nTest finished.\r\n", ["A"])
+
+    def test_what_is_not_said_or_no_number_is_told(self) -> None:
+        from portbench.runner.checks.silicon.script_run import values
+
+        with pytest.raises(BoardError, match="x: the script ended without B; it said "):
+            values("A\r\nCalculation time: 1 ms\r\n", ["A", "B"], "x")
+        with pytest.raises(BoardError, match="x: A is 'soon', which is no number"):
+            values("A\r\nCalculation time: soon ms\r\n", ["A"], "x")
+
+    @pytest.mark.parametrize("printed", ["", "1 x y", "SKIP", "-1 -1 SKIP: no matching params", "0 5 ok"])
+    def test_what_is_no_score_is_told(self, printed: str) -> None:
+        from portbench.runner.checks.silicon.perf_bench import score_of
+
+        with pytest.raises(BoardError, match=r"^bm: "):
+            score_of(printed, "bm")
+
+    def test_a_score_is_the_norm_by_the_time(self) -> None:
+        from portbench.runner.checks.silicon.perf_bench import score_of
+
+        assert score_of("2000 4 None", "bm") == 2000.0
+
+
+class PastingBoard:
+    """MicroPython's raw prompt with raw paste, whose windows are `window` bytes; `refuses`: after so many."""
+
+    def __init__(self, window: int, refuses: int | None = None) -> None:
+        self.machine = self
+        self.time_us = 0.0
+        self.got = b""
+        self.overrun = False
+        self._window, self._refuses = window, refuses
+        self._says = b""
+        self._pasting = False
+        self._room = 0
+
+    def start(self, deadline: Deadline) -> None:
+        self._says += b">>> "
+
+    def run(self, until_us: float) -> None:
+        assert until_us > self.time_us
+        self.time_us = until_us
+
+    def step(self, time_us: float) -> bytes:
+        self.run(self.time_us + time_us)
+        says, self._says = self._says, b""
+        return says
+
+    def console_write(self, data: bytes) -> None:
+        if self._pasting:
+            self._paste(data)
+        elif data == b"\x05A\x01":
+            self._pasting, self._room = True, 2 * self._window
+            self._says += b"R\x01" + self._window.to_bytes(2, "little") + b"\x01"
+        else:
+            assert data in (b"\x01", b"\x04")
+            restarted = b"OK\r\nMPY: soft reboot\r\n" if data == b"\x04" else b"\r\n"
+            self._says += restarted + b"raw REPL; CTRL-B to exit\r\n>"
+
+    def _paste(self, data: bytes) -> None:
+        if data == b"\x04":
+            self._says += b"\x04printed\r\n"
+            return
+        self.overrun |= len(data) > self._room
+        self._room -= len(data)
+        self.got += data
+        if self._refuses is not None and len(self.got) >= self._refuses:
+            self._says += b"\x04"
+            return
+        while self._room <= self._window:
+            self._room += self._window
+            self._says += b"\x01"
+
+
+class TestPasted:
+    @pytest.fixture(autouse=True)
+    def _engine(self) -> None:
+        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+
+    @staticmethod
+    def prompt(board: PastingBoard) -> Any:
+        from portbench.runner.checks.silicon import raw_prompt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(raw_prompt, "ReplMachine", lambda image, definition: board)
+            definition = cast(BoardDefinition, None)
+            return raw_prompt.RawPrompt(Path("an.uf2"), definition, Deadline(60.0, "the script"))
+
+    @given(st.text("abc \n", min_size=2, max_size=400), st.integers(1, 64))
+    def test_a_script_arrives_whole_and_never_faster_than_the_board_asks(self, script: str, window: int) -> None:
+        board = PastingBoard(window)
+        prompt = self.prompt(board)
+        prompt.start(script.encode())
+        assert board.got == script.encode() and not board.overrun
+        assert prompt.read() == b"printed\r\n"
+
+    def test_a_script_that_the_board_does_not_take_is_told(self) -> None:
+        with pytest.raises(BoardError, match=r"^the script: the board took \d+ bytes of the script, then b'\\x04'$"):
+            self.prompt(PastingBoard(16, refuses=40)).start(b"x" * 100)

@@ -1,0 +1,112 @@
+"""What goes wrong at the console of a Python runtime: in the middle of a line, at every stage of a row."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.boards import Deadline, board_definition
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.boards.usb.recovery import answers, recover
+from portbench.firmware import uf2
+from portbench.runner.checks.soak.lane import Lane, Record
+from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
+from portbench.runner.timeouts import Stage
+from tests.checks.soak.conftest import MakeLane
+from tests.conftest import Image
+
+pytestmark = pytest.mark.engine
+RUNTIME = "wiznet-hardwired"
+
+
+def strike(stage: Stage, kind: FaultKind, after: int, duration_ms: int = 0, amount: int = 0) -> Strike:
+    when = When.TYPED if kind is FaultKind.TYPED_LOST else When.PRINTED
+    if kind in (FaultKind.PORT_RENAMED, FaultKind.GUEST_CRASH):
+        when = When.NOW
+    return Strike(str(kind), stage, (Fault(kind, when, after, duration_ms, amount, next_power_up=after == 0),))
+
+
+def two_cycles(lane: Lane, hit: Strike) -> Record:
+    """The record of the cycle that the strike hits; the next one is measured."""
+    record = lane.run(Cycle(0, SPI_HZ[1], hit), set())
+    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
+    assert record.struck
+    after = lane.run(Cycle(1, SPI_HZ[2], None), set())
+    assert (after.status, after.lost, after.leaks, after.hangs) == ("measured", [], [], [])
+    return record
+
+
+@pytest.mark.parametrize(
+    "hit",
+    [
+        strike(Stage.CONSOLE, FaultKind.SERIAL_DROPPED, 10, duration_ms=500),
+        strike(Stage.CONSOLE, FaultKind.CONSOLE_SILENT, 5, duration_ms=3000),
+        strike(Stage.CONSOLE, FaultKind.BYTES_LOST, 5, amount=30),
+        strike(Stage.CONSOLE, FaultKind.TYPED_LOST, 1, amount=4),
+        strike(Stage.FLASH, FaultKind.PORT_RENAMED, 0),
+        strike(Stage.RUN, FaultKind.BYTES_LOST, 5, amount=20),
+    ],
+    ids=lambda value: f"{value.stage}-{value.name}",
+)
+def test_a_row_recovers(make_lane: MakeLane, hit: Strike) -> None:
+    assert two_cycles(make_lane(RUNTIME), hit).status == "measured"
+
+
+@pytest.mark.parametrize(
+    ("hit", "words"),
+    [
+        (strike(Stage.IDENTIFY, FaultKind.SERIAL_DROPPED, 40), ["identify:", "went away"]),
+        (strike(Stage.DEPLOY, FaultKind.SERIAL_DROPPED, 400, duration_ms=200), ["deploy:"]),
+        (strike(Stage.RUN, FaultKind.SERIAL_DROPPED, 60, duration_ms=200), ["run:", "went away"]),
+    ],
+    ids=lambda value: f"{value.stage}-{value.name}" if isinstance(value, Strike) else "",
+)
+def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, hit: Strike, words: list[str]) -> None:
+    record = two_cycles(make_lane(RUNTIME), hit)
+    assert record.status == "failed"
+    assert all(word in record.reason for word in words), record.reason
+
+
+def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane) -> None:
+    record = two_cycles(make_lane(RUNTIME, run_s=10), strike(Stage.RUN, FaultKind.CONSOLE_SILENT, 60))
+    assert record.status == "failed"
+    assert "run: still waiting for the client's result line after 10 s" in record.reason
+
+
+def test_a_server_that_is_gone_is_the_clients_to_tell(make_lane: MakeLane) -> None:
+    fault = Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 5, next_power_up=True)
+    record = two_cycles(make_lane(RUNTIME), Strike("server-killed", Stage.RUN, (fault,)))
+    assert record.status == "failed" and "the client failed in stage run: OSError" in record.reason
+
+
+@pytest.mark.parametrize("stage", [Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN])
+def test_ctrl_c_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
+    lane = make_lane(RUNTIME)
+    record = lane.run(Cycle(0, SPI_HZ[1], Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=15)), set())
+    assert record.status == "interrupted"
+    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
+    assert lane.run(Cycle(1, SPI_HZ[2], None), set()).status == "measured"
+
+
+def test_a_crashed_interpreter_comes_back_by_hard_reset(make_lane: MakeLane, image: Image) -> None:
+    """Neither Ctrl-C nor Ctrl-D reach it: the ladder has to be climbed to where the power is."""
+    lane = make_lane(RUNTIME)
+    lane.use()
+    definition = board_definition("W5500_EVB_PICO")
+    (start, content), *_ = uf2.read(image(RUNTIME)).flash_bytes().items()
+    assert start == uf2.FLASH_BASE
+    raw = lane.folder / "flash.bin"
+    raw.write_bytes(content)
+    lines: list[str] = []
+    with EmulatedBoard(definition, flash=raw, log=lines.append) as board:
+        deadline = Deadline(60, "test")
+        answers(board.link, deadline)
+        board.control("arm", deadline, fault=Fault(FaultKind.GUEST_CRASH).settings())
+        deadline.poll(lambda: board.control("status", deadline)["struck"], 0.02, "the crash")
+        assert recover(board.link, None, deadline) == "hard reset"
+    raw.unlink()
+    assert [line.split(":")[1].strip() for line in lines if line.startswith("recovery")] == [
+        "interrupt",
+        "soft reset",
+        "hard reset",
+    ]

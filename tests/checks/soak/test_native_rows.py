@@ -1,0 +1,129 @@
+"""What goes wrong in a row of the native client: it recovers or says why not in one line, and the next one runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.runner.checks.soak.lane import Lane, Record
+from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
+from portbench.runner.timeouts import Stage
+from tests.checks.soak.conftest import MakeLane
+
+pytestmark = pytest.mark.engine
+NATIVE = "portbench-native"
+
+
+def in_flash(kind: FaultKind, when: When = When.NOW, after: int = 0, duration_ms: int = 0, amount: int = 0) -> Strike:
+    return Strike(str(kind), Stage.FLASH, (Fault(kind, when, after, duration_ms, amount, next_power_up=True),))
+
+
+def in_run(kind: FaultKind, duration_ms: int = 0, amount: int = 0, after: int = 9) -> Strike:
+    fault = Fault(kind, When.ANSWERED, after, duration_ms, amount, seed=7, next_power_up=True)
+    return Strike(str(kind), Stage.RUN, (fault,))
+
+
+def two_cycles(lane: Lane, strike: Strike) -> Record:
+    """The record of the cycle that the strike hits; the next one is measured."""
+    record = lane.run(Cycle(0, SPI_HZ[0], strike), set())
+    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
+    assert record.struck
+    after = lane.run(Cycle(1, SPI_HZ[2], None), set())
+    assert (after.status, after.lost, after.leaks, after.hangs) == ("measured", [], [], [])
+    return record
+
+
+@pytest.mark.parametrize(
+    ("strike", "words"),
+    [
+        (in_flash(FaultKind.VOLUME_READ_ONLY), ["flash:", "does not take native.uf2"]),
+        (in_flash(FaultKind.VOLUME_FULL), ["flash:", "No space left on device"]),
+        (in_flash(FaultKind.VOLUME_TORN, amount=10), ["run:", "without a report", "did not arrive whole"]),
+        (in_flash(FaultKind.VOLUME_TORN, amount=700), ["run:", "measured 1000 messages, not 20"]),
+        (in_run(FaultKind.GUEST_CRASH), ["run:", "stage exchange", "the watchdog restarted the board"]),
+        (in_run(FaultKind.LINK_DOWN, duration_ms=5500), ["run:", "stage exchange", "no answer within"]),
+        (in_run(FaultKind.SERVER_KILLED), ["run:", "without a report", "the server did not answer"]),
+    ],
+    ids=lambda value: value.name if isinstance(value, Strike) else "",
+)
+def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, strike: Strike, words: list[str]) -> None:
+    record = two_cycles(make_lane(NATIVE), strike)
+    assert record.status == "failed"
+    assert all(word in record.reason for word in words), record.reason
+
+
+@pytest.mark.parametrize(
+    "strike",
+    [in_run(FaultKind.LINK_DOWN), in_run(FaultKind.PACKETS_LOST, amount=1000)],
+    ids=lambda value: value.name,
+)
+def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, strike: Strike) -> None:
+    record = two_cycles(make_lane(NATIVE, run_s=10), strike)
+    assert record.status == "failed"
+    # Simulated time outruns a host that has time for it: then the board or the client gives up before the harness does.
+    said = (
+        "still waiting for the native client's report after 10 s",
+        "came back as boot loader without a report",
+        "stopped: no link for 8 s of simulated time",
+    )
+    assert record.reason.startswith("run: ") and any(words in record.reason for words in said), record.reason
+
+
+@pytest.mark.parametrize(
+    "strike",
+    [
+        in_flash(FaultKind.ENUMERATION_SLOW, duration_ms=1000),
+        in_flash(FaultKind.SERIAL_DROPPED, When.ENUMERATED, 1, duration_ms=700),
+        in_flash(FaultKind.POWER_LOST, When.POWERED_US, 600_000),
+        in_run(FaultKind.CORES_RESET),
+        in_run(FaultKind.POWER_LOST),
+        in_run(FaultKind.LINK_DOWN, duration_ms=300),
+        in_run(FaultKind.PACKETS_LOST, amount=300, duration_ms=1000),
+        in_run(FaultKind.PACKETS_DELAYED, amount=50_000),
+    ],
+    ids=lambda value: value.name,
+)
+def test_a_row_recovers(make_lane: MakeLane, strike: Strike) -> None:
+    assert two_cycles(make_lane(NATIVE), strike).status == "measured"
+
+
+def test_lost_packets_are_lost_alike_each_time(make_lane: MakeLane) -> None:
+    """The same seed gives the same run, however the host schedules the board's process."""
+    strike = Strike(
+        "packets-lost",
+        Stage.RUN,
+        (Fault(FaultKind.PACKETS_LOST, When.POWERED_US, 1, amount=200, seed=3, next_power_up=True),),
+    )
+    lane = make_lane(NATIVE)
+    totals = set()
+    for _ in range(2):
+        assert lane.run(Cycle(0, SPI_HZ[0], strike), set()).status == "measured"
+        assert lane.last_row is not None
+        totals.add((lane.last_row.figures["total_us"], tuple(lane.last_row.samples["round_trip_us"])))
+    assert len(totals) == 1
+
+
+@pytest.mark.parametrize("stage", [Stage.FLASH, Stage.RUN])
+def test_a_second_harness_is_refused_and_disturbs_nothing(make_lane: MakeLane, stage: Stage) -> None:
+    record = two_cycles(make_lane(NATIVE), Strike("second-harness", stage, deed=Deed.SECOND_HARNESS))
+    assert record.status == "measured"
+
+
+@pytest.mark.parametrize("stage", [Stage.FLASH, Stage.RUN])
+def test_a_board_whose_process_is_killed_fails_its_row_alone(make_lane: MakeLane, stage: Stage) -> None:
+    lane = make_lane(NATIVE)
+    record = lane.run(Cycle(0, SPI_HZ[0], Strike("process-killed", stage, deed=Deed.PROCESS_KILLED)), set())
+    assert record.status == "failed" and record.reason.startswith(f"{stage}: ") and "process ended" in record.reason
+    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
+    assert lane.run(Cycle(1, SPI_HZ[1], None), set()).status == "measured"
+
+
+@pytest.mark.parametrize("stage", [Stage.OPEN, Stage.FLASH, Stage.RUN])
+def test_ctrl_c_keeps_earlier_rows_and_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
+    lane = make_lane(NATIVE)
+    if stage is not Stage.OPEN:  # a board that is kept is not opened again
+        assert lane.run(Cycle(0, SPI_HZ[0], None), set()).status == "measured"
+    record = lane.run(Cycle(1, SPI_HZ[1], Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=20)), set())
+    assert record.status == "interrupted"
+    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
+    assert lane.run(Cycle(2, SPI_HZ[2], None), set()).status == "measured"
