@@ -119,6 +119,7 @@ class BenchPlugin:
         self._view: ProgressView | None = None
         self._fault = ""
         self._stopped = False
+        self._output = sys.stdout  # several processes' end leaves another there, which a caller has not redirected
         self._session: pytest.Session | None = None
         self._interruptions = Interruptions()
 
@@ -258,9 +259,9 @@ class BenchPlugin:
         if writer is None:
             return
         terminalreporter.ensure_newline()
-        console = Console(highlight=False)
+        console = Console(file=self._output, highlight=False)
         width = console.width if console.is_terminal else _FILE_COLUMNS
-        console = Console(highlight=False, width=width)
+        console = Console(file=self._output, highlight=False, width=width)
         # What failed or was skipped for other reasons, the view and pytest's report have told.
         rows = [row for row in writer.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:

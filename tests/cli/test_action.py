@@ -19,6 +19,10 @@ from tests.slowed import slowed
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; it comes with labgrid")
 
 ROOT = Path(__file__).parents[2]
+needs_command = pytest.mark.skipif(
+    shutil.which("portbench") is None and not (Path(sys.executable).parent / "portbench").exists(),
+    reason="portbench is not installed as a command; run: make build",
+)
 
 
 def action() -> dict[str, Any]:
@@ -53,10 +57,7 @@ def run_step(name: str, inputs: dict[str, str], folder: Path, environment: dict[
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.skipif(
-    shutil.which("portbench") is None and not (Path(sys.executable).parent / "portbench").exists(),
-    reason="portbench is not installed as a command; run: make build",
-)
+@needs_command
 def test_a_slower_image_fails_the_job_and_is_in_its_summary(tmp_path: Path, environment: dict[str, str]) -> None:
     good = tmp_path / "main" / "firmware.uf2"
     good.parent.mkdir()

@@ -1,0 +1,57 @@
+"""Standard output of the verbs that measure, where two processes share two rows: what was asked for, and no more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from portbench.results import storage
+from portbench.results.model import Status
+from portbench.workloads import workload
+from tests.cli.conftest import Start
+from tests.cli.test_action import action, needs_command, run_step
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+TWO = ("--parallel=2", "--where=emulated", "--runs=2", "--messages=10")
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    """A folder with two copies of one image."""
+    folder = tmp_path / "builds"
+    folder.mkdir()
+    for name in ("a.uf2", "b.uf2"):
+        shutil.copy(workload("ping_pong").folder / "native.uf2", folder / name)
+    return folder
+
+
+def test_json_is_the_run_file_alone(start: Start, empty: Path) -> None:
+    done = start("run", "--runtime=portbench-native", *TWO, "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row.status for row in storage.parse(done.stdout, Path("stdout")).rows] == [Status.MEASURED] * 2
+    assert done.stdout == (empty / "results" / "latest.json").read_text()
+    assert "[2/2] measured portbench-native" in done.stderr and "rank" in done.stderr
+
+
+def test_images_are_compared(start: Start, images: Path) -> None:
+    done = start("compare", images / "a.uf2", images / "b.uf2", *TWO, "--json")
+    assert done.returncode == 0, done.stderr
+    (told,) = json.loads(done.stdout)
+    assert told["slower"] == 0
+
+
+def test_images_are_bisected(start: Start, images: Path) -> None:
+    done = start("bisect", images, *TWO)
+    assert (done.returncode, done.stdout) == (1, "none is slower: b.uf2 is within 2.000% of a.uf2\n"), done.stderr
+
+
+@needs_command
+def test_the_action_compares_images(images: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    options = action()["inputs"]["options"]["default"] + " --parallel=2 --runs=2 --messages=10"
+    inputs = {"firmware": "builds/b.uf2", "baseline": "builds/a.uf2", "options": options}
+    status, summary = run_step("Compare", inputs, tmp_path, environment)
+    assert status == 0 and "| the same" in summary, summary
+    assert all(line.startswith("|") for line in summary.splitlines()[2:])
