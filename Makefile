@@ -43,7 +43,7 @@ trace: build
 test: test-python test-engine
 
 test-python: build
-	$(BIN)/pytest tests workloads $(ARGS)
+	$(BIN)/pytest tests $(ARGS)
 
 test-engine:
 	@$(call need_cargo)
@@ -64,7 +64,7 @@ fuzz:
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies
 	@$(alone) $(MAKE) --silent $(METADATA)
-	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests workloads -m 'not engine and not slow' $(ARGS)
+	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests -m 'not engine and not slow' $(ARGS)
 
 # Whether there is cargo is asked before anything is installed; whoever has the engine needs none.
 build:

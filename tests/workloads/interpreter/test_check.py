@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from portbench.workloads import BadResult
 from portbench.workloads.interpreter.loops import ARITHMETIC, COMMON, MACHINE_CODE, Loop
-from portbench.workloads.interpreter.tests.results import said
 from portbench.workloads.interpreter.workload import WORKLOAD, Settings
+from tests.workloads.interpreter.results import said
 
 SETTINGS = Settings(passes=2000, repeats=3)
 LOOPS = st.sampled_from((*COMMON, *MACHINE_CODE))
