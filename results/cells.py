@@ -61,11 +61,9 @@ def cells(group: Group, known: Workload | None, rank: str) -> dict[str, str]:
 
 
 def spread(group: Group) -> str:
-    """Nothing where the runs are the same to the last digit: there is no spread to speak of."""
-    if group.first.is_exact:
-        return EXACT
+    """Spread of the runs as a share of their median; empty where they are equal or there is one run."""
     if not group.value.spread and not group.unstable:
-        return ""
+        return EXACT if all(row.is_exact for row in group.rows) else ""
     return f"{group.value.spread:.1%}{' unstable' if group.unstable else ''}"
 
 

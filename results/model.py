@@ -175,8 +175,8 @@ class Row(_Model):
 
     @property
     def is_exact(self) -> bool:
-        """Whether another run under the same conditions is the same to the last digit."""
-        return self.sim is not None and self.sim.seed is None
+        """Whether another run under the same conditions gives the same figures to the last digit."""
+        return self.where is Where.EMULATED and self.sim is not None and self.sim.seed is None
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

@@ -146,9 +146,13 @@ def _together(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[tu
     found: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
         place = (entry.workload, entry.where, entry.timed_by, entry.board, entry.profile)
-        conditions = (entry.is_exact, entry.figure, json.dumps(entry.settings, sort_keys=True))
+        conditions = (entry.is_exact, entry.figure, _text(entry.settings), _text(entry.conditions))
         found.setdefault((name(entry), *place, *conditions), []).append(entry)
     return found
+
+
+def _text(values: object) -> str:
+    return json.dumps(values, sort_keys=True)
 
 
 def _without_version(entry: Entry) -> str:

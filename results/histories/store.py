@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Gt, MinLen
 from pydantic import TypeAdapter, ValidationError
 
 from portbench.complaint import first_complaint
 from portbench.results.atomic import new_file
-from portbench.results.model import RunFile
+from portbench.results.model import Row, RunFile
 from portbench.results.stats import Group
 from portbench.results.storage import StorageError, read
 from portbench.results.table import panels
@@ -28,7 +28,7 @@ from portbench.where import Where
 
 FOLDER: Final = "history"
 """Of the results' folder."""
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ class Entry:
     values: Annotated[list[Annotated[float, Gt(0)]], MinLen(1)]
     """Of each run of the row."""
     image_sha256: str | None = None
+    conditions: dict[str, Any] | None = None
+    """Conditions of the rows that decide their figures; None: not known, in files of schema 1."""
     schema: int = _SCHEMA
 
     @property
@@ -157,7 +159,14 @@ def _entry(run: RunFile, file: str, group: Group) -> Entry:
         better=group.headline.better,
         values=[value for each in group.rows if (value := each.value) is not None],
         image_sha256=row.image_sha256,
+        conditions=_deciding(row),
     )
+
+
+def _deciding(row: Row) -> dict[str, Any]:
+    """Conditions that were asked for. The real SPI clock follows from them; a measured turnaround varies by the run."""
+    measured = {"spi_hz_actual"} if row.where is Where.EMULATED else {"spi_hz_actual", "turnaround_us"}
+    return row.conditions.model_dump(mode="json", exclude=measured, exclude_none=True)
 
 
 def _plain(text: str) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.series import changes, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry, entries_of, keep, load
-from portbench.results.model import Git, Sim
+from portbench.results.model import Conditions, Git, Sim
 from portbench.results.storage import StorageError
 from tests.results.rows import START, missing, row, run_of
 
@@ -180,3 +180,25 @@ def test_a_page_has_the_newest_figures_of_the_runtimes_that_it_names() -> None:
     assert [[line[3].strip(), line[5].strip()] for line in lines] == [["1.26.0", "2000"], ["1.28.0", "1000"]]
     assert "Measured 2026-01-02 and 2026-01-04 (emulated, W5500_EVB_PICO)." in text
     assert "Nothing of it has been measured here." in filled(page, [])
+
+
+def test_runs_under_other_conditions_are_other_histories() -> None:
+    """`portbench run --turnaround-us 0` and 200 measure two things, and make no step in one history."""
+    entries = [
+        entry
+        for day, turnaround_us in enumerate((0, 200, 0, 200))
+        for entry in measured(
+            "f", 2000 + turnaround_us, days=day, sim=EXACT, conditions=Conditions(turnaround_us=turnaround_us)
+        )
+    ]
+    both = over_time(entries)
+    assert [[each.value for each in series.entries] for series in both] == [[2000.0] * 2, [4e6 / 2200] * 2]
+    assert [series.steps() for series in both] == [[], []]
+
+
+def test_a_measured_turnaround_makes_no_other_history() -> None:
+    entries = [
+        measured("f", 2000, days=day, where="hosted", conditions=Conditions(turnaround_us=100 + day))[0]
+        for day in range(2)
+    ]
+    assert [len(series.entries) for series in over_time(entries)] == [2]

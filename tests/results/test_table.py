@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from portbench.results.model import Git, Published, Row, RunFile
+from portbench.results.model import Git, Published, Row, RunFile, Sim
 from portbench.results.publish import page
 from portbench.results.table import markdown, tables, terminal
 from tests.results.rows import START, missing, other_row, row, run_of
@@ -129,6 +129,13 @@ def test_build_is_shown_where_it_says_more_than_the_file() -> None:
 def test_unstable_row_says_so_and_why() -> None:
     (line,) = cells("Ping-pong: emulated", run_of(row(4000, 0), row(4400, 1)))
     assert line["spread"] == "9.5% unstable" and line["notes"] == "unstable: runs spread by 10%"
+
+
+def test_rows_that_differ_are_never_called_exact() -> None:
+    """A hosted port brings its simulated counters along, and is timed by the PC's clock all the same."""
+    hosted = [row(4e6 / each, index, where="hosted", sim=Sim()) for index, each in enumerate((412, 417, 352))]
+    (line,) = cells("Ping-pong: hosted", run_of(*hosted))
+    assert line["spread"] == "15.8% unstable"
 
 
 def test_what_was_not_measured_is_listed_with_its_reason() -> None:
