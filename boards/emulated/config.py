@@ -54,8 +54,9 @@ class EmulatedConfig:
     `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
     `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: what the
     DHCP server takes beyond it. `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a
-    segment's arrival to what the chip's own TCP answers; `retry_unit_ns`: the unit of its register RTR (docs/silicon.md
-    says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
+    segment's arrival to what the chip's own TCP answers; `retry_unit_ns`: the unit of its register RTR
+    (docs/evidence/silicon.md says how far both are known).
+    `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
     host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
     host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: what the
     simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or knows no name. `capture`: a

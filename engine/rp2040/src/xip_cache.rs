@@ -2,7 +2,7 @@
 //!
 //! Only tags are kept: the data always comes from the flash array, which the firmware can only change through the SSI
 //! and, as on the chip, must flush the cache after. The datasheet does not name the replacement policy; a pseudo-random
-//! way is replaced, which is what measured programs show (docs/cache.md).
+//! way is replaced, which is what measured programs show (docs/evidence/cache.md).
 //!
 //! A line is filled one 32-bit word at a time, each by its own flash read: pico-feedback issue 307 reports lines half
 //! filled on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).

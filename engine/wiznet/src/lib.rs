@@ -56,7 +56,7 @@ pub struct Config {
     /// How long SOCK_TIME_WAIT shows before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
     /// SOCK_CLOSED when FIN/ACK is received (4.2 "Sn_CR", DISCON), so the default is 0.
     pub time_wait: Ps,
-    /// Unit of RTR: 100 us by the datasheet (4.1 "RTR"), somewhat more on chips that were measured (docs/silicon.md).
+    /// Unit of RTR: 100 us by the datasheet (4.1 "RTR"), somewhat more on chips that were measured (docs/evidence/silicon.md).
     pub retry_unit: Ps,
     /// From a TCP segment's arrival to what the hardwired TCP itself answers. The datasheet gives no figure.
     pub tcp_answer: Ps,

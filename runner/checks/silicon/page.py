@@ -1,4 +1,4 @@
-"""docs/silicon.md: the tables of a validation, between what is said by hand of how the figures came to be."""
+"""docs/evidence/silicon.md: the tables of a validation, between what is said by hand of how the figures came to be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from portbench.runner.checks.silicon.table import emulated, number, ratio
 from portbench.runner.checks.silicon.turnaround import Distribution
 from portbench.runner.checks.silicon.verdict import Outcome, summary
 
-PAGE: Final = Path("docs/silicon.md")
+PAGE: Final = Path("docs/evidence/silicon.md")
 _FOREWORD: Final = Path(__file__).with_name("foreword.md")
 _AFTERWORD: Final = Path(__file__).with_name("afterword.md")
 

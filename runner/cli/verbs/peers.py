@@ -2,7 +2,7 @@
 
 Sources and images come from the folders of --sources (clones, bare mirrors, .uf2 files), PORTBENCH_FIRMWARE_DIR and the
 user's cache; clones are fetched where GitHub can be reached. Programs that have to be built come from the folders of
---built. docs/peers.md has the suites and the last record.
+--built. docs/evidence/peers.md has the suites and the last record.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PROGRAM_S = 600.0
 @click.option(
     "--record-in",
     type=click.Path(path_type=Path),
-    default=Path("docs"),
+    default=Path("docs/evidence"),
     show_default=True,
     metavar="DIR",
     help="where the record is: peers.json and the page peers.md",

@@ -65,7 +65,7 @@ def test_what_is_not_at_hand_takes_nothing_from_the_record() -> None:
 
 
 def test_the_page_is_made_from_the_record() -> None:
-    docs = Path(__file__).parents[3] / "docs"
+    docs = Path(__file__).parents[3] / "docs" / "evidence"
     record, page = read(docs), (docs / PAGE).read_text(encoding="utf-8")
     assert record.suites and markdown(record) in page, "run: portbench peers --record"
     assert all(suite.outcomes and not suite.reason for suite in record.suites)

@@ -1,4 +1,4 @@
-"""docs/silicon.md agrees with the data that it was made from, with itself, and with what the README says of it."""
+"""docs/evidence/silicon.md agrees with its data, with itself and with the README."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portbench.runner.checks.silicon.table import number
 from portbench.runner.checks.silicon.verdict import LIMITS, Compared, Outcome, summary
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "silicon.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "evidence" / "silicon.md").read_text(encoding="utf-8")
 _ROW = re.compile(r"^\| (?P<name>[^|]+) \| (?P<silicon>[^ |]+) \| (?P<emulated>[^|]+) \| (?P<ratio>[^|]*) \|$", re.M)
 
 
@@ -69,7 +69,7 @@ def test_the_readme_begins_with_the_pages_summary() -> None:
     assert said is not None
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     first_screen = " ".join(readme.splitlines()[:30])
-    assert said[1] in first_screen and "docs/silicon.md" in first_screen
+    assert said[1] in first_screen and "docs/evidence/silicon.md" in first_screen
 
 
 def test_the_pages_words_are_those_that_publish_writes() -> None:

@@ -53,7 +53,7 @@ def test_the_loop_is_the_chips(micropython: Path) -> None:
     short, long = (measure_loop(micropython, EVB, limit(), iterations=n, runs=1) for n in (1000, 3000))
     assert short.clk_sys_hz == 125_000_000
     per_iteration = (long.instructions - short.instructions) / 2000
-    assert 300 < per_iteration < 450  # rp2040py executes 366, see docs/timing.md
+    assert 300 < per_iteration < 450  # rp2040py executes 366, see docs/evidence/timing.md
     cycles = (long.simulated_s - short.simulated_s) * 125e6 / 2000
     assert 1.6 * per_iteration < cycles < 4 * per_iteration
     assert long.times_real_time * long.cpu_s == pytest.approx(long.simulated_s)

@@ -292,7 +292,7 @@ impl Core {
             }
             if COUNT || REGION == region::XIP {
                 // The core fetches words, the next one while the upper halfword of this one executes: a taken branch
-                // there waits for it in vain, and a branch to an upper halfword fetches both (docs/cache.md).
+                // there waits for it in vain, and a branch to an upper halfword fetches both (docs/evidence/cache.md).
                 let ahead = pc.wrapping_add(2) >> 2;
                 if ahead != word {
                     if pc & 2 != 0 && word != pc >> 2 {

@@ -2,7 +2,7 @@
 //!
 //! The model has no arbitration between masters: priorities have no effect, and no access is ever contested. While a
 //! counter counts, the cores report their accesses, in the same simulated time. Instruction fetches count
-//! by the word, with those that are fetched ahead (docs/cache.md).
+//! by the word, with those that are fetched ahead (docs/evidence/cache.md).
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;

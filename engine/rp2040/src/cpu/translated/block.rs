@@ -270,7 +270,7 @@ impl Translation<'_> {
         dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>leave);
     }
 
-    /// The words that the core fetches before it executes the instruction at hand (docs/cache.md).
+    /// The words that the core fetches before it executes the instruction at hand (docs/evidence/cache.md).
     pub(super) fn fetch(&mut self) {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
