@@ -1,11 +1,11 @@
-//! What is known of the access point.
+//! The settings of the access point.
 
 use sim::{Bss, Join, Mac, PS_PER_US, Ps, Security};
 
 use crate::airtime::LEAST_DBM;
 use crate::delay::Delay;
 
-/// A setting cannot be used.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AirError(pub String);
 
@@ -22,17 +22,17 @@ pub struct AccessPoint {
     pub ssid: String,
     /// WPA2 with this passphrase of 8 to 63 characters; `None`: open.
     pub passphrase: Option<String>,
-    /// Its beacons do not tell its name.
+    /// The beacons do not contain the SSID.
     pub hidden: bool,
     pub channel: u8,
-    /// At the board. Below -92 dBm it is out of range.
+    /// Signal strength at the board. Below -92 dBm the access point is out of range.
     pub rssi_dbm: i16,
     pub beacon_tu: u16,
     pub dtim: u8,
     pub delay: Delay,
-    /// What authentication takes beyond its usual time, at most.
+    /// Largest extra delay of authentication.
     pub join_delay: Ps,
-    /// Of the sendings of a frame, in either direction.
+    /// Probability that a transmission of a frame is lost, in either direction.
     pub loss_per_mille: u16,
     pub seed: u64,
 }
@@ -55,7 +55,7 @@ impl Default for AccessPoint {
     }
 }
 
-/// Without the passphrase.
+/// Leaves out the passphrase.
 impl std::fmt::Debug for AccessPoint {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let security = if self.passphrase.is_some() { "WPA2" } else { "open" };
@@ -115,7 +115,7 @@ impl AccessPoint {
         }
     }
 
-    /// What it answers a probe for `ssid` with, which is empty for any.
+    /// Returns the answer to a probe for `ssid`; an empty `ssid` matches any network.
     pub(crate) fn seen(&self, ssid: &[u8]) -> Option<Bss> {
         let named = ssid == self.ssid.as_bytes();
         (named || ssid.is_empty()).then(|| {

@@ -1,4 +1,4 @@
-//! The air as its callers see it.
+//! The public interface of the air.
 
 use std::collections::VecDeque;
 
@@ -11,39 +11,40 @@ use crate::passage::{Passage, PassageLog, Place};
 use crate::random::SplitMix64;
 use crate::todo::Agenda;
 
-/// Of each channel: probed, or where that is not allowed everywhere, listened to.
+/// Time on each channel of a scan: active where probing is allowed everywhere, otherwise passive.
 const ACTIVE_DWELL: Ps = 40 * PS_PER_MS;
 const PASSIVE_DWELL: Ps = 110 * PS_PER_MS;
 const ACTIVE_CHANNELS: u8 = 11;
 const CHANNELS: u8 = 13;
-/// How often a network is looked for before it counts as not there.
+/// Scans before a network counts as absent.
 const JOIN_SCANS: u64 = 3;
-/// From the scan's end to authentication, from there to association, and to the keys (public trace, see the crate cyw43).
+/// From the end of the scan to authentication, from there to association, and to the keys (public trace, see crate
+/// cyw43).
 const AUTHENTICATES: Ps = 2 * PS_PER_MS;
 const ASSOCIATES: Ps = 5 * PS_PER_MS;
 const HANDSHAKE: Ps = 13 * PS_PER_MS;
-/// hostapd sends the first message of the handshake after 100 ms again, then thrice after a second, and gives up.
+/// hostapd repeats the first message of the handshake after 100 ms, then three times after 1 s each, and gives up.
 const HANDSHAKE_GIVEN_UP: Ps = 3_100 * PS_PER_MS;
 const REASON_HANDSHAKE_TIMEOUT: u16 = 15;
-/// Without a beacon for so long, the network is lost.
+/// Time without a beacon after which the connection is lost.
 const BEACONS_LOST: Ps = 8 * PS_PER_S;
-/// What an access point takes for a frame at least, in either direction: half of a published ping's least, less what the
-/// simulated board takes of it.
+/// Shortest forwarding delay of an access point, in either direction: half of the shortest time of a published ping,
+/// less the simulated board's part.
 const FORWARDING: Ps = 1_220 * PS_PER_US;
-/// Frames that it keeps for a station that sleeps, or queues.
+/// Most frames that the access point buffers for a sleeping station, or queues.
 const KEPT: usize = 64;
-/// Frames on their way; more are dropped.
+/// Most frames in flight; further ones are dropped.
 const MOST: usize = 512;
 
 #[derive(Debug)]
 enum Todo {
     Request(RadioRequest),
-    /// Of the join or scan that is on.
+    /// A report of the current join or scan.
     Report(RadioReport),
-    /// The access point has the frame from its cable, and its turn comes.
+    /// The access point has received the frame from its cable; it now waits for the air.
     Down(Passage),
     Delivered(Passage),
-    /// The access point has it; then its cable.
+    /// The access point has received the frame from the air; it goes to the cable next.
     Up(Passage),
     Forwarded(Passage),
     Beacon(u64),
@@ -54,9 +55,9 @@ enum Todo {
 pub struct AirStats {
     pub from_board: u64,
     pub to_board: u64,
-    /// Nobody was joined, nobody was in range, a queue was full, or no sending of it arrived.
+    /// No station was joined or in range, a queue was full, or every transmission of the frame was lost.
     pub dropped: u64,
-    /// Sendings that were lost.
+    /// Lost transmissions.
     pub lost: u64,
     /// Frames that waited for a beacon.
     pub kept: u64,
@@ -68,13 +69,13 @@ pub struct Air {
     luck: Luck,
     agenda: Agenda<Todo>,
     now: Ps,
-    /// Within reach at all.
+    /// The access point is in range.
     up: bool,
     phase: Ps,
     free_at: Ps,
     last_down: Ps,
     joined: bool,
-    /// The station listens to each so many beacons only.
+    /// The station listens only to one beacon in this many.
     doze: Option<u32>,
     kept: VecDeque<Passage>,
     groups: VecDeque<Passage>,
@@ -119,7 +120,7 @@ impl Air {
         self.stats
     }
 
-    /// The access point goes out of reach, or comes back as it was.
+    /// Takes the access point out of range, or brings it back unchanged.
     pub fn set_up(&mut self, now: Ps, up: bool) {
         if up == self.up {
             return;
@@ -131,12 +132,12 @@ impl Air {
         }
     }
 
-    /// Keeps, or keeps no more, where each frame was.
+    /// Starts or stops recording the places where each frame was.
     pub fn log_passages(&mut self, on: bool) {
         self.log.set(on);
     }
 
-    /// Those that have come through since the last call.
+    /// Takes the passages that were completed since the last call.
     pub fn take_passages(&mut self) -> Vec<Passage> {
         self.log.take()
     }
@@ -145,7 +146,7 @@ impl Air {
         self.up && self.point.in_range()
     }
 
-    /// The radio does something at `at`, which may be ahead.
+    /// Accepts the radio's request for the time `at`, which may lie ahead.
     pub fn request(&mut self, at: Ps, request: RadioRequest) {
         if self.agenda.len() < MOST {
             self.agenda.plan(at.max(self.now), Todo::Request(request));
@@ -154,13 +155,13 @@ impl Air {
         }
     }
 
-    /// A frame comes to the access point by its cable.
+    /// Accepts a frame from the access point's cable.
     pub fn from_cable(&mut self, now: Ps, frame: Vec<u8>) {
         if !self.joined || self.agenda.len() >= MOST {
             self.stats.dropped += 1;
             return;
         }
-        // In order: what waits longer holds up what comes after it.
+        // Frames stay in order: a delayed frame delays the ones behind it.
         let at = (now + FORWARDING + self.point.delay.draw(&mut self.random)).max(self.last_down);
         self.last_down = at;
         let passage = Passage::new(true, now, frame).until(Place::AccessPoint, at);
@@ -183,7 +184,7 @@ impl Air {
         self.reports.pop_front()
     }
 
-    /// The next frame that goes out by the cable, and when.
+    /// Takes the next frame for the cable, with its time.
     pub fn to_cable(&mut self) -> Option<(Ps, Vec<u8>)> {
         self.forwarded.pop_front()
     }
@@ -284,7 +285,7 @@ impl Air {
         let there = self.point.is_meant(join) && self.reached();
         let fits = join.security == self.point.security();
         let luck = &mut self.luck;
-        // What is lost on the way to association makes it look again.
+        // A loss on the way to association makes the station scan again.
         let scans = (1..=JOIN_SCANS).find(|_| there && luck.finds() && (!fits || luck.exchanges() && luck.exchanges()));
         let mut plan = |at: Ps, report: RadioReport| self.agenda.plan(at, Todo::Report(report));
         let Some(scans) = scans else {
@@ -308,8 +309,8 @@ impl Air {
         }
     }
 
-    /// When a frame of `length` bytes has been acknowledged, or given up, if its sender waits for its turn from `now` on;
-    /// and whether it has arrived.
+    /// Returns when a frame of `length` bytes has been acknowledged or given up, if its sender contends for the air
+    /// from `now` on, and whether it arrived.
     fn on_air(&mut self, now: Ps, length: usize) -> (Ps, bool) {
         let random = &mut self.random;
         let mut end = self.free_at.max(now);
@@ -352,7 +353,7 @@ impl Air {
         }
     }
 
-    /// Sends what was kept.
+    /// Sends the buffered frames.
     fn release(&mut self, now: Ps, before: Ps) {
         while let Some(passage) = self.kept.pop_front() {
             self.deliver(now, passage.until(Place::Kept, now), before);
@@ -368,7 +369,7 @@ impl Air {
         self.agenda.plan(self.phase + number * interval, Todo::Beacon(number));
     }
 
-    /// A beacon that the station listens to.
+    /// Handles a beacon that the station listens to.
     fn beacon(&mut self, now: Ps, number: u64) {
         if self.doze.is_none() || !self.joined {
             return;
@@ -390,8 +391,9 @@ impl Air {
     }
 }
 
-/// Two stations of one access point hear each other: neither begins while a frame of the other is on the air, and frames to both
-/// take turns. `since`: the second one's time 0 on the first one's clock. What both begin before either was heard is not a collision.
+/// Makes two stations of one access point share the channel: neither starts while a frame of the other is on the air,
+/// and frames to both take turns. `since`: time 0 of the second one on the clock of the first. Two frames that both
+/// start before either could be detected do not collide.
 pub fn share(first: &mut Air, second: &mut Air, since: Ps) {
     if first.point.channel == second.point.channel {
         let free_at = first.free_at.max(since + second.free_at);
@@ -400,7 +402,7 @@ pub fn share(first: &mut Air, second: &mut Air, since: Ps) {
     }
 }
 
-/// From the scan's begin to the end of `channel`.
+/// Returns the time from the start of the scan to the end of `channel`.
 fn scan_time(channel: u8) -> Ps {
     let active = Ps::from(channel.min(ACTIVE_CHANNELS));
     active * ACTIVE_DWELL + (Ps::from(channel) - active) * PASSIVE_DWELL
@@ -442,7 +444,8 @@ mod tests {
         }
     }
 
-    /// Frames of 1500 bytes by both stations at once: when the first one's was sent, the second one's, and all ten of both.
+    /// Sends frames of 1500 bytes from both stations at once. Returns when the first one's frame was sent, when the
+    /// second one's, and when all ten of both.
     fn both_send(shared: bool, channels: [u8; 2]) -> [Ps; 2] {
         const SINCE: Ps = 3 * PS_PER_MS;
         let mut airs = channels.map(|channel| {
@@ -456,7 +459,7 @@ mod tests {
             air.log_passages(true);
         }
         let [a, b] = &mut airs;
-        // As a pair of boards is run: some microseconds each in turn.
+        // Pairs of boards also run alternately, a few microseconds each.
         for us in 0..20_000 {
             let now = PS_PER_S + us * PS_PER_US;
             a.advance(now);
@@ -477,17 +480,17 @@ mod tests {
     }
 
     #[test]
-    fn two_stations_take_turns_on_one_channel_and_none_on_two() {
+    fn two_stations_share_one_channel_but_not_two() {
         let airtime = 10 * (data_time(1500, -50) + ACK + DIFS);
         let [alone, beside] = both_send(false, [6, 6]);
         assert!((airtime..airtime * 3 / 2).contains(&alone), "{alone}");
-        assert_eq!(both_send(true, [1, 6]), [alone, beside], "another channel is another air");
+        assert_eq!(both_send(true, [1, 6]), [alone, beside], "channels do not share airtime");
         let shared = both_send(true, [6, 6]).into_iter().max().unwrap();
         assert!((2 * airtime..alone + beside + PS_PER_MS).contains(&shared), "{shared} of {alone} and {beside}");
     }
 
     #[test]
-    fn a_network_of_another_kind_or_out_of_range_is_not_joined() {
+    fn wrong_security_or_out_of_range_prevents_a_join() {
         let mut air = open();
         air.request(0, join("whatever", Security::Wpa2));
         assert!(matches!(all(&mut air, PS_PER_S)[..], [(660, RadioReport::OtherSecurity(_))]));
@@ -541,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn gone_for_long_is_lost_and_gone_for_short_is_not() {
+    fn a_long_absence_loses_the_connection_and_a_short_one_does_not() {
         for (back_s, lost) in [(5, false), (20, true)] {
             let mut air = open();
             air.request(0, join("", Security::Open));
@@ -555,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_sent_again_and_makes_a_join_late() {
+    fn losses_are_retransmitted_and_delay_a_join() {
         let joined = |loss_per_mille: u16, join_delay: Ps, seed: u64| {
             let point = AccessPoint { loss_per_mille, join_delay, seed, ..AccessPoint::default() };
             let mut air = Air::new(point).unwrap();
@@ -577,7 +580,7 @@ mod tests {
         let reports = all(&mut air, 40 * PS_PER_S);
         assert_eq!(reports.iter().filter(|(_, report)| *report == RadioReport::Sent).count(), 100);
         assert_eq!(air.stats().from_board + air.stats().dropped, 100);
-        assert!((70..130).contains(&air.stats().lost), "one sending of two: {:?}", air.stats());
+        assert!((70..130).contains(&air.stats().lost), "half of the transmissions are lost: {:?}", air.stats());
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! What an access point, its queue and the neighbours' traffic add to a frame.
+//! Delays that an access point, its queue and neighbouring traffic add to a frame.
 
 use sim::{PS_PER_US, Ps};
 
 use crate::random::SplitMix64;
 
-/// How long a frame to the board waits before its turn on the air begins.
+/// Delay of a frame to the board before it contends for the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// So that a ping shows the spread of a published one: min/avg/max/sd 3.232/5.366/40.522/3.208 ms. A log-normal
-    /// distribution has all four: 2.134 ms over the minimum on average, a deviation of 3.208 ms, and of some 1000 pings the
-    /// longest is that much longer. It is cut off there. 0.22 ms of the average are not in it: they are the turns on the
-    /// air and what the board is doing when a frame comes.
+    /// Reproduces the spread of a published ping: min/avg/max/sd 3.232/5.366/40.522/3.208 ms. A log-normal distribution
+    /// fits all four: 2.134 ms above the minimum on average, a deviation of 3.208 ms, and the published maximum as the
+    /// longest of some 1000 pings, where the distribution is cut off. It leaves out 0.22 ms of the average: the time on
+    /// the air, and the board's work when a frame arrives.
     Published,
     Fixed(Ps),
 }
 
-/// Quantiles of it in microseconds: at each 64th, and at each 64th of the last 64th.
+/// Quantiles of the distribution in microseconds: at each 64th, and at each 64th of the last 64th.
 const BODY: [u32; 64] = [
     0, 66, 94, 118, 141, 162, 183, 204, 225, 246, 268, 289, 311, 334, 357, 380, 404, 429, 454, 481, 508, 536, 565, 595,
     626, 658, 692, 727, 763, 801, 841, 882, 926, 972, 1_019, 1_070, 1_123, 1_180, 1_239, 1_302, 1_370, 1_441, 1_518,
@@ -46,7 +46,7 @@ impl Delay {
     }
 }
 
-/// Between `values[index]` and the next one, which for the last is the first of `then`; `part` of 2^64 from the first.
+/// Interpolates between `values[index]` and the next value (after the last: the first of `then`), at `part` of 2^64.
 fn between(values: &[u32], then: &[u32], index: usize, part: u64) -> Ps {
     let (low, high) = (values[index], *values.get(index + 1).or(then.first()).unwrap_or(&values[index]));
     let low_ps = Ps::from(low) * PS_PER_US;
@@ -59,7 +59,7 @@ mod tests {
     use sim::PS_PER_MS;
 
     #[test]
-    fn the_published_spread_comes_out() {
+    fn delays_match_the_published_spread() {
         let mut random = SplitMix64::new(7);
         let draws: Vec<f64> =
             (0..100_000).map(|_| Delay::Published.draw(&mut random) as f64 / PS_PER_MS as f64).collect();

@@ -1,8 +1,8 @@
-//! An access point and the air between it and one station, on the simulated clock.
+//! An access point, and the air between it and one station, in simulated time.
 //!
-//! [`Air`] takes what a radio chip does ([`sim::RadioRequest`]) and frames from the access point's cable, and gives back what
-//! the chip receives and what goes out by the cable. Times follow IEEE 802.11-2016 (2.4 GHz, 802.11n, one stream, 20 MHz);
-//! what an access point and other people's traffic add is drawn from a distribution ([`Delay`]).
+//! [`Air`] takes the radio chip's requests ([`sim::RadioRequest`]) and frames from the access point's cable. It returns
+//! what the chip receives, and the frames for the cable. Times follow IEEE 802.11-2016 (2.4 GHz, 802.11n, one stream,
+//! 20 MHz); delays of the access point and of other traffic are drawn from a distribution ([`Delay`]).
 
 mod access_point;
 mod airtime;

@@ -1,16 +1,16 @@
-//! What is lost on the air and how long joins take, where that is not always the same.
+//! Random losses on the air, and random delays of joins.
 
 use sim::{PS_PER_MS, Ps};
 
 use crate::random::SplitMix64;
 
-/// Sendings of a frame that nobody acknowledges, the first included (dot11ShortRetryLimit).
+/// Transmissions of an unacknowledged frame, including the first (dot11ShortRetryLimit).
 pub const TRIES: u32 = 7;
-/// Probes of a channel in a scan. They are for everybody, so nobody acknowledges them.
+/// Probes of a channel in a scan. They are broadcast, so they are not acknowledged.
 const PROBES: u32 = 2;
-/// hostapd sends a message of the handshake again so long after the last time, and then gives up.
+/// Delays after which hostapd repeats a message of the handshake, before it gives up.
 const REPEATS: [Ps; 3] = [100 * PS_PER_MS, 1_000 * PS_PER_MS, 1_000 * PS_PER_MS];
-/// Apart from what the air draws, so that a board finds the same backoffs and delays whether anything is lost or not.
+/// Keeps these draws separate from those of the air, so that backoffs and delays are equal with and without losses.
 const APART: u64 = 0x6c75_636b;
 
 #[derive(Clone, Debug)]
@@ -24,27 +24,27 @@ impl Luck {
         Self { loss_per_mille, random: SplitMix64::new(seed ^ APART) }
     }
 
-    /// Whether one sending of a frame, or its acknowledgement, is lost.
+    /// Returns whether one transmission of a frame, or its acknowledgement, is lost.
     pub fn loses(&mut self) -> bool {
         self.loss_per_mille > 0 && self.random.below(1000) < u64::from(self.loss_per_mille)
     }
 
-    /// Evenly from nothing up to `most`.
+    /// Draws a delay of 0 to `most`, evenly distributed.
     pub fn delay(&mut self, most: Ps) -> Ps {
         if most == 0 { 0 } else { self.random.below(most + 1) }
     }
 
-    /// Whether a scan hears of an access point on its channel.
+    /// Returns whether a scan finds an access point on its channel.
     pub fn finds(&mut self) -> bool {
         (0..PROBES).any(|_| !self.loses() && self.arrives())
     }
 
-    /// A frame and its answer.
+    /// Returns whether a frame and its answer both arrive.
     pub fn exchanges(&mut self) -> bool {
         self.arrives() && self.arrives()
     }
 
-    /// What the handshake's two exchanges take beyond their usual time; `None`: the access point gives up.
+    /// Returns the extra time of the handshake's two exchanges; `None` if the access point gives up.
     pub fn handshake(&mut self) -> Option<Ps> {
         let mut late = 0;
         for _ in 0..2 {
@@ -56,7 +56,7 @@ impl Luck {
         Some(late)
     }
 
-    /// Whether one of a frame's sendings gets through.
+    /// Returns whether one transmission of a frame arrives.
     fn arrives(&mut self) -> bool {
         (0..TRIES).any(|_| !self.loses())
     }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_as_frequent_as_asked() {
+    fn losses_have_the_configured_probability() {
         let mut luck = Luck::new(250, 3);
         let lost = (0..10_000).filter(|_| luck.loses()).count();
         assert!((2_350..2_650).contains(&lost), "{lost}");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_of_which_nothing_arrives_is_given_up_and_a_bad_one_is_late() {
+    fn a_handshake_is_given_up_without_answers_and_late_with_losses() {
         assert_eq!(Luck::new(1000, 1).handshake(), None);
         let mut luck = Luck::new(900, 5);
         let drawn: Vec<_> = (0..500).map(|_| luck.handshake()).collect();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_within_what_was_asked() {
+    fn delays_stay_within_their_limit() {
         let mut luck = Luck::new(0, 9);
         let drawn: Vec<Ps> = (0..1000).map(|_| luck.delay(1_000)).collect();
         assert!(

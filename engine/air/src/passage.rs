@@ -1,24 +1,24 @@
-//! A frame between the radio chip and the access point's cable, and where it was how long.
+//! The way of a frame between the radio chip and the access point's cable.
 
 use sim::Ps;
 
-/// Where a frame is.
+/// The place where a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Waits for its turn, or is being sent, be it again.
+    /// Waiting for the air, or being transmitted or repeated.
     Air,
-    /// With the access point, which works on it or has others before it.
+    /// At the access point, which processes it or has others queued before it.
     AccessPoint,
-    /// With the access point, because the station sleeps.
+    /// Buffered at the access point because the station sleeps.
     Kept,
 }
 
-/// `begin`: when the radio, or the cable, gave it.
+/// The way of one frame. `begin`: the time when the radio or the cable handed it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
     pub to_board: bool,
     pub begin: Ps,
-    /// Where it was, and until when.
+    /// Each place with the time at which the frame left it.
     pub places: Vec<(Place, Ps)>,
     pub frame: Vec<u8>,
 }
@@ -33,13 +33,13 @@ impl Passage {
         self
     }
 
-    /// When the cable, or the radio, had it.
+    /// Returns the time at which the cable or the radio received the frame.
     pub fn end(&self) -> Ps {
         self.places.last().map_or(self.begin, |last| last.1)
     }
 }
 
-/// Those that came through, while somebody wants them.
+/// Completed passages, recorded while the log is on.
 #[derive(Debug, Default)]
 pub struct PassageLog {
     on: bool,

@@ -1,4 +1,4 @@
-//! What happens on the air, by time; what comes at the same time comes in the order in which it was planned.
+//! Planned events on the air, ordered by time, then in the order in which they were planned.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Function 1: the SDIO core's registers, and through a window of 32 KiB the backplane behind it: RAM, ChipCommon, the
-//! wrappers of processor and RAM with their resets.
+//! Function 1: the SDIO core's registers, and a window of 32 KiB onto the backplane: RAM, ChipCommon, and the wrappers
+//! with the resets of the processor and of RAM.
 
 use sim::Ps;
 
@@ -32,9 +32,9 @@ mod clock {
 
 mod address {
     pub const CHIPCOMMON: u32 = 0x1800_0000;
-    /// Save and restore of the state in sleep: none.
+    /// Save and restore of state in sleep: not supported.
     pub const SR_CONTROL1: u32 = 0x1800_0508;
-    /// The Bluetooth core's side of the shared bus: where its buffers are, what the host and what the core say.
+    /// The Bluetooth core's side of the shared bus: the address of its buffers, and the control words of host and core.
     pub const BT_BUFFERS: u32 = 0x1800_0d68;
     pub const BT_HOST: u32 = 0x1800_0d6c;
     pub const BT_CORE: u32 = 0x1800_0c7c;
@@ -52,7 +52,7 @@ mod address {
     pub const BT_MEMORY_END: u32 = 0x1908_0000;
 }
 
-/// Chip id 43439; the revision and the number of cores are of a part that others read out, and no driver minds them.
+/// Chip id 43439. Revision and number of cores are those that others read from a part; no driver checks them.
 const CHIP_ID: u32 = 0x1542_a9af;
 
 /// A core's wrapper.
@@ -96,18 +96,18 @@ impl Wrapper {
 pub struct Backplane {
     registers: [u8; function1::COUNT],
     pub ram: Box<[u8]>,
-    /// The host has written RAM up to here, from address 0 on, without a hole.
+    /// End of the contiguous RAM that the host has written from address 0 on.
     loaded: usize,
     arm: Wrapper,
     socram: Wrapper,
-    /// Registers that only keep what was written.
+    /// Registers without effect, which read back what was written.
     kept: [(u32, u32); 9],
-    /// When the processor left its reset with something that runs.
+    /// The time when the processor left reset with valid firmware, and that firmware.
     booted: Option<(Ps, Firmware)>,
-    /// Why it did not.
+    /// Why the firmware did not start.
     pub refused: Option<String>,
     clock_asked: Ps,
-    /// The host gives up the frame that it is reading.
+    /// The host aborts the frame that it is reading.
     pub abort: bool,
     pub unmodelled: Option<String>,
 }
@@ -146,7 +146,7 @@ impl Backplane {
         self.booted.as_ref().map(|(_, firmware)| firmware)
     }
 
-    /// When F2 is ready for frames.
+    /// Returns when F2 is ready for frames.
     pub fn ready_at(&self) -> Option<Ps> {
         self.booted.as_ref().map(|(at, _)| at + HT_AFTER_BOOT + F2_READY)
     }
@@ -156,7 +156,7 @@ impl Backplane {
         let since = now.saturating_sub(self.clock_asked);
         let alp = asked & (clock::ALP_REQUEST | clock::FORCE_ALP | clock::HT_REQUEST | clock::FORCE_HT) != 0;
         let booting = self.booted.as_ref().map(|(at, _)| now >= at + HT_AFTER_BOOT);
-        // The firmware asks for the high clock by itself as it starts.
+        // The firmware requests the high clock by itself during start-up.
         let ht = booting == Some(true) && (since >= HT || asked & (clock::HT_REQUEST | clock::FORCE_HT) == 0);
         let ht_flag = if ht { clock::HT_AVAILABLE } else { 0 };
         let alp_flag = if ht || (alp && since >= ALP) { clock::ALP_AVAILABLE } else { 0 };
@@ -170,7 +170,7 @@ impl Backplane {
             | (byte(function1::WINDOW_LOW) & 0x80) << 8
     }
 
-    /// Where function 1's address leads to on the backplane; `None`: to a register of its own.
+    /// Returns the backplane address of function 1's `address`, or `None` for a register of function 1 itself.
     fn target(&self, address: u32) -> Option<u32> {
         (address < function1::BEGIN).then(|| self.window() | (address & WINDOW))
     }
@@ -184,7 +184,7 @@ impl Backplane {
         }
         let mut bytes = Vec::with_capacity(length);
         for word in (0..length).step_by(4) {
-            // Older drivers ask for four bytes more than they want, and throw them away.
+            // Older drivers request four bytes more than they need, and discard them.
             bytes.extend(self.read_word((target & !3) + word as u32, word == 0).to_le_bytes());
         }
         let skip = (target & 3) as usize;
@@ -210,7 +210,7 @@ impl Backplane {
             return;
         }
         if (address::BT_MEMORY..address::BT_MEMORY_END).contains(&target) {
-            return; // The Bluetooth core is not there: what it is loaded with goes nowhere.
+            return; // The Bluetooth core is absent: its download is ignored.
         }
         for (index, chunk) in data.chunks(4).enumerate() {
             let mut word = [0; 4];
@@ -219,7 +219,7 @@ impl Backplane {
         }
     }
 
-    /// RAM answers while its core is out of reset.
+    /// RAM answers only while its core is out of reset.
     fn ram_range(&self, target: u32, length: usize) -> Option<&[u8]> {
         let start = target as usize;
         if !self.socram.runs() {
@@ -231,7 +231,7 @@ impl Backplane {
     fn read_register(&self, now: Ps, address: usize) -> u8 {
         match address & 0xffff {
             function1::CLOCK => self.clock(now),
-            // The device is on as soon as the host keeps it on.
+            // The device is on as soon as the host sets keep-on.
             function1::SLEEP => self.registers[function1::SLEEP] & 1 | (self.registers[function1::SLEEP] & 1) << 1,
             register => self.registers.get(register).copied().unwrap_or(0),
         }
@@ -262,7 +262,8 @@ impl Backplane {
         }
         match target {
             address::CHIPCOMMON => CHIP_ID,
-            // Nothing is saved in sleep, nothing pends, and no Bluetooth core ever says that it is ready.
+            // No state is saved in sleep, no interrupt is pending, and the Bluetooth core never reports that it is
+            // ready.
             address::SR_CONTROL1 | address::SDIO_INT_STATUS | address::BT_CORE => 0,
             address::BT_MEMORY..address::BT_MEMORY_END => 0,
             0..0x8_0000 => 0, // RAM in reset

@@ -28,7 +28,7 @@ pub mod interrupt {
     pub const COMMAND_ERROR: u16 = 0x0008;
     pub const F2_PACKET: u16 = 0x0020;
     pub const F1_INTR: u16 = 0x2000;
-    /// What stays until the host writes ones there. The others are levels.
+    /// Bits that stay set until the host writes ones to them. The others follow their level.
     pub const LATCHED: u16 = 0x009f;
 }
 
@@ -43,14 +43,14 @@ mod status {
     pub const F2_LENGTH_SHIFT: u32 = 9;
 }
 
-/// What the bus tells of the rest of the chip.
+/// The bits that reflect the rest of the chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Levels {
-    /// F2 takes frames.
+    /// F2 accepts frames.
     pub f2_ready: bool,
     /// Length of the frame that the host can read.
     pub packet: Option<usize>,
-    /// The SDIO core asks for the host.
+    /// The SDIO core requests an interrupt.
     pub f1_interrupt: bool,
 }
 
@@ -77,7 +77,7 @@ impl BusRegisters {
         self.bytes[offset::STATUS_ENABLE] & 1 != 0
     }
 
-    /// Bytes from a command to the answer of `function`.
+    /// Returns the number of bytes between a command and the answer of `function`.
     pub fn response_delay(&self, function: u32) -> usize {
         usize::from(self.bytes[offset::RESPONSE_DELAY_F0 + function as usize])
     }
@@ -91,7 +91,7 @@ impl BusRegisters {
         self.latched | packet | if levels.f1_interrupt { interrupt::F1_INTR } else { 0 }
     }
 
-    /// Level of the data wire between transfers, where it asks for the host.
+    /// Returns the level of the data wire between transfers, where it serves as the interrupt line.
     pub fn interrupt_level(&self, levels: Levels) -> bool {
         let enabled =
             u16::from_le_bytes([self.bytes[offset::INTERRUPT_ENABLE], self.bytes[offset::INTERRUPT_ENABLE + 1]]);

@@ -1,4 +1,4 @@
-//! The chip at its pins: transfers on gSPI, and what they reach.
+//! The chip's pins: transfers on gSPI and what they access.
 
 use sim::{Device, EthernetStats, Mac, Ps, Radio, RadioReport, RadioRequest, SpiFrame};
 
@@ -15,18 +15,18 @@ use crate::wlan::{Gpios, Wlan};
 pub struct Config {
     /// The address in the chip's one-time-programmable memory.
     pub mac: Mac,
-    /// Levels that the board puts to the chip's GPIOs.
+    /// Levels on the chip's GPIOs, driven by the board.
     pub gpio_inputs: u32,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        // An address of the maker of the Pico W; VBUS is on GPIO 2.
+        // The address prefix of the Pico W's maker; VBUS is on GPIO 2.
         Self { mac: [0x28, 0xcd, 0xc1, 0x00, 0x50, 0x01], gpio_inputs: 1 << 2 }
     }
 }
 
-/// The 32 bits with which a transfer begins.
+/// The 32-bit command that starts a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     pub write: bool,
@@ -49,7 +49,7 @@ impl Command {
     }
 }
 
-/// What a change at the wires led to.
+/// The effect of a change on the wires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// [`Cyw43439::data_wire`] may have changed.
@@ -58,26 +58,26 @@ pub struct Step {
     pub word: bool,
 }
 
-/// What the chip does at the next edges of the clock, and nothing else.
+/// The chip's action at the next clock edges, if it only shifts bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shifting {
-    /// Takes so many bits at rising edges.
+    /// Samples this many bits at rising edges.
     In(u32),
-    /// Puts bits out, at rising edges or at falling ones.
+    /// Shifts bits out, at rising or at falling edges.
     Out { rising: bool },
 }
 
-/// Where a transfer is.
+/// The phase of a transfer.
 enum Phase {
     Command,
     Write(Command, Vec<u8>),
-    /// Bytes that are still to be sent, from the index on.
+    /// The answer, and the index of the next byte to send.
     Read(Vec<u8>, usize),
-    /// Words go nowhere until the next chip select.
+    /// Further words are ignored until the next chip select.
     Over,
 }
 
-/// What there is while WL_REG_ON is high.
+/// The state that exists while WL_REG_ON is high.
 struct Powered {
     since: Ps,
     bus: BusRegisters,
@@ -103,21 +103,21 @@ pub struct Cyw43439 {
     selected: bool,
     wires: Wires,
     phase: Phase,
-    /// When the transfer began, its command, and its bytes on the wire.
+    /// Start of the transfer, its command, and its bytes on the wire.
     began: Ps,
     command: Option<Command>,
     wire_bytes: usize,
-    /// Bits that the chip's answer to it has on the wire so far.
+    /// Bits of the chip's answer that have been on the wire so far.
     answered: u32,
     shown: Vec<u8>,
-    /// Its first and its last bit, while somebody logs it.
+    /// Times of its first and last bit, while the log is on.
     clocked: Option<(Ps, Ps)>,
-    /// The level that the chip puts to the data wire in a transfer.
+    /// The level that the chip drives on the data wire in a transfer.
     data: bool,
     stats: EthernetStats,
     log: Log,
     unmodelled: Option<String>,
-    /// The radio fell silent then.
+    /// Time at which the radio went silent.
     silent: Option<Ps>,
 }
 
@@ -145,7 +145,7 @@ impl Cyw43439 {
         }
     }
 
-    /// WL_REG_ON: low takes all that the chip knows.
+    /// Sets WL_REG_ON; low clears all state.
     pub fn set_power(&mut self, now: Ps, on: bool) {
         if on != self.powered.is_some() {
             self.powered = on.then(|| Box::new(Powered::new(now)));
@@ -192,7 +192,7 @@ impl Cyw43439 {
         self.selected
     }
 
-    /// Levels of the clock and of the data wire after a change.
+    /// Handles a change of the clock or of the data wire.
     pub fn wires(&mut self, now: Ps, clock: bool, data: bool) -> Step {
         if !self.selected {
             return Step::default();
@@ -221,7 +221,7 @@ impl Cyw43439 {
         Step { drives: true, word: false }
     }
 
-    /// What the next edges do. `None`: something else than shift bits, or the log has their times.
+    /// Returns the action at the next edges, or `None` if they do more than shift bits or if the log needs their times.
     pub fn shifting(&self) -> Option<Shifting> {
         if self.log.is_on() {
             return None;
@@ -231,7 +231,7 @@ impl Cyw43439 {
             let reads = matches!(self.phase, Phase::Read(..));
             return self.wires.shows_at().filter(|_| reads).map(|rising| Shifting::Out { rising });
         }
-        // Words that are only kept until the last one comes.
+        // These words are only stored until the last one arrives.
         let words = match &self.phase {
             Phase::Write(command, data) => command.length.saturating_sub(data.len()).div_ceil(4).saturating_sub(1),
             _ => 0,
@@ -239,7 +239,7 @@ impl Cyw43439 {
         Some(Shifting::In(32 * words as u32 + self.wires.room()))
     }
 
-    /// Bits of [`Shifting::In`], the first in the most significant place, 32 at most.
+    /// Accepts bits of [`Shifting::In`], the first one in the most significant place, at most 32.
     pub fn shift_in(&mut self, now: Ps, bits: u32, count: u32) {
         let mut left = count;
         while left != 0
@@ -254,7 +254,7 @@ impl Cyw43439 {
         }
     }
 
-    /// The next bits of [`Shifting::Out`] in the same order, 32 at most.
+    /// Returns the next bits of [`Shifting::Out`] in the same order, at most 32.
     pub fn shift_out(&mut self, count: u32) -> u32 {
         self.count_bits(count);
         let mut bits = 0u32;
@@ -276,7 +276,7 @@ impl Cyw43439 {
         bits
     }
 
-    /// What the chip drives the data wire to. `None`: nothing, the host has it.
+    /// Returns the level that the chip drives on the data wire, or `None` while the host drives it.
     pub fn data_wire(&self) -> Option<bool> {
         let powered = self.powered.as_ref()?;
         if !self.selected {
@@ -293,12 +293,12 @@ impl Cyw43439 {
         self.wlan().map(|wlan| wlan.gpios).unwrap_or_default()
     }
 
-    /// Joined: frames pass.
+    /// Returns whether a network is joined and frames pass.
     pub fn link_up(&self) -> bool {
         self.wlan().is_some_and(Wlan::link_up)
     }
 
-    /// Why the firmware that was loaded last does not run.
+    /// Returns why the firmware that was loaded last does not run.
     pub fn refused(&self) -> Option<&str> {
         self.powered.as_ref()?.backplane.refused.as_deref()
     }
@@ -311,7 +311,7 @@ impl Cyw43439 {
         self.log.take()
     }
 
-    /// When bits were on the wire, as far as transfers were logged.
+    /// Takes the times of the first and last bit of each logged transfer.
     pub fn take_clocked(&mut self) -> Vec<(Ps, Ps)> {
         self.log.take_clocked()
     }
@@ -320,7 +320,7 @@ impl Cyw43439 {
         self.powered.as_ref()?.wlan.as_ref()
     }
 
-    /// The host has sent 32 bits.
+    /// Handles 32 bits from the host.
     fn take_word(&mut self, now: Ps, word: u32) {
         self.stats.bus_bytes += 4;
         self.wire_bytes += 4;
@@ -369,7 +369,7 @@ impl Cyw43439 {
         self.phase = Phase::Read(bytes, 0);
     }
 
-    /// Of the chip's answer, by the clock: the first bit of a word that nobody wants is on the wire, too.
+    /// Counts bits of the chip's answer by clock edges: the first bit of an unrequested word is on the wire, too.
     fn count_bits(&mut self, bits: u32) {
         let before = self.answered.div_ceil(32);
         self.answered += bits;
@@ -388,7 +388,7 @@ impl Cyw43439 {
         u32::from_le_bytes(word)
     }
 
-    /// All that the chip sends after a command to read.
+    /// Returns the chip's complete answer to a read command.
     fn read(&mut self, now: Ps, command: Command) -> Vec<u8> {
         let Some(powered) = &mut self.powered else { return Vec::new() };
         let (address, length) = (command.address, command.length);
@@ -480,7 +480,7 @@ impl Cyw43439 {
         self.collect(now);
     }
 
-    /// Passes on what the firmware has for the host.
+    /// Moves the firmware's output to the host's queue.
     fn collect(&mut self, now: Ps) {
         let Some(powered) = &mut self.powered else { return };
         let powered = &mut **powered;

@@ -1,6 +1,6 @@
-//! CRC-32 (reflected, polynomial 0x04c11db7, begun with all ones), which protects what the chip is loaded with.
+//! CRC-32 (reflected, polynomial 0x04c11db7, initial value all ones), which protects the chip's downloads.
 
-/// Goes on from `crc`, which begins as `!0`; not complemented at the end.
+/// Continues from `crc`, whose initial value is `!0`; the result is not complemented.
 pub fn update(crc: u32, data: &[u8]) -> u32 {
     data.iter().fold(crc, |crc, &byte| TABLE[((crc ^ u32::from(byte)) & 0xff) as usize] ^ (crc >> 8))
 }
@@ -28,7 +28,7 @@ const TABLE: [u32; 256] = {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_check_value_is_that_of_the_catalogue_of_crcs() {
+    fn the_check_value_equals_the_published_one() {
         assert_eq!(super::crc32(b"123456789"), 0xcbf4_3926);
     }
 }

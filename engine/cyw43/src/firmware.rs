@@ -1,26 +1,27 @@
-//! Whether what the host loaded would run: the firmware's own CRC and the NVRAM's size word.
+//! Checks whether the host's download would run: the firmware's CRC and the NVRAM's size word.
 //!
-//! A firmware ends with a line of text, `43439a0-... Version: 7.95.61 (...) CRC: 4528a809 Date: ...`. The CRC is that of all
-//! bytes before a block of some 40 bytes with a key in front of that line. A chip loaded otherwise runs into the hole and
-//! never raises its high clock; one without a sound NVRAM does not either.
+//! A firmware ends with a line of text, `43439a0-... Version: 7.95.61 (...) CRC: 4528a809 Date: ...`. The CRC covers
+//! all bytes before a block of some 40 bytes with a key in front of that line. A chip with a gap in its firmware
+//! crashes and never requests its high clock; without a valid NVRAM it does not either.
 
 use crate::crc;
 
-/// The longest trailer that is looked for, and the block in front of its text.
+/// The longest trailer searched, including the block in front of its text.
 const TRAILER: usize = 2048;
 const KEY_BLOCK: usize = 64;
 
-/// What runs, or why nothing does.
+/// Firmware that passed the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
-    /// The line of text, as the variable `ver` gives it.
+    /// The line of text, as returned by the variable `ver`.
     pub version: String,
 }
 
-/// `ram` is all of it; `loaded` the end of what the host wrote from address 0 on without a hole.
+/// Checks all of `ram`; `loaded` is the end of what the host wrote contiguously from address 0.
 pub fn check(ram: &[u8], loaded: usize) -> Result<Firmware, String> {
     check_nvram(ram)?;
-    let (start, text) = trailer(&ram[..loaded]).ok_or("the firmware's download has no end: its version is missing")?;
+    let (start, text) =
+        trailer(&ram[..loaded]).ok_or("the firmware has no version line: its download is incomplete")?;
     let wanted = field(&text, "CRC: ").and_then(|hex| u32::from_str_radix(hex, 16).ok());
     let wanted = wanted.ok_or("the firmware's version line has no CRC")?;
     let first = start.saturating_sub(KEY_BLOCK);
@@ -32,7 +33,7 @@ pub fn check(ram: &[u8], loaded: usize) -> Result<Firmware, String> {
         sum = crc::update(sum, &[byte]);
     }
     if sum != wanted {
-        return Err(format!("the firmware's CRC is not its {wanted:08x}: its download is torn"));
+        return Err(format!("the firmware does not match its CRC {wanted:08x}: its download is corrupt"));
     }
     Ok(Firmware { version: text })
 }
@@ -41,7 +42,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.split_once(name)?.1.split_whitespace().next()
 }
 
-/// The last line of text with a version in it, and where it starts.
+/// Returns the last line of text that contains a version, and its start.
 fn trailer(loaded: &[u8]) -> Option<(usize, String)> {
     const MARK: &[u8] = b"Version: ";
     let from = loaded.len().saturating_sub(TRAILER);
@@ -51,7 +52,8 @@ fn trailer(loaded: &[u8]) -> Option<(usize, String)> {
     Some((start, String::from_utf8(loaded[start..end].to_vec()).ok()?))
 }
 
-/// The last word of RAM has the NVRAM's length in words, and its complement above; the NVRAM lies before it.
+/// Checks the NVRAM. The last word of RAM holds its length in words, and the complement in the upper half; the NVRAM
+/// lies before it.
 fn check_nvram(ram: &[u8]) -> Result<(), String> {
     let end = ram.len() - 4;
     let size = u32::from_le_bytes([ram[end], ram[end + 1], ram[end + 2], ram[end + 3]]);

@@ -1,29 +1,31 @@
-//! gSPI's wires: bits in and out of 32-bit words, in the order that the bus is set to (datasheet 4.2).
+//! gSPI's wires: bits of 32-bit words, in the order that the bus is set to (datasheet 4.2).
 //!
-//! One wire carries data both ways. The host's bits are taken at rising edges. The chip clocks its own out at rising edges in
-//! high-speed mode, which is what it starts with, else at falling ones. The first one is clocked out by the edge that took the
-//! command's last bit, or by the falling one after it: it is there before the next rising edge (datasheet 4.2.1.3).
+//! One wire carries data in both directions. The chip samples the host's bits at rising edges. It shifts its own bits
+//! out at rising edges in high-speed mode, which is the mode after reset, otherwise at falling edges. The first one is
+//! shifted out by the edge that sampled the command's last bit, or by the falling edge after it: it is valid before the
+//! next rising edge (datasheet 4.2.1.3).
 
 use sim::{PS_PER_NS, Ps};
 
-/// From the edge that clocks a bit out until the host's pin has it. At the clocks of a Pico W that is an edge later. Fitted to
-/// the clocks at which embassy's three PIO programs were found to read rightly or not: from 75 MHz on the first one reads too
-/// early, so that it is more than 26.7 ns, and at 66.5 MHz it does not; to 133 MHz the third one does not, so that it is 30 ns at
-/// most. A bit is shown from the last edge before that time on.
+/// Delay from the edge that shifts a bit out to the host's pin. At the clocks of a Pico W that is one edge later. The
+/// value is fitted to the clocks at which embassy's three PIO programs were found to read correctly or not. From 75 MHz
+/// on the first one reads too early, so the delay is more than 26.7 ns, and at 66.5 MHz it reads correctly. Up to 133
+/// MHz the third one reads correctly, so the delay is at most 30 ns. A bit becomes visible at the last edge before that
+/// time.
 const OUTPUT_DELAY: Ps = 28 * PS_PER_NS;
 
-/// What SPI_BUS_CONTROL says of the wires.
+/// The wire format that SPI_BUS_CONTROL selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireMode {
-    /// Words of 32 bits, else of 16.
+    /// Words of 32 bits, otherwise of 16.
     pub wide: bool,
-    /// Bytes come in the order of memory.
+    /// Bytes are in memory order.
     pub memory_order: bool,
     pub high_speed: bool,
 }
 
 impl WireMode {
-    /// 32 bits as they pass over the wire, most significant first; and back.
+    /// Converts 32 bits to or from their order on the wire, most significant first.
     pub fn swap(self, word: u32) -> u32 {
         match (self.wide, self.memory_order) {
             (_, true) => word.swap_bytes(),
@@ -33,13 +35,13 @@ impl WireMode {
     }
 }
 
-/// What a clock edge led to.
+/// The effect of a clock edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     Nothing,
     /// The host has sent 32 bits.
     Word(u32),
-    /// The chip has to send the first bit of a word: [`Wires::send`].
+    /// The chip must send the first bit of a word: [`Wires::send`].
     Wanted,
     /// The chip's level on the data wire.
     Data(bool),
@@ -49,29 +51,29 @@ pub enum Edge {
 pub struct Wires {
     clock: bool,
     driving: bool,
-    /// While the first bit is on its way: the edge that clocked it out, where there has been one, and the last edge.
+    /// Set while the first bit is delayed: the edge that shifted it out, if there was one, and the last edge.
     turning: Option<(Option<Ps>, Ps)>,
-    /// The clock's level after the edges from which on bits are shown.
+    /// The clock's level after the edges at which bits become visible.
     shown_at: bool,
-    /// Bits of `word` that have been taken, or are still to be sent.
+    /// Bits of `word` that have been received, or are still to be sent.
     bits: u32,
     word: u32,
 }
 
 impl Wires {
-    /// Chip select fell: counting starts over.
+    /// Handles the falling edge of chip select: counting starts over.
     pub fn select(&mut self) {
         *self = Self { clock: self.clock, ..Self::default() };
     }
 
-    /// The wire changes its direction at this rising edge: from now on the chip drives it.
+    /// Reverses the wire's direction at this rising edge: from now on the chip drives it.
     pub fn turn(&mut self, now: Ps, high_speed: bool) {
         self.driving = true;
         self.turning = Some((high_speed.then_some(now), now));
         self.bits = 0;
     }
 
-    /// Whether that level of the clock is an edge.
+    /// Returns whether that level of the clock is an edge.
     pub fn moves(&self, clock: bool) -> bool {
         clock != self.clock
     }
@@ -80,18 +82,18 @@ impl Wires {
         self.driving
     }
 
-    /// At which edges the chip's bits change, true: at rising ones. `None`: the first one is not there yet.
+    /// Returns the edges at which the chip's bits change (true: rising), or `None` while the first bit is delayed.
     pub fn shows_at(&self) -> Option<bool> {
         (self.driving && self.turning.is_none()).then_some(self.shown_at)
     }
 
-    /// Bits that the host may send before the last one of a word.
+    /// Returns how many bits the host may send before the last one of a word.
     pub fn room(&self) -> u32 {
         31 - self.bits
     }
 
-    /// The host's next `count` bits, the first in the most significant place. At most one word may end with them: returns it,
-    /// and leaves those behind it to the next call.
+    /// Accepts the host's next `count` bits, the first one in the most significant place. At most one word may end
+    /// within them: returns it, and the number of bits after it, which the next call must pass again.
     pub fn take(&mut self, bits: u32, count: u32) -> (Option<u32>, u32) {
         let taken = count.min(32 - self.bits);
         let part = (bits >> (count - taken)) & (u32::MAX >> (32 - taken));
@@ -100,7 +102,8 @@ impl Wires {
         ((self.bits == 0).then_some(self.word), count - taken)
     }
 
-    /// Puts out up to `count` more bits of the word, the first in the most significant place. Returns them and how many.
+    /// Shifts out up to `count` more bits of the word, the first one in the most significant place. Returns them and
+    /// their number.
     pub fn give(&mut self, count: u32) -> (u32, u32) {
         let given = count.min(self.bits);
         let bits = self.word.checked_shr(32 - given).unwrap_or(0);
@@ -109,7 +112,7 @@ impl Wires {
         (bits, given)
     }
 
-    /// Whether the first bit is shown from this edge on: the next one, as far off as the last, comes too late.
+    /// Returns whether the first bit becomes visible at this edge: the next edge, at the same distance, is too late.
     fn turns(&mut self, now: Ps, clock: bool) -> bool {
         let Some((clocked_out, last)) = self.turning else { return true };
         let Some(since) = clocked_out else {
@@ -157,7 +160,7 @@ impl Wires {
         self.next_bit()
     }
 
-    /// The word that is sent next.
+    /// Sets the word that is sent next.
     pub fn load(&mut self, word: u32) {
         self.word = word;
         self.bits = 32;
@@ -178,7 +181,7 @@ mod tests {
     #[test]
     fn words_cross_the_wire_as_the_drivers_swap_them() {
         let mode = |wide, memory_order| WireMode { wide, memory_order, high_speed: true };
-        // A driver sends two halves, the lower first, before the switch to 32 bits.
+        // Before the switch to 32 bits a driver sends two halves, the lower one first.
         assert_eq!(mode(false, false).swap(0x4000_a004), 0xa004_4000);
         assert_eq!(mode(true, true).swap(0x4000_a004), 0x04a0_0040);
         assert_eq!(mode(true, false).swap(0x4000_a004), 0x4000_a004);
@@ -187,8 +190,8 @@ mod tests {
         }
     }
 
-    /// A host's PIO program from the command's last rising edge on, instruction by instruction: the clock's level, and whether
-    /// the data wire is sampled just before it changes. The second list is repeated for each bit.
+    /// A host's PIO program from the command's last rising edge on, instruction by instruction: the clock's level, and
+    /// whether the data wire is sampled just before it changes. The second list is repeated for each bit.
     type Program = (&'static [bool], [(bool, bool); 2]);
 
     /// pico-sdk's `spi_gap01_sample0`, embassy's second.
@@ -198,7 +201,7 @@ mod tests {
     /// pico-sdk's `spi_gap010_sample1`, embassy's third.
     const GAP010_SAMPLE1: Program = (&[false, true, false], [(true, true), (false, false)]);
 
-    /// What a host reads of `word` whose PIO takes `cycle` for an instruction.
+    /// Returns the bits of `word` that a host reads whose PIO takes `cycle` per instruction.
     fn read((gap, each): Program, cycle: Ps, high_speed: bool, word: u32) -> u32 {
         let (mut wires, mut now, mut level) = (Wires::default(), 0, true);
         wires.select();
@@ -224,9 +227,9 @@ mod tests {
         })
     }
 
-    /// embassy's cyw43-pio says at which clocks of the PIO each of its programs was found to read rightly.
+    /// embassy's cyw43-pio lists the PIO clocks at which each of its programs was found to read correctly.
     #[test]
-    fn programs_read_rightly_at_the_clocks_that_they_are_for() {
+    fn programs_read_correctly_at_their_clocks() {
         let reads = |program, pio_mhz: f64, high_speed| {
             [0x8000_0001, 0xfeed_bead, 0x7fff_fffe]
                 .iter()
@@ -235,7 +238,7 @@ mod tests {
         for mhz in [62.5, 66.5, 75.0, 100.0] {
             assert!(reads(GAP01_SAMPLE0, mhz, true), "{mhz}");
         }
-        assert!(!reads(GAP01_SAMPLE0, 133.0, true), "the first bit is not there yet");
+        assert!(!reads(GAP01_SAMPLE0, 133.0, true), "the first bit is delayed");
         for mhz in [44.3, 62.5, 66.5] {
             assert!(reads(SAMPLE1, mhz, true), "{mhz}");
         }
@@ -245,9 +248,9 @@ mod tests {
         assert!(!reads(SAMPLE1, 62.5, false));
     }
 
-    /// Bits in groups are bits one by one.
+    /// Bits in groups must equal single bits.
     #[test]
-    fn groups_of_bits_pass_as_edges_do() {
+    fn groups_of_bits_equal_single_edges() {
         let (mut grouped, mut single) = (Wires::default(), Wires::default());
         let (mut words, mut expected) = (Vec::new(), Vec::new());
         let mut random = 1u32;

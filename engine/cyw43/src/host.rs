@@ -1,4 +1,4 @@
-//! What waits for the host behind function 2, and the credit that the host gets.
+//! Frames that wait for the host at function 2, and the credit granted to the host.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use sim::Ps;
 
 use crate::sdpcm;
 
-/// Frames that the host may send beyond those that the chip is done with.
+/// Frames that the host may send beyond those the chip has processed.
 const CREDITS: u8 = 8;
-/// Data frames that the chip keeps for the host; more are dropped.
+/// Data frames that the chip queues for the host; further ones are dropped.
 const MOST: usize = 32;
 
 struct Waiting {
@@ -20,13 +20,13 @@ struct Waiting {
 #[derive(Default)]
 pub struct HostQueue {
     waiting: VecDeque<Waiting>,
-    /// The frame that is read next, as it stands in the FIFO.
+    /// The frame that the host reads next, as it is in the FIFO.
     head: Option<Vec<u8>>,
     sequence: u8,
-    /// The next one that the host has to use, and how many of its frames the chip still has.
+    /// The sequence number expected from the host next, and how many of its frames the chip still holds.
     expected: u8,
     held: u8,
-    /// What the host was told last.
+    /// The credit last sent to the host.
     told: u8,
     pub dropped: u64,
 }
@@ -37,7 +37,7 @@ impl HostQueue {
             self.dropped += 1;
             return;
         }
-        // In order, whatever took how long.
+        // Frames stay in order, however long each took.
         let at = self.waiting.back().map_or(at, |last| last.at.max(at));
         self.waiting.push_back(Waiting { at, channel, body });
     }
@@ -46,16 +46,16 @@ impl HostQueue {
         self.expected.wrapping_add(CREDITS).wrapping_sub(self.held)
     }
 
-    /// A frame of the host has come.
+    /// Handles a frame from the host.
     pub fn took(&mut self, sequence: u8, holds: bool) {
         self.expected = sequence.wrapping_add(1);
         self.held = self.held.saturating_add(u8::from(holds)).min(CREDITS);
     }
 
-    /// The chip is done with a frame that it held.
+    /// Releases a frame of the host that the chip held.
     pub fn done(&mut self, now: Ps) {
         self.held = self.held.saturating_sub(1);
-        // A frame of its own tells the host where nothing else will before it stalls.
+        // Without other traffic, a frame without payload grants credit before the host stalls.
         let left = self.told.wrapping_sub(self.expected);
         if self.waiting.is_empty() && self.head.is_none() && left <= CREDITS / 2 {
             self.push(now, sdpcm::DATA, Vec::new());
@@ -66,7 +66,7 @@ impl HostQueue {
         if self.head.is_some() { None } else { self.waiting.front().map(|frame| frame.at) }
     }
 
-    /// Moves what has come into the FIFO.
+    /// Moves frames that are due into the FIFO.
     pub fn advance(&mut self, now: Ps) {
         if self.head.is_some() || self.waiting.front().is_none_or(|frame| frame.at > now) {
             return;

@@ -1,12 +1,12 @@
-//! Infineon's CYW43439, the radio chip of the Raspberry Pi Pico W, as its host sees it: gSPI, the backplane into which the
-//! host loads the chip's firmware, and what that firmware then answers. Written to the CYW43439 datasheet (gSPI, chapter 4)
-//! and to what the public drivers cyw43-driver and embassy's cyw43 ask and expect.
+//! Infineon's CYW43439, the radio chip of the Raspberry Pi Pico W, as its host sees it: gSPI, the backplane through
+//! which the host loads the chip's firmware, and that firmware's answers. Sources: the CYW43439 datasheet (gSPI,
+//! chapter 4), and the requests and expectations of the public drivers cyw43-driver and embassy's cyw43.
 //!
-//! The firmware itself is not run. It is checked as it is loaded, and from then on [`wlan`] does what it does: ioctls,
-//! variables, events, frames, power save. The air is somebody else's: [`sim::Radio`].
+//! The firmware itself is not executed. The model checks it after the download; then [`wlan`] does its work: ioctls,
+//! variables, events, frames, power save. [`sim::Radio`] is the interface to the air.
 //!
-//! Time only moves through calls; equal calls give equal results. What is not modelled is named by
-//! [`sim::Device::take_unmodelled`].
+//! Time only moves through calls; equal calls give equal results. [`sim::Device::take_unmodelled`] names unmodelled
+//! requests.
 
 mod backplane;
 mod bus;

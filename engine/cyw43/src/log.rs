@@ -5,14 +5,14 @@ use sim::{Ps, SpiFrame};
 use crate::meaning::meaning;
 
 const SHOWN: usize = 16;
-/// Transfers kept; the download of a firmware alone is some thousands.
+/// Transfers kept; a firmware download alone takes some thousands.
 const MOST: usize = 1 << 20;
 
 #[derive(Default)]
 pub struct Log {
     on: bool,
     frames: Vec<SpiFrame>,
-    /// Of each transfer, from its first bit to its last one.
+    /// Times of the first and last bit of each transfer.
     clocked: Vec<(Ps, Ps)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a frame of function 2 says, in a few words for a trace.
+//! A short description of a frame of function 2, for a trace.
 
 use crate::sdpcm::{self, Control};
 
@@ -45,10 +45,10 @@ const EVENTS: [(u32, &str); 12] = [
     (87, "ASSOC_REQ_IE"),
     (88, "ASSOC_RESP_IE"),
 ];
-/// From the begin of an event's Ethernet frame to its kind.
+/// Offset of an event's kind in its Ethernet frame.
 const EVENT_AT: usize = 14 + 10;
 
-/// Nothing of a passphrase is in it, for it has no argument but a variable's name.
+/// Describes `frame` without the passphrase: the only arguments shown are variables' names.
 pub fn meaning(frame: &[u8], from_host: bool) -> String {
     let Some(frame) = sdpcm::decode(frame) else { return String::new() };
     match frame.channel {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_answers_have_broadcom_s_names() {
+    fn requests_and_answers_use_broadcoms_names() {
         assert_eq!(meaning(&request(86, &[2, 0, 0, 0]), true), "SET_PM");
         assert_eq!(meaning(&request(263, b"bus:txglom\0\0\0\0\0"), true), "SET_VAR bus:txglom");
         assert_eq!(meaning(&request(999, &[]), true), "ioctl 999");
@@ -121,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn a_passphrase_is_not_told() {
+    fn a_passphrase_is_hidden() {
         let argument = [&[8, 0, 1, 0][..], b"password", &[0; 56]].concat();
         assert_eq!(meaning(&request(268, &argument), true), "SET_WSEC_PMK");
     }
 
     #[test]
-    fn events_tell_what_is_not_nothing() {
+    fn events_show_nonzero_fields() {
         let event = |kind, flags, status, reason| {
             let event = Event { kind, flags, status, reason, about: [0; 6] };
             let body = sdpcm::with_bdc(sdpcm::EVENT, &event.ethernet([2; 6], &[]));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_tell_how_long_they_are() {
+    fn frames_show_their_length() {
         let body = sdpcm::with_bdc(sdpcm::DATA, &[0; 60]);
         assert_eq!(meaning(&sdpcm::encode(1, sdpcm::DATA, 9, &body), true), "60 bytes");
         assert_eq!(meaning(&sdpcm::encode(1, sdpcm::DATA, 9, &[]), false), "credit");

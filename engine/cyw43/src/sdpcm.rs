@@ -4,10 +4,10 @@ pub const HEADER: usize = 12;
 pub const CONTROL: u8 = 0;
 pub const EVENT: u8 = 1;
 pub const DATA: u8 = 2;
-/// From the header's begin to what it carries, as the firmware pads it.
+/// Offset of the payload from the start of the header, with the firmware's padding.
 const PADDED: usize = 14;
 const BDC_HEADER: usize = 4;
-/// Of the BDC header: version 2 of the protocol.
+/// Flags of the BDC header: version 2 of the protocol.
 const BDC_FLAGS: u8 = 0x20;
 
 /// A frame from the host.
@@ -18,7 +18,7 @@ pub struct Frame<'a> {
     pub body: &'a [u8],
 }
 
-/// `None`: no frame; the firmware throws it away.
+/// Decodes a frame. `None`: not a frame; the firmware discards it.
 pub fn decode(bytes: &[u8]) -> Option<Frame<'_>> {
     let header = bytes.get(..HEADER)?;
     let length = u16::from_le_bytes([header[0], header[1]]);
@@ -30,14 +30,14 @@ pub fn decode(bytes: &[u8]) -> Option<Frame<'_>> {
     Some(Frame { sequence: header[4], channel: header[5] & 0x0f, body })
 }
 
-/// What follows the BDC header of a data frame: the Ethernet frame, and the interface.
+/// Returns the interface of a data frame, and the Ethernet frame after its BDC header.
 pub fn ethernet(body: &[u8]) -> Option<(u8, &[u8])> {
     let header = body.get(..BDC_HEADER)?;
     let frame = body.get(BDC_HEADER + usize::from(header[3]) * 4..)?;
     Some((header[2] & 0x0f, frame))
 }
 
-/// A frame for the host. `credit`: the first sequence number that the host may not use yet.
+/// Encodes a frame for the host. `credit`: the first sequence number that the host may not use yet.
 pub fn encode(sequence: u8, channel: u8, credit: u8, body: &[u8]) -> Vec<u8> {
     let offset = if channel == CONTROL || body.is_empty() { HEADER } else { PADDED };
     let length = (offset + body.len()) as u16;
@@ -50,7 +50,7 @@ pub fn encode(sequence: u8, channel: u8, credit: u8, body: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// An Ethernet frame behind its BDC header, which for events is followed by four more bytes.
+/// Puts a BDC header before an Ethernet frame; for events four more bytes follow it.
 pub fn with_bdc(channel: u8, ethernet: &[u8]) -> Vec<u8> {
     let words = u8::from(channel == EVENT);
     let mut body = vec![BDC_FLAGS, 0, 0, words];
@@ -59,7 +59,7 @@ pub fn with_bdc(channel: u8, ethernet: &[u8]) -> Vec<u8> {
     body
 }
 
-/// A control message: the ioctl's number, flags with the request's id, and its argument.
+/// A control message: the ioctl's number, flags with the request's id, and the argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Control {
     pub command: u32,
@@ -76,7 +76,7 @@ impl Control {
         let word = |at: usize| Some(u32::from_le_bytes(body.get(at..at + 4)?.try_into().ok()?));
         let (command, length, flags) = (word(0)?, word(4)? & 0xffff, word(8)?);
         let argument = body.get(CONTROL_HEADER..)?;
-        // The host's buffer may be longer than what it sends.
+        // The host's buffer may be longer than the data it sends.
         let argument = &argument[..argument.len().min(length as usize)];
         Some(Self { command, flags, argument: argument.to_vec() })
     }
@@ -89,7 +89,7 @@ impl Control {
         self.flags >> 12 & 0x0f
     }
 
-    /// The answer: as many bytes as the request had.
+    /// Returns the answer, which is as long as the request.
     pub fn answer(&self, result: Result<Vec<u8>, i32>) -> Vec<u8> {
         let (mut argument, status) = match result {
             Ok(argument) => (argument, 0),

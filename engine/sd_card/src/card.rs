@@ -9,14 +9,14 @@ use crate::registers;
 use crate::transfer::{self, In, Out, Transfer};
 use crate::usage::{Direction, Usage};
 
-/// What is wrong with a card.
+/// Faults of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wear {
-    /// The CSD says TMP_WRITE_PROTECT, and nothing can be written.
+    /// The CSD sets TMP_WRITE_PROTECT, and writes are refused.
     pub write_protected: bool,
-    /// So many blocks can be written since power-up; then no spare ones are left, and each is answered with a write error.
+    /// Blocks that can be written after power-up. Then no spare blocks are left, and each write gets a write error.
     pub good_writes: Option<u64>,
-    /// Of so many blocks that are read, one has a wrong bit on the wire.
+    /// One in this many blocks read has a wrong bit on the wire.
     pub corrupt_one_in: Option<u64>,
 }
 
@@ -24,12 +24,12 @@ pub struct Wear {
 pub struct CardConfig {
     pub kind: &'static Kind,
     pub medium: Medium,
-    /// Of the times that are drawn.
+    /// Seed of the drawn times.
     pub seed: u64,
     pub wear: Wear,
 }
 
-/// A block that the card is programming: without power before the end it keeps what it had.
+/// A block being programmed: if power is lost before the end, the block keeps its old content.
 pub(crate) struct Programming {
     pub at: u64,
     pub data: Box<[u8]>,
@@ -43,12 +43,12 @@ pub struct Card {
     pub(crate) wear: Wear,
     pub(crate) source: Source,
     selected: bool,
-    /// CMD0 came with chip select low.
+    /// CMD0 arrived with chip select low.
     pub(crate) spi_mode: bool,
     pub(crate) idle: bool,
     /// The host has sent CMD8.
     pub(crate) knows_host: bool,
-    /// The first ACMD41.
+    /// Time of the first ACMD41.
     pub(crate) starting: Option<Ps>,
     pub(crate) checks_crc: bool,
     /// The last command was CMD55.
@@ -57,7 +57,7 @@ pub struct Card {
     /// The second byte of R2, until it is read.
     pub(crate) status: u8,
     pub(crate) erase: [Option<u64>; 2],
-    /// By the last write command, without errors.
+    /// Blocks written without errors by the last write command.
     pub(crate) well_written: u32,
     pub(crate) written: u64,
     read: u64,
@@ -76,7 +76,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// A card that has just got its power. The medium's blocks beyond what the kind can address are out of reach.
+    /// Returns a card that was just powered up. Blocks of the medium beyond the kind's address range are out of reach.
     pub fn new(config: &CardConfig) -> Self {
         let blocks = config.medium.blocks().min(registers::most_blocks(config.kind.capacity)) / 1024 * 1024;
         Self {
@@ -117,19 +117,19 @@ impl Card {
         &self.usage
     }
 
-    /// SCK moved for so long, for the last byte.
+    /// Adds the time during which SCK moved for the last byte.
     pub fn clocked(&mut self, time: Ps) {
         self.usage.at(self.direction).clocked += time;
     }
 
-    /// Puts `bytes` out next, before anything else.
+    /// Queues `bytes` as the next output, before anything else.
     pub(crate) fn respond(&mut self, bytes: &[u8]) {
         self.response.clear();
         self.response.extend_from_slice(bytes);
         self.responded = 0;
     }
 
-    /// The card keeps MISO low for `time`.
+    /// Keeps MISO low for `time`.
     pub(crate) fn be_busy(&mut self, now: Ps, time: Ps) {
         self.busy_until = now + time;
         self.usage.at(self.direction).card += time;
@@ -139,7 +139,7 @@ impl Card {
         now < self.busy_until
     }
 
-    /// What MISO carries in the byte that ends at `now`.
+    /// Returns the byte on MISO that ends at `now`.
     fn output(&mut self, now: Ps) -> u8 {
         if let Some(&byte) = self.response.get(self.responded) {
             self.responded += 1;
@@ -167,7 +167,7 @@ impl Card {
         byte
     }
 
-    /// The last byte of a block, or of an error token, has gone.
+    /// Handles the end of a block, or of an error token.
     fn block_sent(&mut self, now: Ps) {
         let Transfer::Out(out) = &mut self.transfer else { return };
         let Some(at) = out.next.filter(|_| out.bytes.len() > 1) else {
@@ -190,7 +190,7 @@ impl Card {
         self.load(next);
     }
 
-    /// Has the block at byte `at` ready to go, or an error in its place.
+    /// Prepares the block at byte `at` for sending, or an error token instead.
     pub(crate) fn load(&mut self, at: u64) {
         let beyond = at + self.block_length as u64 > self.blocks * BLOCK as u64;
         let corrupt = !beyond && {
@@ -238,7 +238,7 @@ impl Card {
             return;
         }
         match mosi {
-            // While it is busy the card hears nothing but CMD0.
+            // A busy card ignores everything but CMD0.
             0x40..=0x7f if mosi == 0x40 || !self.is_busy(now) => {
                 self.command[0] = mosi;
                 self.taken = 1;
@@ -264,14 +264,14 @@ impl Card {
         }
     }
 
-    /// The host has no more blocks.
+    /// Ends a write of several blocks.
     pub(crate) fn stop_writing(&mut self, now: Ps) {
         self.transfer = Transfer::None;
         let time = self.kind.write.draw(&mut self.source);
         self.be_busy(now, time);
     }
 
-    /// A block with its CRC has come.
+    /// Handles a complete block with its CRC.
     fn block_came(&mut self, now: Ps) {
         let Transfer::In(taking) = std::mem::replace(&mut self.transfer, Transfer::None) else { return };
         let In { next, many, first_at, .. } = taking;
@@ -314,7 +314,7 @@ impl Card {
         self.wear.good_writes.is_some_and(|good| self.written >= good).then_some(status::ERROR)
     }
 
-    /// Begins to send a register, or the block at byte `at`.
+    /// Starts to send a register, or the block at byte `at`.
     pub(crate) fn send(&mut self, now: Ps, at: Option<u64>, many: bool, register: &[u8]) {
         let time = if at.is_some() { self.kind.read.draw(&mut self.source) } else { crate::kind::REGISTER };
         self.usage.at(self.direction).card += time;
@@ -360,8 +360,8 @@ impl Device for Card {
 impl SpiDevice for Card {
     fn select(&mut self, now: Ps, low: bool) {
         self.advance(now);
-        // A command is whole or none. All else goes on where it stopped: drivers look away between command, response and
-        // data, and embedded-sdmmc between any two bytes.
+        // Chip select discards a partial command. Everything else continues where it stopped: drivers deselect the card
+        // between command, response and data, and embedded-sdmmc between any two bytes.
         if self.selected != low {
             self.taken = 0;
         }

@@ -1,4 +1,4 @@
-//! What each command does (7.3.1).
+//! The effect of each command (7.3.1).
 
 use sim::Ps;
 
@@ -23,11 +23,11 @@ mod r1 {
 
 /// Between a command and its response, N_CR: 1 to 8 bytes.
 const WAIT: u8 = 0xff;
-/// After CMD12 comes one that means nothing (7.3.1.3).
+/// CMD12 is followed by a stuff byte (7.3.1.3).
 const STUFF: u8 = 0xff;
 const HCS: u32 = 1 << 30;
 
-/// What a command says, beside R1.
+/// The response to a command.
 enum Answer {
     R1(u8),
     /// R2, R3, R7.
@@ -35,13 +35,13 @@ enum Answer {
 }
 
 impl Card {
-    /// A whole command with its CRC has come.
+    /// Executes a complete command, whose CRC has arrived.
     pub(crate) fn carry_out(&mut self, now: Ps, bytes: &[u8; 6]) {
         let index = bytes[0] & 0x3f;
         let argument = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
         let fits = crc7(&bytes[..5]) == bytes[5] | 1;
         if !self.spi_mode && (index != 0 || !fits) {
-            return; // in SD mode, where CMD and DAT are other wires
+            return; // SD mode, which uses CMD and DAT lines
         }
         self.usage.commands += 1;
         let app = std::mem::take(&mut self.app);
@@ -73,7 +73,7 @@ impl Card {
         self.respond(&response);
     }
 
-    /// `None`: there is no such command, or none in this state.
+    /// Executes a command. `None`: it does not exist, or not in this state.
     fn command(&mut self, now: Ps, index: u8, argument: u32) -> Option<Answer> {
         let answer = match index {
             0 => self.go_idle(),
@@ -111,7 +111,7 @@ impl Card {
         Some(answer)
     }
 
-    /// `None`: there is no such one, and the command of that number is meant (4.3.9).
+    /// Executes an application command. `None`: it does not exist, so the command of that number is meant (4.3.9).
     fn app_command(&mut self, now: Ps, index: u8, argument: u32) -> Option<Answer> {
         let answer = match index {
             41 => self.start(now, argument),
@@ -125,7 +125,7 @@ impl Card {
                 self.send(now, None, false, &count);
                 Answer::R1(0)
             }
-            // How many blocks to erase beforehand: a hint.
+            // Number of blocks to erase in advance: only a hint.
             23 => Answer::R1(0),
             // The pull-up at pin 1, which SPI uses as chip select.
             42 => Answer::R1(0),
@@ -139,7 +139,7 @@ impl Card {
         Some(answer)
     }
 
-    /// There is such a command, but it is not modelled.
+    /// Reports a command that the card has but the model does not.
     fn refuse(&mut self, index: u8, app: bool) -> Answer {
         self.unmodelled.get_or_insert_with(|| format!("SD card: {}", log::name(index, app)));
         Answer::R1(r1::ILLEGAL)
@@ -159,7 +159,7 @@ impl Card {
         self.status = 0;
         self.erase = [None; 2];
         self.transfer = Transfer::None;
-        // A reset ends a programming, whose block stays as it was.
+        // A reset aborts programming; the block keeps its old content.
         self.programming = None;
         self.busy_until = 0;
         self.direction = Direction::Neither;
@@ -169,7 +169,7 @@ impl Card {
     /// CMD1, ACMD41 (4.2.3).
     fn start(&mut self, now: Ps, argument: u32) -> Answer {
         let since = *self.starting.get_or_insert(now);
-        // A high-capacity card waits for a host that says it knows those.
+        // A high-capacity card starts only for a host that declares support for it.
         let fits = self.kind.capacity == Capacity::Standard || (self.knows_host && argument & HCS != 0);
         if fits && now >= since + self.kind.start {
             self.idle = false;
@@ -194,7 +194,7 @@ impl Card {
         Answer::R1(0)
     }
 
-    /// CMD16: of SDHC it changes nothing (7.2.3).
+    /// CMD16: without effect on SDHC (7.2.3).
     fn set_block_length(&mut self, argument: u32) -> Answer {
         match argument as usize {
             length @ 1..=BLOCK => {
@@ -207,7 +207,7 @@ impl Card {
         }
     }
 
-    /// Where a data command's argument is, in bytes. An error is R1's.
+    /// Converts a data command's argument to bytes. An error is R1's.
     fn address(&self, argument: u32, length: usize) -> Result<u64, u8> {
         let at = if self.addresses_blocks() { u64::from(argument) * BLOCK as u64 } else { u64::from(argument) };
         if at >= self.blocks * BLOCK as u64 {

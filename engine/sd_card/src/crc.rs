@@ -1,6 +1,6 @@
 //! The checksums of the SD bus (4.5).
 
-/// G(x) = x^7 + x^3 + 1 over commands and registers; shifted left, with the end bit, as the last byte of either.
+/// CRC7, G(x) = x^7 + x^3 + 1, over commands and registers; shifted left, with the end bit, as their last byte.
 pub fn crc7(bytes: &[u8]) -> u8 {
     let mut crc = 0u8;
     for &byte in bytes {
@@ -12,7 +12,7 @@ pub fn crc7(bytes: &[u8]) -> u8 {
     crc | 1
 }
 
-/// G(x) = x^16 + x^12 + x^5 + 1 over data blocks.
+/// CRC16, G(x) = x^16 + x^12 + x^5 + 1, over data blocks.
 pub fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, &byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }
@@ -41,7 +41,7 @@ mod tests {
 
     /// The examples of 4.5.
     #[test]
-    fn are_those_of_the_specification() {
+    fn match_the_specification() {
         assert_eq!(crc7(&[0x40, 0, 0, 0, 0]), 0b1001010 << 1 | 1);
         assert_eq!(crc7(&[0x51, 0, 0, 0, 0]), 0b0101010 << 1 | 1);
         assert_eq!(crc7(&[0x11, 0, 0, 9, 0]), 0b0110011 << 1 | 1);

@@ -1,19 +1,20 @@
-//! The cards that there are, with the times that others measured of real ones.
+//! The available kinds of card, with published times of real ones.
 //!
-//! elehobica/pico_fatfs (doc/benchmark, 2025-05) and pico_tinygo_fatfs_test (Readme) wrote and read 5 MB in blocks of 512
-//! bytes with FatFs on a Raspberry Pi Pico, SPI at 31.25 MHz, one CMD24 or CMD17 a block, and published the least, mean and
-//! longest latency of a call. Of these, [`HOST_US`] are the host's: 515 bytes of data, token and checksum at 0.31 us each,
-//! and 20 bytes of command and response. The rest is the card's: here the shortest, the mean and the longest.
-//! A histogram was not published. The form between these three is an assumption, see [`Times`].
+//! elehobica/pico_fatfs (doc/benchmark, 2025-05) and pico_tinygo_fatfs_test (Readme) wrote and read 5 MB in blocks of
+//! 512 bytes with FatFs on a Raspberry Pi Pico, SPI at 31.25 MHz, one CMD24 or CMD17 per block, and published the
+//! shortest, mean and longest latency of a call. [`HOST_US`] of each latency is the host's share: 515 bytes of data,
+//! token and checksum at 0.31 us each, and 20 bytes of command and response. The rest is the card's share: here the
+//! shortest, the mean and the longest. No histogram was published. The distribution between these three is an
+//! assumption, see [`Times`].
 
 use sim::{PS_PER_NS, PS_PER_US, Ps};
 
-/// Of a published latency, what the host took.
+/// The host's share of a published latency.
 pub const HOST_US: u64 = 166;
-/// So many draws have one long one, where the longest is out of the usual: caches and erases come in once in a while.
+/// One draw in this many is a long one, if the longest time is exceptional: cache flushes and erases are rare.
 const LONG_ONE_IN: u64 = 256;
 
-/// How blocks are addressed.
+/// Addressing of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// SDSC, by bytes: up to 2 GB.
@@ -22,9 +23,9 @@ pub enum Capacity {
     High,
 }
 
-/// Times of one kind, as (shortest, mean, longest) in microseconds. Draws are even from the shortest to as far beyond the
-/// mean; where the longest is farther than that, one in 256 is even between the mean and the longest, and the others
-/// make the mean right.
+/// A distribution of times, as (shortest, mean, longest) in microseconds. Draws are uniform from the shortest time to
+/// the same distance above the mean. If the longest time is farther away, one draw in 256 is uniform between the mean
+/// and the longest, and the range of the others is chosen to keep the mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub least_us: u64,
@@ -33,7 +34,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// What is left of published latencies.
+    /// Subtracts the host's share from published latencies.
     const fn of(least_us: u64, mean_us: u64, most_us: u64) -> Self {
         Self { least_us: least_us - HOST_US, mean_us: mean_us - HOST_US, most_us: most_us - HOST_US }
     }
@@ -68,28 +69,28 @@ impl Source {
         z ^ (z >> 31)
     }
 
-    /// Even between both, which may come.
+    /// Draws uniformly from `least` to `most`, both included.
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         let span = u128::from(most - least) + 1;
         least + ((u128::from(self.next()) * span) >> 64) as u64
     }
 }
 
-/// One kind of card.
+/// A kind of card.
 #[derive(Debug)]
 pub struct Kind {
     pub name: &'static str,
     pub capacity: Capacity,
-    /// Of a card of that kind, a multiple of 1024.
+    /// Size of a card of that kind, a multiple of 1024.
     pub blocks: u64,
     /// From a read command to the first block's token.
     pub read: Times,
-    /// Busy after a block that was written by itself, and after the end of many.
+    /// Busy time after a single block, and after the end of several blocks.
     pub write: Times,
-    /// ACMD41 says busy so long (specified: at most 1 s). Nobody published it.
+    /// Time for which ACMD41 answers busy (specified: at most 1 s). No published value.
     pub start: Ps,
-    /// Between blocks of CMD18, and busy between those of CMD25: nobody published them for SPI; streams of 1.2 to 1.7
-    /// MB/s by CMD17 alone say that the card has more ready.
+    /// Time between blocks of CMD18, and busy time between those of CMD25. No published value for SPI; reads of 1.2 to
+    /// 1.7 MB/s with CMD17 alone show that the card reads ahead.
     pub next_read: Ps,
     pub next_write: Ps,
 }
@@ -97,15 +98,15 @@ pub struct Kind {
 const START: Ps = 100_000 * PS_PER_US;
 const NEXT_READ: Ps = 20 * PS_PER_US;
 const NEXT_WRITE: Ps = 50 * PS_PER_US;
-/// What every erase took that was seen on small ranges is little; SD status says how long at most.
+/// Time of an erase: observed erases of small ranges are short; SD status gives the limit.
 pub const ERASE: Ps = 2_000 * PS_PER_US;
-/// A register is ready at once (N_CX, 0 to 8 bytes).
+/// Access time of a register: ready at once (N_CX, 0 to 8 bytes).
 pub const REGISTER: Ps = 500 * PS_PER_NS;
 
-/// The first is the usual one.
+/// All kinds; the first is the default.
 pub const KINDS: &[Kind] = &[
-    // pico_tinygo_fatfs_test, C++: write 447.7 and 446.5 KB/s, 1007 / 1142 / 6896 us; read 975.0 and 974.4 KB/s, 402 / 524 /
-    // 1050 us, where the longest is two reads, one of them of the FAT.
+    // pico_tinygo_fatfs_test, C++: write 447.7 and 446.5 KB/s, 1007 / 1142 / 6896 us; read 975.0 and 974.4 KB/s, 402 /
+    // 524 / 1050 us, where the longest consists of two reads, one of them of the FAT.
     Kind {
         name: "samsung-evo-plus-32gb",
         capacity: Capacity::High,
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_have_the_published_least_mean_and_most() {
+    fn draws_have_the_published_shortest_mean_and_longest() {
         for kind in KINDS {
             for times in [kind.read, kind.write] {
                 let mut source = Source::new(1);

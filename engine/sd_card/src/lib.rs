@@ -1,19 +1,19 @@
 //! An SD memory card in SPI mode (SD Specifications, Part 1, Physical Layer Simplified Specification, chapter 7).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `card` | the card on its bus: selection, bytes, busy, the clock |
-//! | `commands` | what each command does |
+//! | `commands` | the effect of each command |
 //! | `transfer` | blocks on their way to and from the host |
 //! | `registers` | OCR, CID, CSD, SCR and SD status |
 //! | `crc` | CRC7 and CRC16 |
-//! | `kind` | the cards that there are, with the times that others measured of them |
-//! | `medium` | the card's memory, which outlives its power |
-//! | `usage` | what was used of the bus and of the card |
+//! | `kind` | the available cards, with published times of real ones |
+//! | `medium` | the card's memory, which survives power loss |
+//! | `usage` | use of the bus and of the card |
 //! | `log` | decoded commands for the trace |
 //!
-//! Times are drawn from a seed, never from the host. SD mode, UHS, lock (CMD42), speed classes (CMD6) and write protection
-//! of groups (CMD27 to CMD30) are not modelled: a host that uses them ends the run with their names.
+//! Times are drawn from a seed, never from the host. SD mode, UHS, lock (CMD42), speed classes (CMD6) and write
+//! protection of groups (CMD27 to CMD30) are not modelled: a host that uses them ends the run with their names.
 
 mod card;
 mod commands;

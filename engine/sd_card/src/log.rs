@@ -19,7 +19,7 @@ impl Log {
         self.frames.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The first byte of a command has come.
+    /// Starts the record of a command at its first byte.
     pub fn begin(&mut self, now: Ps) {
         self.start = now;
     }
@@ -61,7 +61,7 @@ impl Log {
     }
 }
 
-/// As the specification calls it (tables 7-3 and 7-4).
+/// Returns the specification's name (tables 7-3 and 7-4).
 pub fn name(index: u8, app: bool) -> String {
     let (prefix, known) = if app { ("ACMD", app_name(index)) } else { ("CMD", command_name(index)) };
     format!("{prefix}{index} {known}").trim_end().to_owned()
@@ -114,7 +114,7 @@ fn app_name(index: u8) -> &'static str {
     }
 }
 
-/// R1's bits by their names (7.3.2.1).
+/// Returns the names of R1's bits (7.3.2.1).
 fn r1_text(r1: u8) -> String {
     const BITS: [&str; 7] = ["idle", "erase reset", "illegal", "CRC error", "erase sequence", "address", "parameter"];
     if r1 == 0xff {

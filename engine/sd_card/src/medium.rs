@@ -1,4 +1,4 @@
-//! The memory of a card: what stays without power, and what the PC sees as an image.
+//! The memory of a card, which keeps its content without power and is the PC's image file.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,13 +8,13 @@ use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
 
 /// Bytes of a block.
 pub const BLOCK: usize = 512;
-/// Bytes that are kept together; a chunk of zeros is not kept.
+/// Bytes of an allocation; a chunk of zeros is not stored.
 const CHUNK: usize = 1 << 16;
-/// Of a volume that [`Medium::format`] makes; volumes must not depend on the host's clock.
+/// Serial number of a volume made by [`Medium::format`]; volumes must not depend on the host's clock.
 const VOLUME_ID: u32 = 0x5044_0001;
-/// What the SD Association's formatter takes for cards of 4 to 32 GB.
+/// Cluster size that the SD Association's formatter uses for cards of 4 to 32 GB.
 const CLUSTER: u32 = 32 << 10;
-/// A volume that [`Medium::fill`] fills, which takes time by its size.
+/// Size of the volume that [`Medium::fill`] fills; filling takes time in proportion.
 const SMALL_VOLUME: u64 = 16 << 20;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ struct Store {
     generation: u64,
 }
 
-/// A handle to a card's memory: clones share it, so that it outlives the card in its socket.
+/// A handle to a card's memory. Clones share it, so that it survives the card in its socket.
 #[derive(Clone)]
 pub struct Medium(Arc<Mutex<Store>>);
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Medium {
 }
 
 impl Medium {
-    /// Memory of `blocks` blocks, all zero.
+    /// Returns a memory of `blocks` blocks, all zero.
     pub fn new(blocks: u64) -> Self {
         Self(Arc::new(Mutex::new(Store { blocks, ..Store::default() })))
     }
@@ -52,12 +52,12 @@ impl Medium {
         self.blocks() * BLOCK as u64
     }
 
-    /// Grows with each change.
+    /// Returns a number that grows with each change.
     pub fn generation(&self) -> u64 {
         self.lock().generation
     }
 
-    /// Copies memory from `offset` on; what lies beyond the end is zero.
+    /// Copies memory from `offset` on; beyond the end it reads as zero.
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         let store = self.lock();
         each_chunk(offset, into.len(), |chunk, from, range| {
@@ -69,7 +69,7 @@ impl Medium {
         });
     }
 
-    /// Changes memory from `offset` on; what lies beyond the end is lost.
+    /// Writes memory from `offset` on; bytes beyond the end are dropped.
     pub fn write(&self, offset: u64, bytes: &[u8]) {
         let mut store = self.lock();
         let room = (store.blocks * BLOCK as u64).saturating_sub(offset);
@@ -101,7 +101,7 @@ impl Medium {
         }
     }
 
-    /// Where anything but zeros may be, as offsets and lengths in bytes, in order.
+    /// Returns the ranges that may be nonzero, as offsets and lengths in bytes, in order.
     pub fn extents(&self) -> Vec<(u64, u64)> {
         let end = self.bytes();
         let store = self.lock();
@@ -156,7 +156,7 @@ impl Medium {
     }
 }
 
-/// Calls `part` with a chunk's number, where in it to begin, and which of the `length` bytes lie there.
+/// Calls `part` with each chunk's number, the start in it, and the range of the `length` bytes that it holds.
 fn each_chunk(offset: u64, length: usize, mut part: impl FnMut(u64, usize, std::ops::Range<usize>)) {
     let mut done = 0;
     while done < length {
@@ -168,7 +168,7 @@ fn each_chunk(offset: u64, length: usize, mut part: impl FnMut(u64, usize, std::
     }
 }
 
-/// The first bytes of a medium as a file.
+/// The start of a medium as a file.
 struct Cursor {
     medium: Medium,
     size: u64,
@@ -210,7 +210,7 @@ impl Seek for Cursor {
             SeekFrom::End(by) => self.size.checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };
-        self.at = at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a seek to before the start"))?;
+        self.at = at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "seek before the start"))?;
         Ok(self.at)
     }
 }
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_what_is_written_and_no_zeros() {
+    fn stores_written_data_but_no_zeros() {
         let medium = Medium::new(4096);
         let bytes: Vec<u8> = (0..70_000u32).map(|n| (n % 251) as u8 + 1).collect();
         medium.write(65_000, &bytes);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_end_is_lost() {
+    fn writes_beyond_the_end_are_dropped() {
         let medium = Medium::new(2);
         medium.write(1000, &[7; 100]);
         let mut back = [1; 100];
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_formatted_card_takes_little_memory_and_a_full_one_has_no_room() {
+    fn a_formatted_card_takes_little_memory_and_a_full_one_has_no_space() {
         let medium = Medium::new(32_000_000_000 / 512);
         medium.format("TEST").unwrap();
         let volume = FileSystem::new(medium.cursor(medium.bytes()), FsOptions::new()).unwrap();

@@ -1,4 +1,4 @@
-//! What the card says of itself (chapter 5).
+//! The card's registers (chapter 5).
 
 use crate::crc::crc7;
 use crate::kind::Capacity;
@@ -10,7 +10,8 @@ const CCS: u32 = 1 << 30;
 /// Classes 0, 2, 4, 5, 7, 8 and 10.
 const CLASSES: u128 = 0x5b5;
 
-/// The register as MSB first, of fields that are given as (highest bit, lowest bit, value), with CRC7 and end bit.
+/// Encodes a register, most significant byte first, from fields (highest bit, lowest bit, value), with CRC7 and end
+/// bit.
 fn register(fields: &[(u32, u32, u128)]) -> [u8; 16] {
     let value = fields.iter().fold(0u128, |all, &(high, low, value)| {
         debug_assert!(value >> (high - low + 1) == 0, "bits {high}:{low}");
@@ -30,7 +31,7 @@ pub fn ocr(ready: bool, capacity: Capacity) -> u32 {
     }
 }
 
-/// CID (5.2): no maker's, as this is nobody's card.
+/// CID (5.2): without a manufacturer, since this card is not a real product.
 pub fn cid(serial: u32) -> [u8; 16] {
     let name = u128::from(u64::from_be_bytes(*b"\0\0\0PBENC"));
     register(&[
@@ -72,7 +73,7 @@ pub fn csd(capacity: Capacity, blocks: u64, write_protected: bool) -> [u8; 16] {
     register(&[&common[..], &own[..]].concat())
 }
 
-/// The most blocks that the card's address form reaches, and that its CSD can tell.
+/// Returns the most blocks that the card's addressing can reach and its CSD can express.
 pub fn most_blocks(capacity: Capacity) -> u64 {
     match capacity {
         Capacity::Standard => 4096 * 1024,
@@ -100,9 +101,9 @@ pub fn sd_status() -> [u8; 64] {
 mod tests {
     use super::*;
 
-    /// C_SIZE as drivers compute the capacity from it (5.3.2, 5.3.3).
+    /// C_SIZE, from which drivers compute the capacity (5.3.2, 5.3.3).
     #[test]
-    fn drivers_get_the_number_of_blocks() {
+    fn drivers_compute_the_number_of_blocks() {
         for blocks in [1024, 128 << 11, 2 << 21, 62_500_000 / 1024 * 1024, 32 << 21] {
             let csd = csd(Capacity::High, blocks, false);
             let c_size = u64::from(csd[7] & 0x3f) << 16 | u64::from(csd[8]) << 8 | u64::from(csd[9]);
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn write_protection_is_told() {
+    fn write_protection_is_reported() {
         assert_eq!([false, true].map(|on| csd(Capacity::High, 1024, on)[14]), [0x00, 0x10]);
     }
 }

@@ -1,4 +1,4 @@
-//! Blocks on their way to and from the host (7.2.3, 7.2.4, 7.3.3).
+//! Data blocks to and from the host (7.2.3, 7.2.4, 7.3.3).
 
 use sim::Ps;
 
@@ -9,15 +9,15 @@ pub const START: u8 = 0xfe;
 pub const START_OF_MANY: u8 = 0xfc;
 pub const STOP: u8 = 0xfd;
 
-/// What a host gets in the place of a block that cannot be read (7.3.3.3).
+/// Data error token, sent instead of a block that cannot be read (7.3.3.3).
 pub const OUT_OF_RANGE: u8 = 0x08;
 
-/// What a host gets for a block that it wrote (7.3.3.1): 0b101, 0b110 and 0b111 above the end bit, ones in front of them.
+/// Data response tokens for a written block (7.3.3.1): 0b101, 0b110 and 0b111 above the end bit, preceded by ones.
 pub const ACCEPTED: u8 = 0xe5;
 pub const CRC_WRONG: u8 = 0xeb;
 pub const NOT_WRITTEN: u8 = 0xed;
 
-/// What is on its way.
+/// The current data transfer.
 #[derive(Debug)]
 pub enum Transfer {
     None,
@@ -25,14 +25,14 @@ pub enum Transfer {
     In(In),
 }
 
-/// To the host.
+/// A transfer to the host.
 #[derive(Debug)]
 pub struct Out {
-    /// Of the next block, in bytes from the card's start; `None`: a register.
+    /// Address of the next block in bytes; `None`: a register.
     pub next: Option<u64>,
     pub many: bool,
     pub ready: Ps,
-    /// Token, data, CRC; an error token alone.
+    /// Token, data, CRC; or only an error token.
     pub bytes: Vec<u8>,
     pub sent: usize,
     pub first_at: Ps,
@@ -45,7 +45,7 @@ impl Out {
         out
     }
 
-    /// Another block.
+    /// Appends another block.
     pub fn load(&mut self, data: &[u8]) {
         self.bytes.clear();
         self.bytes.push(START);
@@ -60,19 +60,19 @@ impl Out {
         self.sent = 0;
     }
 
-    /// Whether the byte that has just gone was one of the block's, and not its first.
+    /// Returns whether the last byte sent belongs to the block's data but is not its first.
     pub fn amid_data(&self) -> bool {
         (3..self.bytes.len() - 1).contains(&self.sent)
     }
 }
 
-/// From the host.
+/// A transfer from the host.
 #[derive(Debug)]
 pub struct In {
-    /// Of the next block, in bytes from the card's start.
+    /// Address of the next block in bytes.
     pub next: u64,
     pub many: bool,
-    /// The token has come; data and CRC follow.
+    /// The token has arrived; data and CRC follow.
     pub open: bool,
     pub bytes: Vec<u8>,
     pub first_at: Ps,
@@ -91,7 +91,7 @@ impl In {
         crc16(&self.bytes[..BLOCK]).to_be_bytes() == self.bytes[BLOCK..]
     }
 
-    /// Whether the byte that has just come was one of the block's, and not its first.
+    /// Returns whether the last byte received belongs to the block's data but is not its first.
     pub fn amid_data(&self) -> bool {
         (2..=BLOCK).contains(&self.bytes.len())
     }

@@ -1,8 +1,8 @@
-//! What was used of the bus and of the card, by what it was used for.
+//! Use of the bus and of the card, by purpose.
 
 use sim::{PS_PER_NS, Ps};
 
-/// What the host's last data command was: all bytes until the next one count to it.
+/// The kind of the host's last data command: all bytes until the next one count for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Neither,
@@ -10,14 +10,14 @@ pub enum Direction {
     Write,
 }
 
-/// Upper ends of the bins that a histogram is shown in; one more has the rest.
+/// Upper ends of the histogram's bins; one further bin holds the rest.
 pub const BINS_NS: [u64; 14] = [200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 15_000, 20_000];
 const FINE: usize = 20_002;
 
-/// From the start of a byte to the start of the next one, within a block's 512 data bytes.
+/// Times from the start of a byte to the start of the next one, within a block's 512 data bytes.
 #[derive(Clone, Debug)]
 pub struct Gaps {
-    /// By nanoseconds; the last has all that are longer.
+    /// Counts by nanoseconds; the last holds all longer ones.
     fine: Vec<u64>,
     count: u64,
     sum: Ps,
@@ -45,12 +45,12 @@ impl Gaps {
         self.count
     }
 
-    /// Shortest, mean and longest; `None` before the first.
+    /// Returns the shortest, mean and longest; `None` before the first.
     pub fn spread(&self) -> Option<[Ps; 3]> {
         (self.count > 0).then(|| [self.least, self.sum / self.count, self.most])
     }
 
-    /// In whole nanoseconds, at most 20 000; `None` before the first.
+    /// Returns the median in whole nanoseconds, at most 20 000; `None` before the first.
     pub fn median_ns(&self) -> Option<u64> {
         let half = self.count.div_ceil(2);
         let mut so_far = 0;
@@ -63,7 +63,7 @@ impl Gaps {
             .map(|ns| ns as u64)
     }
 
-    /// How many there were up to each end of [`BINS_NS`], and beyond the last.
+    /// Returns the counts up to each end of [`BINS_NS`], and beyond the last.
     pub fn bins(&self) -> [u64; BINS_NS.len() + 1] {
         let mut from = 0;
         std::array::from_fn(|bin| {
@@ -75,19 +75,19 @@ impl Gaps {
     }
 }
 
-/// Of one direction.
+/// Use in one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Used {
     pub blocks: u64,
     pub bytes: u64,
     /// Time in which SCK moved.
     pub clocked: Ps,
-    /// How long the card kept the host waiting: access times, busy.
+    /// Time for which the card kept the host waiting: access times, busy.
     pub card: Ps,
     pub gaps: Gaps,
 }
 
-/// Since power-up.
+/// Use since power-up.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     pub commands: u64,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_histogram_has_every_gap_once() {
+    fn a_histogram_counts_every_gap_once() {
         let mut gaps = Gaps::default();
         for ns in [304, 304, 304, 310, 1750, 20_000, 20_001, 5_000_000] {
             gaps.add(ns * PS_PER_NS);

@@ -1,14 +1,13 @@
-//! A clock domain: cycles against picoseconds.
+//! Conversion between the cycles of a clock domain and picoseconds.
 
 use crate::time::{PS_PER_S, Ps};
 
 /// Largest cycle difference whose picoseconds times 1 Hz still fit 64 bits.
 const FAST_CYCLES: u64 = u64::MAX / PS_PER_S - 1;
 
-/// Exact conversion between the cycles of a clock and picoseconds while it changes frequency.
+/// Exact conversion between cycles and picoseconds for a clock whose frequency changes.
 ///
-/// The remainder of every conversion is kept as a numerator over `hz`, so that no frequency, however odd its period,
-/// accumulates error.
+/// The remainder of every conversion is kept as a numerator over `hz`, so that no error accumulates at any frequency.
 #[derive(Clone, Debug)]
 pub struct Clock {
     hz: u64,
@@ -40,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// The time of a cycle before the base, which a peripheral that catches up lazily may ask for.
+    /// Returns the time of a cycle before the base. A peripheral that catches up lazily may ask for one.
     #[cold]
     fn split_back(&self, cycle: u64) -> (Ps, u64) {
         let hz = u128::from(self.hz);

@@ -1,14 +1,14 @@
-//! What everything that is soldered to a board has in common.
+//! The trait that all devices on a board implement.
 
 use crate::time::Ps;
 
-/// A device with pins of its own beside its bus. `now` never goes back between calls.
+/// A device that has further pins beside its bus. `now` never decreases between calls.
 pub trait Device: Send {
     /// The part's name as its maker writes it: `W5500`.
     fn name(&self) -> &'static str;
     /// Level of the reset pin.
     fn set_reset(&mut self, _now: Ps, _low: bool) {}
-    /// Level of the interrupt pin as of the last call that told a time.
+    /// Level of the interrupt pin at the time of the last call that had a time argument.
     fn interrupt_low(&self) -> bool {
         false
     }
@@ -16,7 +16,7 @@ pub trait Device: Send {
     fn next_event(&self) -> Option<Ps> {
         None
     }
-    /// What was asked of the device that is not modelled, since the last call: it ends the run.
+    /// Takes the description of an unmodelled request made since the last call. It ends the run.
     fn take_unmodelled(&mut self) -> Option<String> {
         None
     }

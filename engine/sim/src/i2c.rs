@@ -4,11 +4,12 @@ use crate::device::Device;
 use crate::time::Ps;
 
 pub trait I2cDevice: Device {
-    /// A START or RESTART with this address; true acknowledges. `now` is the end of the acknowledge bit, as below.
+    /// Handles a START or RESTART with this address; true acknowledges. `now` is the end of the acknowledge bit, also
+    /// below.
     fn start(&mut self, now: Ps, address: u16, read: bool) -> bool;
-    /// A byte from the master after [`Self::start`] for writing; true acknowledges.
+    /// Handles a byte from the master after [`Self::start`] for writing; true acknowledges.
     fn write(&mut self, now: Ps, byte: u8) -> bool;
-    /// The next byte for the master.
+    /// Returns the next byte for the master.
     fn read(&mut self, now: Ps) -> u8;
     fn stop(&mut self, _now: Ps) {}
 }

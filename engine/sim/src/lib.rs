@@ -1,8 +1,8 @@
-//! What the parts of an emulated board agree on: simulated time, and the traits by which a microcontroller, the devices
-//! on its buses, the Ethernet cable and the USB port meet.
+//! Shared foundations of the emulated board: simulated time, and the traits that connect a microcontroller, the devices
+//! on its buses, the Ethernet cable and the USB port.
 //!
-//! Nothing here knows a chip, and no crate of the engine reads the host's clock, random numbers or hash-map order: equal
-//! calls at equal times give equal results.
+//! Nothing here depends on a particular chip. No crate of the engine reads the host's clock, random numbers or hash-map
+//! order: equal calls at equal times give equal results.
 
 mod clock;
 mod device;

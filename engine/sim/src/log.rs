@@ -1,15 +1,16 @@
-//! A log with several readers, each of which takes what came since it last did.
+//! A log with several readers, each with an independent position.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Who reads a [`Log`].
+/// Handle of a reader of a [`Log`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct LogReader(u64);
 
-/// Keeps what a reader has not taken yet, the newest up to that reader's limit; nothing while nobody reads.
+/// A log that keeps the records its readers have not taken yet, up to each reader's limit; without readers it keeps
+/// none.
 pub struct Log<T> {
     records: VecDeque<T>,
-    /// How many have been pushed since there is somebody who reads.
+    /// Records pushed while there was a reader.
     pushed: u64,
     readers: BTreeMap<u64, Reader>,
     opened: u64,
@@ -17,7 +18,7 @@ pub struct Log<T> {
 
 struct Reader {
     limit: usize,
-    /// The first that it has not taken.
+    /// Number of the first record that this reader has not taken.
     next: u64,
 }
 
@@ -28,7 +29,7 @@ impl<T> Default for Log<T> {
 }
 
 impl<T: Clone> Log<T> {
-    /// A reader of what comes from now on, which keeps `limit` records at most.
+    /// Adds a reader of all records from now on; at most `limit` records are kept for it.
     pub fn open(&mut self, limit: usize) -> LogReader {
         self.opened += 1;
         self.readers.insert(self.opened, Reader { limit, next: self.pushed });
@@ -40,7 +41,7 @@ impl<T: Clone> Log<T> {
         self.forget();
     }
 
-    /// Whether anybody reads.
+    /// Returns whether the log has a reader.
     pub fn is_read(&self) -> bool {
         !self.readers.is_empty()
     }
@@ -53,7 +54,7 @@ impl<T: Clone> Log<T> {
         }
     }
 
-    /// What came since `reader` last took, oldest first. Nothing for one of another log.
+    /// Takes the records since the last call for `reader`, oldest first. A reader of another log gets none.
     pub fn take(&mut self, reader: &LogReader) -> Vec<T> {
         let first = self.first();
         let Some(reader) = self.readers.get_mut(&reader.0) else { return Vec::new() };
@@ -64,7 +65,7 @@ impl<T: Clone> Log<T> {
         taken
     }
 
-    /// The number of the oldest record that is kept.
+    /// Returns the number of the oldest record kept.
     fn first(&self) -> u64 {
         self.pushed - self.records.len() as u64
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reader_has_all_since_it_last_took() {
+    fn each_reader_gets_all_records_since_its_last_take() {
         let mut log = Log::default();
         log.push(|| 0);
         let one = log.open(10);
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reader_loses_the_oldest_beyond_its_own_limit() {
+    fn each_reader_loses_the_oldest_records_beyond_its_limit() {
         let mut log = Log::default();
         let (few, many) = (log.open(2), log.open(4));
         (0..6).for_each(|n| log.push(|| n));
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_for_one_who_has_gone() {
+    fn nothing_is_kept_for_a_closed_reader() {
         let mut log = Log::default();
         let (slow, quick) = (log.open(10), log.open(10));
         log.push(|| 1);

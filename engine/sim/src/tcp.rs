@@ -13,8 +13,8 @@ pub struct AppReply {
     pub close: bool,
     /// Abort with RST; `data` and everything unsent is dropped.
     pub reset: bool,
-    /// On a connection that the PC opened: so long after this answer has been handed over, open another one to the same
-    /// peer. The application goes on to that one and hears no more of this one.
+    /// On a connection that the PC opened: open another one to the same peer this long after this answer was handed
+    /// over. The application continues on the new connection and gets no more calls for the old one.
     pub again: Option<Ps>,
 }
 
@@ -26,11 +26,11 @@ impl AppReply {
 
 /// A TCP application. One object serves every connection of its port; `conn` tells them apart and is never reused.
 pub trait TcpApp: Send {
-    /// The three-way handshake is complete; the answer is what the PC says first.
+    /// Called when the three-way handshake is complete; the answer is the first data that the PC sends.
     fn accept(&mut self, conn: u64, peer: SocketAddrV4, now: Ps) -> AppReply;
-    /// In-order bytes; a peer's send may arrive in several calls, several sends in one.
+    /// Called with in-order bytes. The bytes of one send may arrive in several calls, those of several sends in one.
     fn receive(&mut self, conn: u64, data: &[u8], now: Ps) -> AppReply;
     /// Called once: the peer sent FIN (`reset` false) or RST, the connection timed out, or a `connect` failed (then
-    /// without `accept`). The PC closes its own half with the answer, after every one still owed.
+    /// without `accept`). The PC closes its own half after this answer and all earlier ones.
     fn closed(&mut self, conn: u64, reset: bool, now: Ps) -> AppReply;
 }

@@ -8,5 +8,5 @@ pub const PS_PER_US: Ps = 1_000 * PS_PER_NS;
 pub const PS_PER_MS: Ps = 1_000 * PS_PER_US;
 pub const PS_PER_S: Ps = 1_000 * PS_PER_MS;
 
-/// No event.
+/// The time of an event that is not planned.
 pub const NEVER: Ps = Ps::MAX;

@@ -4,9 +4,9 @@ use crate::device::Device;
 use crate::time::Ps;
 
 pub trait UartDevice: Device {
-    /// A character has arrived; `now` is the end of its stop bit.
+    /// Delivers a character; `now` is the end of its stop bit.
     fn receive(&mut self, now: Ps, byte: u8);
-    /// The next character that the device has sent, once its stop bit has ended; that is a time of
-    /// [`Device::next_event`].
+    /// Takes the next character that the device has sent, once its stop bit has ended. [`Device::next_event`] includes
+    /// that time.
     fn take_byte(&mut self, now: Ps) -> Option<u8>;
 }

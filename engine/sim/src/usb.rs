@@ -6,7 +6,7 @@ pub enum Handshake {
     Ack,
     Nak,
     Stall,
-    /// Nothing came back within 18 bit times: wrong address, corrupted packet, no device.
+    /// No answer within 18 bit times: wrong address, corrupted packet, no device.
     Timeout,
 }
 
@@ -24,12 +24,12 @@ pub enum InResult {
 
 /// A device controller as the host's port sees it.
 ///
-/// The host calls each method at the simulated time at which the device has received the packet: SETUP and OUT
-/// at the end of the data packet, IN at the end of the token. The host then acknowledges IN data of its own accord.
+/// The host calls each method at the simulated time at which the device has received the packet: SETUP and OUT at the
+/// end of the data packet, IN at the end of the token. The host then acknowledges IN data by itself.
 pub trait UsbBus {
-    /// Whether the device pulls D+ up (a full-speed device is present).
+    /// Returns whether the device pulls D+ up (a full-speed device is present).
     fn pulled_up(&self) -> bool;
-    /// SE0 long enough to be a bus reset has begun.
+    /// Begins a bus reset: SE0 has lasted long enough.
     fn reset(&mut self);
     /// Start of frame with its 11-bit number.
     fn sof(&mut self, frame: u16);

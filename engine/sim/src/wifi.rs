@@ -1,4 +1,4 @@
-//! Between a radio chip and the air.
+//! The interface between a radio chip and the air.
 
 use crate::time::Ps;
 
@@ -11,7 +11,7 @@ pub enum Security {
     Wpa2,
 }
 
-/// An access point as its beacons and probe responses tell of it.
+/// An access point as described by its beacons and probe responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bss {
     /// Empty in beacons of a hidden network.
@@ -22,11 +22,11 @@ pub struct Bss {
     pub security: Security,
     /// Beacon interval in time units of 1024 us.
     pub beacon_tu: u16,
-    /// Beacons from one that announces multicast frames to the next.
+    /// DTIM period: beacons from one that announces multicast frames to the next.
     pub dtim: u8,
 }
 
-/// What a station wants to join with.
+/// The parameters with which a station joins a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
     pub ssid: Vec<u8>,
@@ -35,10 +35,10 @@ pub struct Join {
     pub passphrase: Vec<u8>,
 }
 
-/// What a radio chip does on the air.
+/// A radio chip's requests to the air.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RadioRequest {
-    /// Probes all channels for `ssid`, or for whoever answers where it is empty.
+    /// Probes all channels for `ssid`; an empty `ssid` finds every access point.
     Scan {
         ssid: Vec<u8>,
     },
@@ -46,43 +46,44 @@ pub enum RadioRequest {
     Leave,
     /// An Ethernet frame for the access point.
     Frame(Vec<u8>),
-    /// The receiver sleeps but for each so many beacons.
+    /// The receiver sleeps, except for one beacon in this many.
     Doze {
         beacons: u32,
     },
-    /// The receiver is on again; the access point sends what it kept.
+    /// The receiver is on again; the access point sends the frames it buffered.
     Awake,
-    /// Fetches one frame of those that the access point keeps, and sleeps on.
+    /// Fetches one frame buffered at the access point and goes back to sleep (PS-Poll).
     Poll,
 }
 
-/// What the air brings a radio chip.
+/// The air's reports to a radio chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RadioReport {
     Found(Bss),
     ScanDone,
-    /// No network that could be joined answered.
+    /// No suitable network answered.
     NoNetwork,
-    /// There is one of that name with another kind of security.
+    /// A network of that name exists but uses another kind of security.
     OtherSecurity(Bss),
     Authenticated(Bss),
     Associated(Bss),
-    /// The access point's four-way handshake ended well.
+    /// The access point's four-way handshake succeeded.
     Keyed,
-    /// It did not: the access point threw the station out, with this reason of IEEE 802.11 table 9-49.
+    /// The handshake failed: the access point deauthenticated the station with this reason code (IEEE 802.11 table
+    /// 9-49).
     ThrownOut(u16),
-    /// No beacon came any more.
+    /// Beacons are no longer received.
     BeaconsLost,
     Frame(Vec<u8>),
-    /// The access point has the oldest frame that was not acknowledged yet, or it is lost.
+    /// The oldest unacknowledged frame has reached the access point, or is lost.
     Sent,
-    /// A beacon that says that the access point keeps frames for the station.
+    /// A beacon announces that the access point has buffered frames for the station.
     Kept,
 }
 
 /// A chip with a radio, as the air sees it.
 pub trait Radio {
-    /// What the chip does next on the air, and when.
+    /// Takes the chip's next request to the air, with its time.
     fn take_request(&mut self) -> Option<(Ps, RadioRequest)>;
     fn report(&mut self, now: Ps, report: RadioReport);
 }

@@ -1,4 +1,4 @@
-//! Selection, instructions, status and times of the chip.
+//! The chip's selection, instructions, status and times.
 
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
@@ -56,22 +56,22 @@ pub struct W25q {
     pub unique_id: [u8; 8],
     selected: bool,
     phase: Phase,
-    /// Bits (or dummy clocks) of the phase that are still to come.
+    /// Bits (or dummy clocks) left in the phase.
     left: u32,
     shift: u32,
     opcode: u8,
     plan: Plan,
     address: u32,
-    /// Complete data bytes of this transfer.
+    /// Complete data bytes in this transfer.
     count: usize,
-    /// The byte being output, and how many of its bits are still to go.
+    /// The byte on the output, and how many of its bits are left.
     out: u8,
     page: [u8; PAGE],
     /// First data bytes of a register write.
     head: [u8; 2],
-    /// A clock came after an instruction that must end with the chip select.
+    /// A clock arrived after an instruction that must end with chip select.
     overrun: bool,
-    /// Instruction that the next selection continues without its opcode.
+    /// Instruction that the next selection continues without an opcode.
     continuous: Option<u8>,
     status: [u8; 3],
     volatile_write: bool,
@@ -81,7 +81,7 @@ pub struct W25q {
     wrap: u32,
     security: [[u8; PAGE]; 3],
     busy_until: Ps,
-    /// No instruction is accepted before (release from power-down, reset).
+    /// Time until which no instruction is accepted (release from power-down, reset).
     deaf_until: Ps,
     unmodelled: Option<u8>,
 }
@@ -117,7 +117,7 @@ impl Default for W25q {
 }
 
 impl W25q {
-    /// Volatile state is lost, the non-volatile registers and the cells stay.
+    /// Clears the volatile state; the non-volatile registers and the cells stay.
     fn restart(&mut self) {
         *self = Self {
             unique_id: self.unique_id,
@@ -131,22 +131,22 @@ impl W25q {
         now < self.busy_until
     }
 
-    /// When the running program, erase or status write ends.
+    /// Returns when the running program, erase or status write ends.
     pub fn busy_until(&self) -> Ps {
         self.busy_until
     }
 
-    /// Whether the next selection is a read that needs no opcode.
+    /// Returns whether the next selection is a read that needs no opcode.
     pub fn continuous(&self) -> bool {
         self.continuous.is_some()
     }
 
-    /// Opcode that the chip has but the model does not.
+    /// Takes an opcode that the chip has but the model does not.
     pub fn take_unmodelled(&mut self) -> Option<u8> {
         self.unmodelled.take()
     }
 
-    /// The chip select pin changed.
+    /// Handles an edge of chip select.
     pub fn select(&mut self, cells: &mut impl Array, now: Ps, low: bool) {
         if low == self.selected {
             return;
@@ -176,8 +176,8 @@ impl W25q {
         self.shift = 0;
     }
 
-    /// One clock: `io` has the levels that the controller and the pull-ups put on IO0..IO3; the result has the levels
-    /// with the chip's own outputs.
+    /// Handles one clock. `io` holds the levels that the controller and the pull-ups put on IO0..IO3; the result adds
+    /// the chip's own outputs.
     pub fn clock(&mut self, cells: &impl Array, now: Ps, io: u8) -> u8 {
         if !self.selected {
             return io;
@@ -229,7 +229,7 @@ impl W25q {
         }
     }
 
-    /// Samples `lines` lines; true when the phase's bits are complete.
+    /// Samples `lines` lines; returns true when the phase's bits are complete.
     fn take_bits(&mut self, io: u8, lines: u8) -> bool {
         let lines = u32::from(lines.max(1));
         self.shift = (self.shift << lines) | (u32::from(io) & ((1 << lines) - 1));
@@ -340,7 +340,7 @@ impl W25q {
         byte
     }
 
-    /// Chip select rose: instructions that write are carried out now, if they ended on a byte boundary.
+    /// Handles the rising edge of chip select: write instructions are executed now, if they ended on a byte boundary.
     fn finish(&mut self, cells: &mut impl Array, now: Ps) {
         if self.opcode == 0xab && matches!(self.phase, Phase::Dummy | Phase::Data) && self.powered_down {
             self.powered_down = false;
@@ -377,7 +377,7 @@ impl W25q {
         }
     }
 
-    /// Carries out an instruction without data.
+    /// Executes an instruction without data.
     fn execute(&mut self, cells: &mut impl Array, now: Ps, opcode: u8) {
         match opcode {
             0x06 => self.status[0] |= sr1::WEL,
@@ -443,14 +443,14 @@ impl W25q {
         }
     }
 
-    /// Index of the security register that `address` names, if writing is enabled and it is not locked.
+    /// Returns the index of the security register that `address` selects, if writing is enabled and it is not locked.
     fn security_register(&self) -> Option<usize> {
         let register = ((self.address >> 12) & 0xf) as usize;
         let free = (1..=3).contains(&register) && self.status[1] & (0x04 << register) == 0;
         (free && self.status[0] & sr1::WEL != 0).then(|| register - 1)
     }
 
-    /// WEL is set and none of `len` bytes at `base` is protected by BP2..BP0, TB, SEC and CMP.
+    /// Returns whether WEL is set and BP2..BP0, TB, SEC and CMP protect none of `len` bytes at `base`.
     fn may_write(&self, cells: &impl Array, base: usize, len: usize) -> bool {
         if self.status[0] & sr1::WEL == 0 {
             return false;
@@ -528,7 +528,7 @@ mod tests {
             self.chip.clock(&self.cells, self.now, io)
         }
 
-        /// One byte over single SPI with the other lines pulled up.
+        /// Transfers one byte over single SPI with the other lines pulled up.
         fn byte(&mut self, out: u8) -> u8 {
             (0..8).rev().fold(0, |read, bit| (read << 1) | ((self.clock(0xe | ((out >> bit) & 1)) >> 1) & 1))
         }
@@ -752,7 +752,7 @@ mod tests {
     }
 
     #[test]
-    fn power_down_hears_only_its_release() {
+    fn power_down_accepts_only_its_release() {
         let mut b = Bench::new();
         b.command(&[0xb9], 0);
         assert_eq!(b.command(&[0x9f], 1), [0xff]);

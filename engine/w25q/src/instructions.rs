@@ -2,13 +2,13 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// The instruction ends here and is carried out when the chip select rises.
+    /// The instruction ends here and is executed when chip select rises.
     None,
     Output,
     Input,
 }
 
-/// What follows an instruction's 8 bits.
+/// The phases after an instruction's 8 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Lines that carry the 24 address bits; 0: no address.
@@ -24,7 +24,7 @@ pub const fn plan(address_lines: u8, dummy_clocks: u32, data: Data, data_lines: 
     Plan { address_lines, mode: false, dummy_clocks, data, data_lines }
 }
 
-/// `None`: the chip ignores the opcode, or the model does not cover it.
+/// Returns the instruction's format, or `None` if the chip ignores the opcode or the model does not cover it.
 pub fn plan_of(opcode: u8) -> Option<Plan> {
     use Data::{Input, None as Nothing, Output};
     Some(match opcode {

@@ -1,8 +1,8 @@
-//! Serial flash discoverable parameters (JESD216A), by which a program finds out the chip's size.
+//! Serial flash discoverable parameters (JESD216A), from which a program learns the chip's size.
 
-/// Where the basic parameter table begins.
+/// Address of the basic parameter table.
 const SFDP_TABLE: usize = 0x80;
-/// SFDP header and its one parameter header (JESD216A), as the chip returns them.
+/// SFDP header and the only parameter header (JESD216A), as the chip returns them.
 const SFDP_HEADER: [u32; 4] = [0x5044_4653, 0xff00_0105, 0x1001_0500, 0xff00_0080];
 /// Basic flash parameters of the W25Q16JV. Word 1 is the density in bits less one.
 const SFDP_PARAMETERS: [u32; 16] = [
@@ -24,7 +24,7 @@ const SFDP_PARAMETERS: [u32; 16] = [
     0x80f8_30e9,
 ];
 
-/// The byte at address `at`; `flash_size` in bytes.
+/// Returns the byte at address `at`; `flash_size` in bytes.
 pub fn byte(at: u32, flash_size: usize) -> u8 {
     let at = at as usize;
     let word = match at / 4 {

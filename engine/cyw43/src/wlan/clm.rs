@@ -1,4 +1,4 @@
-//! The regulatory data that the host hands over in pieces, and whether they are whole.
+//! The regulatory data, which the host loads in pieces, and its checks.
 
 use crate::crc::crc32;
 
@@ -12,13 +12,14 @@ const STATUS_BAD: u32 = 1;
 #[derive(Debug, Default)]
 pub struct Clm {
     pieces: Vec<u8>,
-    /// What has been accepted.
+    /// The accepted data.
     blob: Option<Vec<u8>>,
     failed: bool,
 }
 
 impl Clm {
-    /// One piece: flags, type, length and a CRC that nobody fills in, then data. False: no such piece.
+    /// Loads one piece: flags, type, length, a CRC that drivers leave empty, then data. Returns false if it is not a
+    /// piece.
     pub fn load(&mut self, argument: &[u8]) -> bool {
         let Some(header) = argument.get(..HEADER) else { return false };
         let flags = u16::from_le_bytes([header[0], header[1]]);
@@ -45,12 +46,12 @@ impl Clm {
         if self.failed { STATUS_BAD } else { 0 }
     }
 
-    /// There is none until one is loaded: without it the radio sends nothing.
+    /// Returns whether data is loaded: without it the radio transmits nothing.
     pub fn is_loaded(&self) -> bool {
         self.blob.is_some()
     }
 
-    /// The variable `clmver`.
+    /// Returns the variable `clmver`.
     pub fn version(&self) -> String {
         let Some(blob) = &self.blob else { return "API: 0.0 Data: none".into() };
         const MARK: &[u8] = b"CLM DATA";
@@ -63,7 +64,8 @@ impl Clm {
     }
 }
 
-/// `BLOB`, the header's length, the CRC of the rest of the header; in there a list of parts: kind, begin, length, CRC.
+/// Checks `BLOB`, the header's length, the CRC of the rest of the header, and in the header the list of parts: kind,
+/// start, length, CRC.
 fn is_whole(blob: &[u8]) -> bool {
     let word = |at: usize| Some(u32::from_le_bytes(blob.get(at..at.checked_add(4)?)?.try_into().ok()?));
     let parts = || -> Option<bool> {

@@ -1,4 +1,4 @@
-//! Events, which come as Ethernet frames of Broadcom's own type.
+//! Events, which are Ethernet frames of Broadcom's EtherType.
 
 use sim::Mac;
 
@@ -21,22 +21,22 @@ pub mod status {
     pub const PARTIAL: u32 = 8;
 }
 
-/// Of [`PSK_SUP`], as its status: the keys are there; message 3 is waited for.
+/// Status of [`PSK_SUP`]: keys installed; waiting for message 3.
 pub mod supplicant {
     pub const KEYED: u32 = 6;
     pub const WAITS_FOR_M3: u32 = 8;
-    /// Reason: thrown out.
+    /// Reason: deauthenticated by the access point.
     pub const DEAUTHENTICATED: u32 = 14;
 }
 
-/// Of [`PRUNE`], as its reason.
+/// Reason of [`PRUNE`].
 pub const PRUNE_ENCRYPTION: u32 = 1;
-/// Of [`LINK`], as its flags.
+/// Flag of [`LINK`].
 pub const LINK_UP: u16 = 1;
 
 const MASK_BYTES: usize = 32;
 
-/// Which events the host wants.
+/// The events that the host has enabled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventMask([u8; MASK_BYTES]);
 

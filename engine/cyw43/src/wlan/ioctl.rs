@@ -1,4 +1,4 @@
-//! Control messages by their numbers.
+//! Control messages by number.
 
 use sim::{Mac, Ps, RadioRequest};
 
@@ -45,11 +45,11 @@ impl Wlan {
                 self.leave(now);
                 self.up = false;
             }
-            // One radio, one antenna, one band, infrastructure only: nothing to choose from.
+            // One radio, one antenna, one band, infrastructure only: these settings have no alternatives.
             SET_INFRA | SET_ANTDIV | SET_GMODE | SET_BAND => drop(word(argument)?),
             GET_ANTDIV => return Ok(vec![0; 4]),
             SET_AUTH => match word(argument)? {
-                // Open, or WPA3's, which a network with WPA2 does not ask for.
+                // Open, or WPA3's, which a network with WPA2 does not need.
                 0 | 3 => {}
                 other => self.name(format!("authentication type {other}")),
             },
@@ -86,7 +86,8 @@ impl Wlan {
         Ok(Vec::new())
     }
 
-    /// The chip's own access point is not modelled; it can be told to end, for it is not up.
+    /// Handles settings of the chip's access point, which is not modelled. Turning it off is allowed, since it is never
+    /// on.
     fn own_access_point(&mut self, message: &Control) -> Answer {
         match message.command {
             DISASSOC => return Err(error::NOT_ASSOCIATED),
@@ -96,7 +97,7 @@ impl Wlan {
         Ok(Vec::new())
     }
 
-    /// Length, flags (1: a passphrase), and 64 bytes of which so many count.
+    /// Sets the passphrase: its length, flags (1: a passphrase), and 64 bytes of which the first ones count.
     fn set_passphrase(&mut self, argument: &[u8]) -> Result<(), i32> {
         let header = argument.get(..4).ok_or(error::BAD_ARGUMENT)?;
         let length = usize::from(u16::from_le_bytes([header[0], header[1]]));
@@ -126,7 +127,7 @@ impl Wlan {
         Ok(())
     }
 
-    /// The variable `join`: a name, how to scan, and whom to join.
+    /// Handles the variable `join`: SSID, scan parameters, and BSSID.
     pub(super) fn join_one(&mut self, now: Ps, argument: &[u8]) -> Result<(), i32> {
         let ssid = named(argument)?;
         let bssid: Option<&Mac> = argument.get(56..).and_then(|rest| rest.first_chunk());
@@ -135,7 +136,7 @@ impl Wlan {
     }
 }
 
-/// A network's name behind its length.
+/// Returns the SSID that follows its length.
 fn named(argument: &[u8]) -> Result<Vec<u8>, i32> {
     let length = word(argument)? as usize;
     if length > 32 {

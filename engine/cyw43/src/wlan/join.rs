@@ -1,6 +1,6 @@
-//! Joining a network and leaving it, as events tell of it.
+//! Joining and leaving a network, with their events.
 //!
-//! Their order and distances are those of a public trace of cyw43-driver's (pico-sdk issue 2153).
+//! Order and timing of the events follow a public trace of cyw43-driver (pico-sdk issue 2153).
 
 use sim::{Bss, Join, Mac, PS_PER_S, Ps, RadioReport, RadioRequest, Security};
 
@@ -11,12 +11,12 @@ use super::{JOINED, Wlan, error, scan};
 const AES: u32 = 4;
 /// WPA_AUTH: WPA2 with a pre-shared key.
 const WPA2_PSK: u32 = 0x80;
-/// WPA3, and with a passphrase for WPA2 beside it: whichever of them the network has. The access point has WPA2.
+/// WPA3, also together with a passphrase for WPA2: the network decides. The access point has WPA2.
 const WPA3_SAE_PSK: u32 = 0x4_0000;
 const NOBODY: Mac = [0; 6];
-/// How often the firmware tries a handshake that the access point ends, before it gives the network up.
+/// Handshakes that the firmware attempts before it gives up a network.
 const TRIES: u32 = 3;
-/// From a search for a network that was lost to the next one.
+/// Pause between two searches for a lost network.
 const PAUSE: Ps = PS_PER_S;
 
 #[derive(Debug, Default)]
@@ -24,15 +24,15 @@ pub struct Station {
     pub wsec: u32,
     pub wpa_auth: u32,
     pub passphrase: Vec<u8>,
-    /// Number of the scan that is on.
+    /// Number of the current scan.
     pub scan: Option<u16>,
-    /// What is being joined or has been.
+    /// The current or last join.
     wanted: Option<Join>,
     tries: u32,
-    /// The network was joined once and went out of reach; when it is looked for next.
+    /// Set if a joined network went out of reach: the time of the next search.
     was_lost: bool,
     pub look_at: Option<Ps>,
-    /// Associated, with keys where there are any: frames pass.
+    /// The associated network, with keys if it needs them: frames pass.
     pub joined: Option<Bss>,
     associated: Option<Bss>,
 }
@@ -94,7 +94,7 @@ impl Wlan {
                     self.scan_event(now, SUCCESS, NOBODY, &scan::end(sync));
                 }
             }
-            // Looking for a network that was lost, the firmware goes on without a word.
+            // While it looks for a lost network, the firmware sends no event.
             RadioReport::NoNetwork if self.station.was_lost => self.station.look_at = Some(now + PAUSE),
             RadioReport::NoNetwork => self.event(now, events::SET_SSID, 0, status::NO_NETWORKS, 0, NOBODY),
             RadioReport::OtherSecurity(bss) => {
@@ -147,7 +147,7 @@ impl Wlan {
         self.station.joined = Some(bss);
     }
 
-    /// The access point wants no more of the station: during the handshake, most likely for its passphrase.
+    /// Handles a deauthentication by the access point: during the handshake the usual reason is the passphrase.
     fn thrown_out(&mut self, now: Ps, reason: u16) {
         let Some(bss) = self.station.associated.take() else { return };
         let in_handshake = self.station.joined.is_none();
@@ -166,7 +166,7 @@ impl Wlan {
         }
     }
 
-    /// The firmware tries by itself to get back.
+    /// Reconnects, as the firmware does by itself.
     pub(super) fn again(&mut self, now: Ps) {
         if let Some(join) = self.station.wanted.clone() {
             self.requests.push_back((now, RadioRequest::Join(join)));

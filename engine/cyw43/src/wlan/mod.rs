@@ -1,4 +1,4 @@
-//! What the chip's firmware does once it runs: control messages, events, frames, power save.
+//! The work of the chip's firmware: control messages, events, frames, power save.
 
 mod clm;
 pub(crate) mod events;
@@ -21,7 +21,7 @@ use join::Station;
 use power::Power;
 use variables::Variables;
 
-/// From the keys to the report that the join is over (a public trace: cyw43-driver's of pico-sdk issue 2153).
+/// From the keys to the event that ends the join (public trace of cyw43-driver, pico-sdk issue 2153).
 const JOINED: Ps = 20 * PS_PER_MS;
 
 /// Broadcom's error codes.
@@ -31,7 +31,7 @@ pub mod error {
     pub const NOT_ASSOCIATED: i32 = -17;
 }
 
-/// What there is for the host: when, on which channel, and what.
+/// Data for the host: time, channel, content.
 pub type Outgoing = (Ps, u8, Vec<u8>);
 
 /// The chip's three GPIOs.
@@ -44,7 +44,7 @@ pub struct Gpios {
 
 pub struct Wlan {
     mac: Mac,
-    /// Levels that the board puts to the GPIOs.
+    /// Levels on the GPIOs, driven by the board.
     inputs: u32,
     pub gpios: Gpios,
     version: String,
@@ -56,7 +56,7 @@ pub struct Wlan {
     station: Station,
     requests: VecDeque<(Ps, RadioRequest)>,
     outgoing: Vec<Outgoing>,
-    /// The report that ends a join.
+    /// Time and access point of the event that ends a join.
     joined_at: Option<(Ps, Mac)>,
     sent: u32,
     pub unmodelled: Option<String>,
@@ -87,7 +87,7 @@ impl Wlan {
         self.mac
     }
 
-    /// Frames pass.
+    /// Returns whether frames pass.
     pub fn link_up(&self) -> bool {
         self.station.joined.is_some()
     }
@@ -96,7 +96,7 @@ impl Wlan {
         std::mem::take(&mut self.outgoing)
     }
 
-    /// Frames of the host that the radio is done with.
+    /// Takes the number of the host's frames that the radio has finished with.
     pub fn take_sent(&mut self) -> u32 {
         std::mem::take(&mut self.sent)
     }
@@ -127,14 +127,15 @@ impl Wlan {
         }
     }
 
-    /// A control message of the host.
+    /// Handles a control message of the host.
     pub fn control(&mut self, now: Ps, message: &Control) {
         let result = self.ioctl(now, message);
         let took = if message.argument.starts_with(b"country\0") { COUNTRY } else { IOCTL };
         self.outgoing.push((now + took, sdpcm::CONTROL, message.answer(result)));
     }
 
-    /// An Ethernet frame of the host. False: it went nowhere, and nobody will report it as sent.
+    /// Transmits an Ethernet frame of the host. Returns false if it is dropped, in which case it is never reported as
+    /// sent.
     pub fn transmit(&mut self, now: Ps, frame: &[u8]) -> bool {
         if !self.link_up() || !(14..=1514).contains(&frame.len()) {
             return false;
@@ -167,7 +168,7 @@ impl Wlan {
         }
     }
 
-    /// The receive filter: the station's own address, broadcasts, and groups in the list.
+    /// The receive filter: the station's address, broadcasts, and listed multicast groups.
     fn wants(&self, frame: &[u8]) -> bool {
         let Some(to) = frame.first_chunk::<6>() else { return false };
         *to == self.mac || *to == [0xff; 6] || (to[0] & 1 != 0 && self.variables.hears_group(to))

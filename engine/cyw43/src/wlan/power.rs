@@ -1,4 +1,4 @@
-//! When the receiver sleeps: PM 1 always, PM 2 after a time without frames.
+//! The receiver's power save: PM 1 sleeps always, PM 2 after a time without frames.
 
 use sim::{PS_PER_MS, Ps, RadioRequest};
 
@@ -10,7 +10,7 @@ pub struct Power {
     mode: u32,
     /// PM 2: from the last frame to sleep.
     pub sleep_return_ms: u32,
-    /// The receiver wakes for each so many beacons; DTIMs, where there are any, come before them.
+    /// The receiver wakes for one beacon in this many; a DTIM wakes it earlier.
     pub listen_beacons: u32,
     pub listen_dtims: u32,
     dtim: u32,
@@ -20,7 +20,7 @@ pub struct Power {
 }
 
 impl Default for Power {
-    /// The firmware's own values.
+    /// Returns the firmware's defaults.
     fn default() -> Self {
         Self {
             mode: 0,
@@ -73,7 +73,7 @@ impl Power {
         std::mem::take(&mut self.dozing).then_some(RadioRequest::Awake)
     }
 
-    /// Awake now, and asleep again some time after the last frame.
+    /// Wakes now, and sleeps again some time after the last frame.
     fn stay_awake(&mut self, now: Ps) -> Option<RadioRequest> {
         self.doze_at = Some(now + Ps::from(self.sleep_return_ms) * PS_PER_MS);
         self.wake()
@@ -87,7 +87,7 @@ impl Power {
         self.transmits(now)
     }
 
-    /// A beacon says that there are frames.
+    /// Handles a beacon that announces frames.
     pub fn kept(&mut self, now: Ps) -> Option<RadioRequest> {
         match self.mode {
             ALWAYS => Some(RadioRequest::Poll),

@@ -1,4 +1,4 @@
-//! What a scan found, as the event has it (`wl_bss_info`, version 109).
+//! The results of a scan in the format of its event (`wl_bss_info`, version 109).
 
 use sim::{Bss, Security};
 
@@ -11,7 +11,7 @@ const RATES: [u8; 12] = [0x82, 0x84, 0x8b, 0x96, 12, 18, 24, 36, 48, 72, 96, 108
 /// A robust secure network: group and pair cipher CCMP, a pre-shared key.
 const RSN: [u8; 22] = [48, 20, 1, 0, 0x00, 0x0f, 0xac, 4, 1, 0, 0x00, 0x0f, 0xac, 4, 1, 0, 0x00, 0x0f, 0xac, 2, 0, 0];
 
-/// The event's data for one access point.
+/// Returns the event's data for one access point.
 pub fn result(sync: u16, bss: &Bss) -> Vec<u8> {
     let ies = elements(bss);
     let mut info = vec![0u8; FIXED];
@@ -45,7 +45,7 @@ pub fn result(sync: u16, bss: &Bss) -> Vec<u8> {
     data
 }
 
-/// The event's data where no more come.
+/// Returns the event's data at the end of the scan.
 pub fn end(sync: u16) -> Vec<u8> {
     let mut data = Vec::with_capacity(RESULT_HEADER);
     data.extend((RESULT_HEADER as u32).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Variables by their names, as ioctls 262 and 263 read and write them.
+//! Variables by name, which ioctls 262 and 263 read and write.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use sim::{Mac, Ps};
 use super::ioctl::{Answer, word};
 use super::{Wlan, error};
 
-/// Kept, and without effect on what is modelled: how frames are put together, and what the supplicant waits for.
+/// Variables that are stored but have no effect here: the aggregation of frames, and the supplicant's wait times.
 const KEPT: [&str; 14] = [
     "bus:txglom",
     "apsta",
@@ -24,7 +24,7 @@ const KEPT: [&str; 14] = [
     "allmulti",
     "2g_mrate",
 ];
-/// What power save goes by.
+/// Variables of power save.
 const SLEEP_RETURN: &str = "pm2_sleep_ret";
 const LISTEN_BEACONS: &str = "bcn_li_bcn";
 const LISTEN_DTIMS: &str = "bcn_li_dtim";
@@ -44,7 +44,7 @@ impl Variables {
     }
 }
 
-/// The name, and what follows its zero.
+/// Returns the name, and the value after its zero byte.
 fn split(argument: &[u8]) -> Result<(&str, &[u8]), i32> {
     let zero = argument.iter().position(|&byte| byte == 0).ok_or(error::BAD_ARGUMENT)?;
     let name = std::str::from_utf8(&argument[..zero]).map_err(|_| error::BAD_ARGUMENT)?;
@@ -70,7 +70,7 @@ impl Wlan {
                 let groups = &self.variables.groups;
                 Ok([&(groups.len() as u32).to_le_bytes()[..], &groups.concat()].concat())
             }
-            // The chip's own access point, which is not up.
+            // The chip's access point, which is never on.
             "bss" => Err(error::NOT_ASSOCIATED),
             _ => match KEPT.iter().find(|kept| **kept == name) {
                 Some(kept) => Ok(self.variables.kept.get(kept).cloned().unwrap_or_default()),
@@ -118,13 +118,13 @@ impl Wlan {
             SLEEP_RETURN => self.power.sleep_return_ms = word(value)?.clamp(10, 2000),
             LISTEN_BEACONS => self.power.listen_beacons = word(value)?.min(255),
             LISTEN_DTIMS => self.power.listen_dtims = word(value)?.min(255),
-            // Interface, and whether its access point is to be up.
+            // Interface, and whether its access point is to be on.
             "bss" if word(value)? == 1 && word(value.get(4..).unwrap_or_default())? == 0 => {}
             "bss" => self.name("its own access point".into()),
             "escan" => return self.scan(now, value),
             "join" => return self.join_one(now, value),
             _ => match KEPT.iter().find(|kept| **kept == name) {
-                // The first access point's settings only: what is written to the chip's own has its index first.
+                // Only the settings of the first interface: those for the chip's access point start with its index.
                 Some(kept) => drop(self.variables.kept.insert(kept, value.get(..4).unwrap_or(value).to_vec())),
                 None => self.name(format!("variable {name:?}")),
             },

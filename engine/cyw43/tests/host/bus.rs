@@ -37,11 +37,11 @@ fn a_transfer_that_ends_early_writes_nothing_and_is_an_error() {
     assert_eq!(host.read(0, 4, 1), [0x08], "COMMAND_ERROR");
     assert_eq!(host.chip.data_wire(), Some(true), "it interrupts");
     host.write(0, 4, &[0x08]);
-    assert_eq!((host.read(0, 4, 1), host.chip.data_wire()), (vec![0], Some(false)), "written ones clear");
+    assert_eq!((host.read(0, 4, 1), host.chip.data_wire()), (vec![0], Some(false)), "ones clear the bits");
 }
 
 #[test]
-fn reading_a_frame_that_is_not_there_is_an_underflow() {
+fn reading_without_a_frame_is_an_underflow() {
     let mut host = Host::switched();
     assert_eq!(host.has_packet(), None);
     assert_eq!(host.read(2, 0, 8), [0; 8]);
@@ -52,7 +52,7 @@ fn reading_a_frame_that_is_not_there_is_an_underflow() {
 }
 
 #[test]
-fn a_status_word_follows_where_it_is_asked_for() {
+fn a_status_word_follows_if_enabled() {
     let mut host = Host::switched();
     host.write(0, 2, &[1]);
     assert_eq!(host.transfer(&[command(false, 0, 0x14, 4)], 2), [0xfeed_bead, host_status()]);
@@ -64,7 +64,7 @@ fn host_status() -> u32 {
 }
 
 #[test]
-fn the_clocks_come_some_time_after_they_are_asked_for() {
+fn clocks_start_some_time_after_a_request() {
     let mut host = Host::switched();
     host.write(1, 0x1_000e, &[0x08]);
     assert_eq!(host.read(1, 0x1_000e, 1), [0x08]);
@@ -78,7 +78,7 @@ fn the_clocks_come_some_time_after_they_are_asked_for() {
 }
 
 #[test]
-fn the_backplane_is_seen_through_its_window() {
+fn the_window_shows_the_backplane() {
     let mut host = Host::switched();
     assert_eq!(host.read_backplane(0x1800_0000) & 0xffff, 43439);
     assert_eq!(host.read_backplane(0x1810_3800) & 1, 1, "the processor starts in reset");
@@ -93,17 +93,17 @@ fn the_backplane_is_seen_through_its_window() {
 }
 
 #[test]
-fn what_is_not_modelled_is_named() {
+fn unmodelled_requests_are_named() {
     use sim::Device;
     let mut host = Host::switched();
     host.read_backplane(0x1800_0abc);
-    // It is told of as soon as something is passed on.
+    // The underflow is reported as soon as any transfer follows.
     host.wait(1);
     assert_eq!(host.chip.take_unmodelled().as_deref(), Some("CYW43439 backplane read 0x18000abc"));
 }
 
 #[test]
-fn bluetooth_is_not_there() {
+fn bluetooth_is_absent() {
     let mut host = Host::switched();
     host.write_backplane(0x1900_0000, &[7; 64]);
     host.write_backplane(0x1800_0d6c, &[1, 0, 0, 0]);

@@ -3,7 +3,7 @@ use sim::Device;
 use crate::driver::{Host, MAC};
 
 #[test]
-fn variables_are_kept_and_have_the_length_that_was_asked_for() {
+fn variables_are_stored_and_have_the_requested_length() {
     let mut host = Host::running();
     assert_eq!(host.get("cur_etheraddr", 6), MAC);
     host.set("cur_etheraddr", &[2, 0, 0, 0, 0, 9]);
@@ -40,7 +40,7 @@ fn power_save_modes_are_three() {
 }
 
 #[test]
-fn nobody_is_joined_at_first() {
+fn no_network_is_joined_at_first() {
     let mut host = Host::running();
     assert_eq!(host.ioctl(false, 23, &[0; 6]), Err(-17));
     assert_eq!(host.ioctl(false, 127, &[0; 4]).unwrap(), [0; 4]);
@@ -48,7 +48,7 @@ fn nobody_is_joined_at_first() {
 }
 
 #[test]
-fn what_is_not_modelled_is_named() {
+fn unmodelled_requests_are_named() {
     let mut host = Host::running();
     host.set("nonsense", &[1, 2, 3, 4]);
     assert_eq!(host.chip.take_unmodelled().as_deref(), Some("CYW43439 variable \"nonsense\""));
@@ -57,12 +57,12 @@ fn what_is_not_modelled_is_named() {
 }
 
 #[test]
-fn credit_comes_with_every_frame_and_by_itself_before_the_host_stalls() {
+fn credit_comes_with_every_frame_and_alone_before_the_host_stalls() {
     let mut host = Host::running();
     let before = host.credit;
     host.get("ver", 8);
     assert_eq!(host.credit, before.wrapping_add(1));
-    // Frames that go nowhere, for nobody is joined, are done with at once.
+    // Frames are dropped at once, since no network is joined.
     let mut told = 0;
     for _ in 0..40 {
         assert_ne!(host.credit, host_sequence(&host), "a stall");

@@ -1,4 +1,4 @@
-//! A host of our own, bit by bit on the wires: a second opinion on the protocol.
+//! An independent host that works bit by bit on the wires, as a second opinion on the protocol.
 
 use cyw43::{Config, Cyw43439};
 use sim::{Device, PS_PER_MS, PS_PER_NS, Ps, Radio, RadioReport, RadioRequest};
@@ -9,7 +9,7 @@ pub const MAC: [u8; 6] = [0x28, 0xcd, 0xc1, 1, 2, 3];
 pub struct Host {
     pub chip: Cyw43439,
     pub now: Ps,
-    /// Bytes cross the wire in the order of memory, after the switch to words of 32 bits.
+    /// Bytes are in memory order on the wire, after the switch to words of 32 bits.
     switched: bool,
     window: u32,
     sequence: u8,
@@ -17,10 +17,10 @@ pub struct Host {
     pub credit: u8,
 }
 
-/// What comes on function 2: channel and what is behind the header.
+/// A frame of function 2: channel, and the payload after the header.
 pub type Incoming = (u8, Vec<u8>);
 
-/// Of an event: type, flags, status, reason.
+/// An event: type, flags, status, reason.
 pub type Told = (u32, u16, u32, u32);
 
 pub fn command(write: bool, function: u32, address: u32, length: usize) -> u32 {
@@ -28,14 +28,14 @@ pub fn command(write: bool, function: u32, address: u32, length: usize) -> u32 {
 }
 
 impl Host {
-    /// Powered, and past the time that the chip needs.
+    /// Returns a host whose chip is powered and has started.
     pub fn new() -> Self {
         let mut chip = Cyw43439::new(Config { mac: MAC, ..Config::default() });
         chip.set_power(0, true);
         Self { chip, now: 250 * PS_PER_MS, switched: false, window: 0, sequence: 0, id: 0, credit: 1 }
     }
 
-    /// Switched to 32 bits, with a response delay of 16 bytes on the backplane.
+    /// Returns a host after the switch to 32 bits, with a response delay of 16 bytes on the backplane.
     pub fn switched() -> Self {
         let mut host = Self::new();
         host.transfer(&[command(true, 0, 0, 4), 0x0002_04b3], 0);
@@ -57,7 +57,7 @@ impl Host {
         self.chip.data_wire().unwrap_or(data)
     }
 
-    /// One transfer: words out, then words in.
+    /// Performs one transfer: words out, then words in.
     pub fn transfer(&mut self, out: &[u32], count: usize) -> Vec<u32> {
         self.chip.wires(self.now, false, false);
         self.chip.select(self.now, true);
@@ -140,7 +140,7 @@ impl Host {
         self.write_backplane(wrapper + 0x408, &[1]);
     }
 
-    /// Loads `firmware` and `nvram`, whose size word is `size`, and lets the processor go.
+    /// Loads `firmware` and `nvram`, whose size word is `size`, and releases the processor.
     pub fn load(&mut self, firmware: &[u8], nvram: &[u8], size: u32) {
         self.release(0x1810_4000);
         self.write_backplane(0, firmware);
@@ -150,7 +150,7 @@ impl Host {
         self.wait(40 * PS_PER_MS);
     }
 
-    /// A host whose chip runs, with all events enabled, and up.
+    /// Returns a host whose chip runs, with all events enabled, and up.
     pub fn running() -> Self {
         let mut host = Self::switched();
         host.load(&firmware(), &nvram(), size_word(nvram().len()));
@@ -190,7 +190,7 @@ impl Host {
         self.sequence
     }
 
-    /// The answer's argument, or the chip's error.
+    /// Returns the answer's argument, or the chip's error.
     pub fn ioctl(&mut self, set: bool, number: u32, argument: &[u8]) -> Result<Vec<u8>, i32> {
         self.id += 1;
         let mut body = Vec::new();
@@ -207,13 +207,13 @@ impl Host {
                 }
                 let word = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().unwrap());
                 assert_eq!((word(0), word(8) >> 16), (number, u32::from(self.id)));
-                assert_eq!(body.len() - 16, argument.len(), "as much as was asked with");
+                assert_eq!(body.len() - 16, argument.len(), "the answer is as long as the request");
                 let error = word(12) as i32;
                 assert_eq!(word(8) & 1, u32::from(error != 0));
                 return if error == 0 { Ok(body[16..].to_vec()) } else { Err(error) };
             }
         }
-        panic!("ioctl {number} is not answered");
+        panic!("ioctl {number} got no answer");
     }
 
     pub fn set(&mut self, name: &str, value: &[u8]) {
@@ -245,7 +245,7 @@ impl Host {
         self.wait(PS_PER_MS);
     }
 
-    /// Events that came.
+    /// Returns the events received.
     pub fn events(&mut self) -> Vec<Told> {
         self.raw_events().into_iter().map(|(event, _)| event).collect()
     }
@@ -266,7 +266,7 @@ impl Host {
     }
 }
 
-/// Something that the chip takes for its firmware: bytes, their CRC in a line of text, a trailer.
+/// Returns data that the chip accepts as firmware: bytes, their CRC in a line of text, a trailer.
 pub fn firmware() -> Vec<u8> {
     let mut image: Vec<u8> = (0..5000u32).map(|n| (n * 7 + n / 256) as u8).collect();
     let crc = crc(&image);
@@ -277,7 +277,7 @@ pub fn firmware() -> Vec<u8> {
     image
 }
 
-/// Bit by bit, unlike the chip's.
+/// Computes the CRC bit by bit, unlike the chip.
 fn crc(data: &[u8]) -> u32 {
     data.iter().fold(!0, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 != 0 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
@@ -295,7 +295,7 @@ pub fn size_word(length: usize) -> u32 {
     (!words & 0xffff) << 16 | words
 }
 
-/// Regulatory data with its checks.
+/// Returns valid regulatory data.
 pub fn clm() -> Vec<u8> {
     let data = b"CLM DATA\0\0\x0c\0\x02\0Test.Board\0\0\0\0\0\0\0\0\0\0".to_vec();
     let mut rest = Vec::new();
@@ -311,7 +311,7 @@ pub fn clm() -> Vec<u8> {
     blob
 }
 
-/// In pieces of `size` bytes, with or without the last one.
+/// Splits `blob` into pieces of `size` bytes.
 pub fn pieces(blob: &[u8], size: usize) -> Vec<Vec<u8>> {
     let count = blob.len().div_ceil(size);
     let piece = |(index, data): (usize, &[u8])| {

@@ -1,7 +1,7 @@
-//! Nonsense on the bus: it is answered or not, in bounded time and memory, and never ends anything but the run that sent it.
+//! Fuzzing of the bus: random requests take bounded time and memory, and never end anything but the run that made them.
 //!
-//! `PORTBENCH_FUZZ_PROGRAMS` sets how many programs, `PORTBENCH_FUZZ_SEED` which: `make fuzz`. A program is up to five things
-//! of one kind; a chip meets some of them one after the other.
+//! `PORTBENCH_FUZZ_PROGRAMS` sets the number of programs, `PORTBENCH_FUZZ_SEED` their seed: `make fuzz`. A program
+//! makes up to five steps of one kind; a chip runs several programs in turn.
 
 use cyw43::Shifting;
 use sim::{Bss, Device, PS_PER_MS, PS_PER_NS, PS_PER_US, Ps, Radio, RadioReport, Security};
@@ -10,10 +10,10 @@ use crate::driver::{Host, command, firmware, nvram, size_word};
 
 const PROGRAMS: u64 = 2000;
 const PROGRAMS_OF_A_CHIP: u64 = 15;
-/// More than the chip ever has to do in that many simulated milliseconds.
+/// More events than the chip ever needs per simulated millisecond.
 const MOST_EVENTS_PER_MS: u64 = 1000;
 const MOST_REQUESTS: u64 = 1000;
-/// Chips until all that is allocated once has been, and what may come on top.
+/// Chips until every one-time allocation has happened, and the allowed growth afterwards.
 const FIRST_CHIPS: u64 = 100;
 const MOST_GROWTH_BYTES: u64 = 32 << 20;
 
@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// How far the programs got.
+/// Counters of what the programs reached.
 #[derive(Debug, Default)]
 struct Reached {
     transfers: u64,
@@ -90,7 +90,7 @@ impl Fuzz {
         self.drain();
     }
 
-    /// Simulated time goes on, and what is due is over afterwards.
+    /// Advances simulated time; afterwards nothing may be due.
     fn wait(&mut self, time: Ps) {
         let until = self.host.now + time;
         let mut events = 0;
@@ -121,7 +121,7 @@ impl Fuzz {
         self.host.chip.take_clocked();
     }
 
-    /// Any edges on all wires, one by one or as laps of a PIO program have them.
+    /// Drives random edges on all wires, singly or in groups as batches of a PIO program do.
     fn edges(&mut self) {
         for _ in 0..self.r.below(400) {
             self.host.now += self.r.below(40) * PS_PER_NS;
@@ -139,7 +139,7 @@ impl Fuzz {
                         }
                         Some(Shifting::Out { .. }) => {
                             let bits = chip.shift_out(count);
-                            assert!(count == 32 || bits >> count == 0, "{bits:x} are no {count} bits");
+                            assert!(count == 32 || bits >> count == 0, "{bits:x} are more than {count} bits");
                         }
                         _ => continue,
                     }
@@ -155,7 +155,7 @@ impl Fuzz {
         let (function, address) = (self.r.below(4) as u32, self.r.below(0x2_0000) as u32);
         let (write, length) = (self.r.one_in(2), self.r.below(80) as usize);
         let fixed = if self.r.one_in(4) { 1 << 30 } else { 0 };
-        // What switches the wires makes the rest another program, which is as good.
+        // A switch of the wire format turns the rest into another program, which is fine.
         let words: Vec<u32> = (0..self.r.below(24)).map(|_| self.r.next() as u32).collect();
         let out = [&[command(write, function, address, length) ^ fixed][..], &words].concat();
         let count = self.r.below(8) as usize;
@@ -163,7 +163,7 @@ impl Fuzz {
         self.reached.transfers += 1;
     }
 
-    /// What may be a frame, a control message or an ioctl, and what comes back.
+    /// Sends a random frame, control message or ioctl, and reads the answer.
     fn frame(&mut self) {
         let channel = self.r.below(4) as u8;
         let mut body = self.r.bytes(200);
@@ -194,7 +194,7 @@ impl Fuzz {
         self.fetch();
     }
 
-    /// Frames that the chip offers, as long as it says; more of them than it can hold are too many.
+    /// Reads frames while the chip offers them; fails if there are more than it can hold.
     fn fetch(&mut self) {
         for _ in 0..1000 {
             let Some(length) = self.host.has_packet() else { return };
@@ -208,7 +208,7 @@ impl Fuzz {
         assert!(self.host.has_packet().is_none(), "frames without end");
     }
 
-    /// Cores, windows and memory; whole and torn firmware.
+    /// Writes cores, windows and memory; loads complete and truncated firmware.
     fn load(&mut self) {
         match self.r.below(6) {
             0 => {
@@ -253,7 +253,7 @@ impl Fuzz {
         }
     }
 
-    /// What a driver sends to join, with an argument that is right or of any length.
+    /// Sends what a driver sends to join, with a valid argument or one of random length.
     fn join(&mut self) {
         for number in [2, 134, 165, 86, 268, 26] {
             let argument = match number {
@@ -299,7 +299,7 @@ impl Fuzz {
         }
     }
 
-    /// Whatever has been done to it, a power cycle makes it answer.
+    /// Checks that the chip answers after a power cycle.
     fn end(mut self) -> Reached {
         self.host.chip.select(self.host.now, false);
         self.host.chip.set_power(self.host.now, false);
@@ -318,7 +318,7 @@ fn asked(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
 }
 
-/// The process's memory; None where the system does not say.
+/// Returns the process's memory, or `None` if the system does not tell.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -326,7 +326,7 @@ fn resident_bytes() -> Option<u64> {
 }
 
 #[test]
-fn programs_of_nonsense_are_survived_in_bounded_time_and_memory() {
+fn random_programs_take_bounded_time_and_memory() {
     let (programs, seed) = (asked("PORTBENCH_FUZZ_PROGRAMS", PROGRAMS), asked("PORTBENCH_FUZZ_SEED", 1) << 32);
     let chips = programs.div_ceil(PROGRAMS_OF_A_CHIP);
     let mut all = Reached::default();
@@ -354,10 +354,10 @@ fn programs_of_nonsense_are_survived_in_bounded_time_and_memory() {
         }
     }
     println!("{programs} programs to {chips} chips: {all:?}; memory {at_first:?} at first, {most:?} at most");
-    // The programs do reach what they are there for.
+    // The programs do reach their targets.
     let Reached { transfers, grouped_bits, frames_to_host, requests, unmodelled, refused_loads, links, events } = all;
-    assert!(transfers > programs / 2 && grouped_bits > programs && events > programs / 10, "the bus was left alone");
-    assert!(frames_to_host > programs / 20 && requests > programs / 20, "no firmware was reached");
+    assert!(transfers > programs / 2 && grouped_bits > programs && events > programs / 10, "no transfer was made");
+    assert!(frames_to_host > programs / 20 && requests > programs / 20, "no firmware was running");
     assert!(unmodelled > 0 && refused_loads > 0 && links > 0, "neither a refusal nor a link");
     if let (Some(first), Some(most)) = (at_first, most) {
         assert!(most <= first + MOST_GROWTH_BYTES, "memory grew from {first} to {most} bytes");

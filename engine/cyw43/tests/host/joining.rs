@@ -37,7 +37,7 @@ fn joined(pm: u32) -> Host {
 }
 
 #[test]
-fn a_scan_tells_of_each_network_and_of_its_end() {
+fn a_scan_reports_each_network_and_its_end() {
     let mut host = Host::running();
     let mut scan = [1u32.to_le_bytes(), [1, 0, 0x34, 0x12]].concat();
     scan.extend([0; 64]);
@@ -63,7 +63,7 @@ fn a_scan_tells_of_each_network_and_of_its_end() {
 }
 
 #[test]
-fn whoever_takes_wpa3_or_wpa2_joins_by_wpa2_and_who_takes_wpa3_alone_is_named() {
+fn wpa3_with_wpa2_joins_by_wpa2_and_wpa3_alone_is_unmodelled() {
     let mut host = Host::running();
     host.ioctl(true, 134, &4u32.to_le_bytes()).unwrap();
     host.ioctl(true, 165, &0x4_0000u32.to_le_bytes()).unwrap();
@@ -82,7 +82,7 @@ fn whoever_takes_wpa3_or_wpa2_joins_by_wpa2_and_who_takes_wpa3_alone_is_named() 
 }
 
 #[test]
-fn joining_a_secured_network_ends_with_its_keys() {
+fn a_join_of_a_secured_network_ends_with_its_keys() {
     let mut host = Host::running();
     assert_eq!(secured(&mut host, b"short"), Err(-2));
     secured(&mut host, b"long enough").unwrap();
@@ -107,7 +107,7 @@ fn joining_a_secured_network_ends_with_its_keys() {
 }
 
 #[test]
-fn a_refused_passphrase_is_reported_and_tried_thrice() {
+fn a_refused_passphrase_is_reported_and_tried_three_times() {
     let mut host = Host::running();
     secured(&mut host, b"not that one").unwrap();
     set_ssid(&mut host);
@@ -122,7 +122,7 @@ fn a_refused_passphrase_is_reported_and_tried_thrice() {
 }
 
 #[test]
-fn a_network_that_is_not_there_or_is_another() {
+fn a_network_that_is_absent_or_has_other_security() {
     let mut host = Host::running();
     set_ssid(&mut host);
     host.report(RadioReport::NoNetwork);
@@ -160,7 +160,7 @@ fn frames_pass_both_ways_and_the_filter_keeps_others_out() {
 }
 
 #[test]
-fn power_save_sleeps_and_wakes_as_its_variables_say() {
+fn power_save_follows_its_variables() {
     let mut host = joined(2);
     host.set("pm2_sleep_ret", &50u32.to_le_bytes());
     host.set("bcn_li_dtim", &3u32.to_le_bytes());

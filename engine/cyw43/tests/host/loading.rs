@@ -25,7 +25,7 @@ fn a_whole_download_runs() {
 }
 
 #[test]
-fn a_torn_one_does_not() {
+fn a_truncated_download_does_not_run() {
     let (firmware, nvram) = (firmware(), nvram());
     let size = size_word(nvram.len());
     let mut flipped = firmware.clone();
@@ -38,7 +38,7 @@ fn a_torn_one_does_not() {
 }
 
 #[test]
-fn a_hole_in_it_is_found() {
+fn a_gap_in_a_download_is_found() {
     let mut host = Host::switched();
     host.load(&[], &nvram(), size_word(nvram().len()));
     assert!(host.chip.refused().is_some());
@@ -54,7 +54,7 @@ fn a_hole_in_it_is_found() {
 }
 
 #[test]
-fn regulatory_data_come_in_pieces_and_are_checked() {
+fn regulatory_data_is_loaded_in_pieces_and_checked() {
     let mut host = Host::running();
     let country = b"XX\0\0\xff\xff\xff\xffXX\0\0";
     assert_eq!(host.try_set("country", country), Err(-2), "none is loaded");

@@ -1,4 +1,4 @@
-//! The chip driven by a host of our own, register by register.
+//! The chip, driven register by register by an independent host.
 
 mod bus;
 mod control;

@@ -23,7 +23,7 @@ fn the_response_comes_after_one_byte() {
 }
 
 #[test]
-fn the_card_takes_its_time_to_start() {
+fn the_card_takes_time_to_start() {
     let mut host = Host::new(&config(SDHC, SOUND));
     host.command(0, 0);
     host.command(8, 0x1aa);
@@ -38,7 +38,7 @@ fn the_card_takes_its_time_to_start() {
 }
 
 #[test]
-fn a_high_capacity_card_does_not_start_for_a_host_that_knows_none() {
+fn a_high_capacity_card_starts_only_for_a_host_that_supports_it() {
     for (version, argument) in [(true, 0), (false, 1 << 30)] {
         let mut host = Host::new(&config(SDHC, SOUND));
         host.command(0, 0);
@@ -54,7 +54,7 @@ fn a_high_capacity_card_does_not_start_for_a_host_that_knows_none() {
     host.command(0, 0);
     host.app(41, 0);
     host.wait(100 * PS_PER_MS);
-    assert_eq!(host.app(41, 0), 0x00, "an old card starts for everybody");
+    assert_eq!(host.app(41, 0), 0x00, "an old card starts for every host");
     assert_eq!((host.command(58, 0), host.take(4)), (0x00, vec![0x80, 0xff, 0x80, 0x00]));
 }
 
@@ -74,7 +74,7 @@ fn cmd8_is_checked_always_and_others_after_cmd59() {
     assert_eq!(host.raw(&[0x48, 0, 0, 1, 0xaa, 0x01]), 0x09);
     assert_eq!(host.raw(&[0x48, 0, 0, 1, 0xaa, 0x87]), 0x01);
     assert_eq!(host.take(4), [0, 0, 1, 0xaa]);
-    assert_eq!((host.command(8, 0x255), host.take(4)), (0x01, vec![0, 0, 0, 0x55]), "a voltage that it cannot take");
+    assert_eq!((host.command(8, 0x255), host.take(4)), (0x01, vec![0, 0, 0, 0x55]), "an unsupported voltage");
     assert_eq!(host.raw(&[0x77, 0, 0, 0, 0, 0x01]), 0x01);
     assert_eq!(host.command(59, 1), 0x01);
     assert_eq!(host.raw(&[0x77, 0, 0, 0, 0, 0x01]), 0x09);
@@ -84,7 +84,7 @@ fn cmd8_is_checked_always_and_others_after_cmd59() {
 }
 
 #[test]
-fn what_is_for_a_card_that_has_started_is_illegal_before() {
+fn data_commands_are_illegal_before_the_start() {
     let mut host = Host::new(&config(SDHC, SOUND));
     host.command(0, 0);
     for index in [9, 10, 12, 13, 16, 17, 18, 24, 25, 32, 33, 38] {
@@ -97,7 +97,7 @@ fn what_is_for_a_card_that_has_started_is_illegal_before() {
 }
 
 #[test]
-fn registers_come_as_blocks_with_their_checksums() {
+fn registers_are_sent_as_blocks_with_checksums() {
     let mut host = Host::ready(&config(SDHC, SOUND));
     assert_eq!(host.command(9, 0), 0);
     let csd = host.block(16);
@@ -114,7 +114,7 @@ fn registers_come_as_blocks_with_their_checksums() {
 }
 
 #[test]
-fn the_card_is_deaf_and_mute_while_it_is_not_selected() {
+fn a_deselected_card_neither_listens_nor_answers() {
     let mut host = Host::ready(&config(SDHC, SOUND));
     let now = host.now;
     host.card.select(now, false);
@@ -125,7 +125,7 @@ fn the_card_is_deaf_and_mute_while_it_is_not_selected() {
 }
 
 #[test]
-fn half_a_command_is_none() {
+fn half_a_command_is_ignored() {
     let mut host = Host::ready(&config(SDHC, SOUND));
     for byte in [0x40 | 16, 0, 0] {
         host.byte(byte);
@@ -137,7 +137,7 @@ fn half_a_command_is_none() {
 }
 
 #[test]
-fn what_is_not_modelled_is_told_by_its_name() {
+fn unmodelled_commands_are_named() {
     let mut host = Host::ready(&config(SDHC, SOUND));
     assert_eq!(host.card.take_unmodelled(), None);
     assert_eq!(host.command(6, 0), 0x04);
@@ -153,12 +153,12 @@ fn cmd0_starts_over() {
     assert_eq!(host.command(18, 0), 0);
     assert_eq!(host.command(0, 0), 0x01);
     assert_eq!(host.raw(&[0x7a, 0, 0, 0, 0, 0x01]), 0x01, "checksums are off again");
-    assert_eq!(host.take(4)[0], 0x00, "and the card is not ready");
-    assert_eq!(host.take(2000), [0xff; 2000], "nor is any block on its way");
+    assert_eq!(host.take(4)[0], 0x00, "the card is not ready");
+    assert_eq!(host.take(2000), [0xff; 2000], "no block is in transfer");
 }
 
 #[test]
-fn commands_are_logged_by_their_names() {
+fn commands_are_logged_by_name() {
     let mut host = Host::ready(&config(SDHC, SOUND));
     host.card.set_log(true);
     host.command(17, 5);

@@ -1,4 +1,4 @@
-//! A public driver as second opinion: embedded-sdmmc, with its FAT file system, over the card.
+//! A public driver as second opinion: embedded-sdmmc, with its FAT file system, on the card.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -70,12 +70,13 @@ fn driver(config: &CardConfig, use_crc: bool) -> SdCard<Bus, Bus> {
 }
 
 #[test]
-fn it_knows_the_cards_kind_and_size() {
+fn it_detects_the_cards_kind_and_size() {
     for (kind, is) in [(SDHC, CardType::SDHC), (SDSC, CardType::SD2)] {
         for use_crc in [false, true] {
             let card = driver(&config(kind, Wear::default()), use_crc);
             assert_eq!(card.get_card_type(), Some(is));
-            // It takes every card that knows CMD8 to have a CSD of version 2, which an SDSC card has not (5.3.1).
+            // It expects a CSD of version 2 from every card that answers CMD8, which an SDSC card does not have
+            // (5.3.1).
             if is == CardType::SDHC {
                 assert_eq!(card.num_bytes().unwrap(), BLOCKS * 512);
             }
@@ -85,7 +86,7 @@ fn it_knows_the_cards_kind_and_size() {
 }
 
 #[test]
-fn blocks_go_there_and_back_by_one_and_by_many() {
+fn single_and_multiple_blocks_are_written_and_read_back() {
     for kind in [SDHC, SDSC] {
         let config = config(kind, Wear::default());
         let card = driver(&config, true);
@@ -105,7 +106,7 @@ fn blocks_go_there_and_back_by_one_and_by_many() {
 }
 
 #[test]
-fn it_sees_every_fault() {
+fn it_detects_every_fault() {
     let fault = |wear, write: bool| {
         let card = driver(&config(SDHC, wear), true);
         let mut block = [Block::new()];
@@ -120,7 +121,7 @@ fn it_sees_every_fault() {
     assert!(fault(Wear::default(), false).is_none());
 }
 
-/// Its file system wants a partition table, as bought cards have one: ours is laid around a volume.
+/// Puts a partition table in front of our volume: the driver's file system needs one, as bought cards have.
 fn partitioned(config: &CardConfig) {
     const FIRST: u64 = 8192;
     let volume = sd_card::Medium::new(BLOCKS - FIRST);
@@ -159,7 +160,7 @@ fn its_file_system_writes_and_reads_files() {
 }
 
 #[test]
-fn its_file_system_sees_a_worn_card() {
+fn its_file_system_detects_a_worn_card() {
     let config = config(SDHC, Wear { good_writes: Some(3), ..Wear::default() });
     partitioned(&config);
     let manager = VolumeManager::new(driver(&config, true), NoClock);

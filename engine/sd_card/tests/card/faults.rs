@@ -3,7 +3,7 @@ use sd_card::{Wear, crc16};
 use crate::host::{Host, SDHC, config, pattern};
 
 #[test]
-fn a_write_protected_card_says_so_and_keeps_what_it_has() {
+fn a_write_protected_card_refuses_writes_and_keeps_its_data() {
     let config = config(SDHC, Wear { write_protected: true, ..Wear::default() });
     config.medium.write(512, &pattern(9));
     let mut host = Host::ready(&config);
@@ -11,7 +11,7 @@ fn a_write_protected_card_says_so_and_keeps_what_it_has() {
     assert_eq!(host.block(16)[14] & 0x10, 0x10);
     assert_eq!(host.command(24, 1), 0);
     assert_eq!(host.send(0xfe, &pattern(1)), 0xed);
-    assert_eq!(host.byte(0xff), 0xff, "it is not busy with that");
+    assert_eq!(host.byte(0xff), 0xff, "it is not busy afterwards");
     assert_eq!((host.command(13, 0), host.byte(0xff)), (0, 0x20));
     assert_eq!([host.command(32, 1), host.command(33, 1), host.command(38, 0)], [0; 3]);
     host.busy();
@@ -34,7 +34,7 @@ fn a_worn_card_writes_until_it_has_no_spare_blocks() {
 }
 
 #[test]
-fn a_wrong_bit_on_the_wire_is_seen_by_the_checksum() {
+fn the_checksum_detects_a_wrong_bit_on_the_wire() {
     let config = config(SDHC, Wear { corrupt_one_in: Some(3), ..Wear::default() });
     config.medium.write(0, &pattern(1));
     let mut host = Host::ready(&config);

@@ -48,9 +48,9 @@ fn run(card: &mut Card, steps: &[(Vec<u8>, u64, bool)], mut now: u64) -> Vec<u8>
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes, the card answers, the same each time, and is well again after CMD0.
+    /// For any input the card answers, equally each time, and works again after CMD0.
     #[test]
-    fn whatever_comes_the_card_stays_a_card(
+    fn any_input_is_survived(
         steps in proptest::collection::vec((mosi(), 0u64..3_000_000, any::<bool>()), 1..40),
         standard: bool, started: bool, protected: bool,
     ) {
@@ -63,7 +63,7 @@ proptest! {
             let end = host.now + 3_600_000 * PS_PER_MS;
             host.now = end;
             host.card.select(end, true);
-            // Whatever was under way, its rest of a block at most.
+            // At most the rest of a block is still in transfer.
             host.take(600);
             host.wait(1000 * PS_PER_MS);
             assert_eq!(host.command(0, 0), 0x01);

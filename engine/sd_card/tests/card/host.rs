@@ -3,7 +3,7 @@
 use sd_card::{Card, CardConfig, KINDS, Kind, Medium, Wear, crc7, crc16};
 use sim::{Device, PS_PER_MS, PS_PER_NS, Ps, SpiDevice};
 
-/// Of a byte: 8 bits at 25 MHz, back to back.
+/// Time of a byte: 8 bits at 25 MHz, back to back.
 pub const BYTE: Ps = 320 * PS_PER_NS;
 pub const SDHC: &Kind = &KINDS[0];
 pub const SDSC: &Kind = &KINDS[2];
@@ -25,7 +25,7 @@ impl Host {
         Self { card, now: 0 }
     }
 
-    /// With a card that has been brought up as 7.2.1 says.
+    /// Returns a host whose card has been initialised as in 7.2.1.
     pub fn ready(config: &CardConfig) -> Self {
         let mut host = Self::new(config);
         assert_eq!(host.command(0, 0), 0x01);
@@ -51,7 +51,7 @@ impl Host {
         self.card.advance(self.now);
     }
 
-    /// R1, 0xff where none comes within 8 bytes.
+    /// Sends a command. Returns R1, or 0xff if none arrives within 8 bytes.
     pub fn command(&mut self, index: u8, argument: u32) -> u8 {
         let mut bytes = [0x40 | index, 0, 0, 0, 0, 0];
         bytes[1..5].copy_from_slice(&argument.to_be_bytes());
@@ -74,7 +74,7 @@ impl Host {
         self.command(index, argument)
     }
 
-    /// The token that ends the wait for data, and how long that was.
+    /// Waits for data. Returns the token that ends the wait, and the time waited.
     pub fn token(&mut self) -> (u8, Ps) {
         let from = self.now;
         loop {
@@ -85,7 +85,7 @@ impl Host {
         }
     }
 
-    /// A block of `length` bytes, whose CRC fits.
+    /// Reads a block of `length` bytes, and checks its CRC.
     pub fn block(&mut self, length: usize) -> Vec<u8> {
         assert_eq!(self.token().0, 0xfe);
         let data = self.take(length);
@@ -105,7 +105,7 @@ impl Host {
         self.byte(0xff)
     }
 
-    /// How long MISO stays low.
+    /// Waits while MISO is low. Returns the time waited.
     pub fn busy(&mut self) -> Ps {
         let from = self.now;
         while self.byte(0xff) == 0 {

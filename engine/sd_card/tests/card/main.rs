@@ -1,4 +1,4 @@
-//! The card as a host sees it on the bus.
+//! The card as its host sees it on the bus.
 
 mod commands;
 mod driver;

@@ -4,27 +4,27 @@ use sim::{PS_PER_MS, PS_PER_NS, PS_PER_US, SpiDevice};
 use crate::host::{BLOCKS, BYTE, Host, SDHC, SDSC, config, pattern};
 
 #[test]
-fn a_block_comes_after_the_cards_time() {
+fn a_block_arrives_after_the_access_time() {
     let config = config(SDHC, Wear::default());
     config.medium.write(7 * 512, &pattern(3));
     let mut host = Host::ready(&config);
     assert_eq!(host.command(17, 7), 0);
     let (token, waited) = host.token();
     assert_eq!(token, 0xfe);
-    // 402 to 646 us of published latency, of which 166 us are the host's.
+    // Published latency of 402 to 646 us, of which 166 us are the host's.
     assert!((235 * PS_PER_US..481 * PS_PER_US).contains(&waited), "{waited}");
     assert_eq!(host.take(512), pattern(3));
     host.take(2);
     assert_eq!(host.take(3), [0xff; 3]);
 
-    // Another card with the same seed takes the very same time.
+    // Another card with the same seed takes exactly the same time.
     let mut again = Host::ready(&config);
     again.command(17, 7);
     assert_eq!(again.token().1, waited);
 }
 
 #[test]
-fn many_blocks_come_until_cmd12() {
+fn blocks_are_sent_until_cmd12() {
     let config = config(SDHC, Wear::default());
     for n in 0..4 {
         config.medium.write((100 + u64::from(n)) * 512, &pattern(n));
@@ -43,7 +43,7 @@ fn many_blocks_come_until_cmd12() {
 }
 
 #[test]
-fn a_block_waits_for_a_host_that_looks_away() {
+fn a_block_waits_while_the_card_is_deselected() {
     let config = config(SDHC, Wear::default());
     config.medium.write(0, &pattern(9));
     let mut host = Host::ready(&config);
@@ -57,7 +57,7 @@ fn a_block_waits_for_a_host_that_looks_away() {
 }
 
 #[test]
-fn beyond_the_end_there_is_nothing() {
+fn reads_beyond_the_end_fail() {
     let mut host = Host::ready(&config(SDHC, Wear::default()));
     assert_eq!(host.command(17, BLOCKS as u32), 0x40);
     assert_eq!(host.command(17, u32::MAX), 0x40);
@@ -76,11 +76,11 @@ fn a_standard_card_counts_bytes_and_reads_parts_of_blocks() {
     let mut host = Host::ready(&config);
     assert_eq!(host.command(17, 7 * 512), 0);
     assert_eq!(host.block(512), pattern(3));
-    assert_eq!(host.command(17, 7 * 512 + 1), 0x20, "blocks are not crossed");
+    assert_eq!(host.command(17, 7 * 512 + 1), 0x20, "reads do not cross blocks");
     assert_eq!(host.command(16, 16), 0);
     assert_eq!(host.command(17, 7 * 512 + 32), 0);
     assert_eq!(host.block(16), pattern(3)[32..48]);
-    assert_eq!(host.command(24, 0), 0x40, "parts cannot be written");
+    assert_eq!(host.command(24, 0), 0x40, "parts of blocks cannot be written");
     assert_eq!([0, 513, u32::MAX].map(|length| host.command(16, length)), [0x40; 3]);
     assert_eq!(host.command(16, 512), 0);
     assert_eq!(host.command(24, 0), 0);

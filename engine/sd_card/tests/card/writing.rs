@@ -10,7 +10,7 @@ fn stored(config: &sd_card::CardConfig, block: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_block_is_there_when_the_card_is_no_longer_busy() {
+fn a_block_is_stored_when_the_card_is_no_longer_busy() {
     let config = config(SDHC, Wear::default());
     let mut host = Host::ready(&config);
     assert_eq!(host.command(24, 7), 0);
@@ -24,13 +24,13 @@ fn a_block_is_there_when_the_card_is_no_longer_busy() {
     host.card.advance(due);
     assert_eq!(stored(&config, 7), pattern(1));
     assert_eq!(host.card.next_event(), None);
-    // 1007 to 6896 us of published latency, of which 166 us are the host's.
+    // Published latency of 1007 to 6896 us, of which 166 us are the host's.
     let busy = due - host.now + 10 * BYTE;
     assert!((840 * PS_PER_US..6731 * PS_PER_US).contains(&busy), "{busy}");
 }
 
 #[test]
-fn many_blocks_are_taken_until_the_stop_token() {
+fn blocks_are_accepted_until_the_stop_token() {
     let config = config(SDHC, Wear::default());
     let mut host = Host::ready(&config);
     assert_eq!(host.app(23, 3), 0);
@@ -38,7 +38,7 @@ fn many_blocks_are_taken_until_the_stop_token() {
     for n in 0..3 {
         host.take(1);
         assert_eq!(host.send(0xfc, &pattern(n)), 0xe5);
-        // From the last bit of the checksum on, and in the first byte the card answers.
+        // Busy from the last bit of the checksum; the card answers in the first byte.
         assert_eq!(host.busy(), ((50 * PS_PER_US).div_ceil(BYTE) - 1) * BYTE);
     }
     host.byte(0xfd);
@@ -52,7 +52,7 @@ fn many_blocks_are_taken_until_the_stop_token() {
 }
 
 #[test]
-fn a_cut_of_the_power_leaves_the_last_block_as_it_was() {
+fn a_power_loss_keeps_the_last_blocks_old_content() {
     let config = config(SDHC, Wear::default());
     config.medium.write(101 * 512, &pattern(99));
     let mut host = Host::ready(&config);
@@ -60,7 +60,7 @@ fn a_cut_of_the_power_leaves_the_last_block_as_it_was() {
     host.send(0xfc, &pattern(1));
     host.busy();
     host.send(0xfc, &pattern(2));
-    drop(host); // busy with the second
+    drop(host); // busy with the second block
     assert_eq!(stored(&config, 100), pattern(1));
     assert_eq!(stored(&config, 101), pattern(99));
 
@@ -70,7 +70,7 @@ fn a_cut_of_the_power_leaves_the_last_block_as_it_was() {
 }
 
 #[test]
-fn cmd0_ends_what_is_being_programmed() {
+fn cmd0_aborts_programming() {
     let config = config(SDHC, Wear::default());
     let mut host = Host::ready(&config);
     host.command(24, 5);
@@ -82,13 +82,13 @@ fn cmd0_ends_what_is_being_programmed() {
 }
 
 #[test]
-fn busy_goes_on_while_the_card_is_not_selected() {
+fn busy_continues_while_the_card_is_deselected() {
     let mut host = Host::ready(&config(SDHC, Wear::default()));
     host.command(24, 5);
     host.send(0xfe, &pattern(1));
     let now = host.now;
     host.card.select(now, false);
-    assert_eq!(host.byte(0xff), 0xff, "others have the bus");
+    assert_eq!(host.byte(0xff), 0xff, "another device uses the bus");
     let now = host.now;
     host.card.select(now, true);
     assert_eq!(host.byte(0xff), 0x00);
@@ -98,7 +98,7 @@ fn busy_goes_on_while_the_card_is_not_selected() {
 }
 
 #[test]
-fn wrong_tokens_begin_nothing() {
+fn wrong_tokens_are_ignored() {
     let config = config(SDHC, Wear::default());
     let mut host = Host::ready(&config);
     host.command(24, 5);
