@@ -31,7 +31,7 @@ fn a_truncated_download_does_not_run() {
     let mut flipped = firmware.clone();
     flipped[1234] ^= 1;
     assert!(refused(&flipped, &nvram, size).contains("CRC"));
-    assert!(refused(&firmware[..4096], &nvram, size).contains("no end"));
+    assert!(refused(&firmware[..4096], &nvram, size).contains("no version line"));
     assert!(refused(&firmware, &nvram, size ^ 1).contains("size word"));
     assert!(refused(&firmware, &nvram, 0).contains("size word"));
     assert!(refused(&firmware, &[0; 16], size_word(16)).contains("NAME=VALUE"));
@@ -46,7 +46,7 @@ fn a_gap_in_a_download_is_found() {
     host.write_backplane(0x1810_3800, &[1]);
     host.write_backplane(64, &firmware[64..]);
     host.write_backplane(0x1810_3800, &[0]);
-    assert!(host.chip.refused().unwrap().contains("no end"), "{:?}", host.chip.refused());
+    assert!(host.chip.refused().unwrap().contains("no version line"), "{:?}", host.chip.refused());
     host.write_backplane(0x1810_3800, &[1]);
     host.write_backplane(0, &firmware);
     host.write_backplane(0x1810_3800, &[0]);
