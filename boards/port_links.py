@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from portbench.files import replace_link
+
 
 class PortLinks:
     """`BOARD.port`, `BOARD.port2`, `BOARD.uart0` and so on, for the board in `folder`.
@@ -27,10 +29,7 @@ class PortLinks:
             self.path(what).unlink(missing_ok=True)
         for what, port in wanted.items():
             if self._now.get(what) != port:
-                temporary = self.path(f"{what}.new")
-                temporary.unlink(missing_ok=True)
-                temporary.symlink_to(port)
-                temporary.replace(self.path(what))
+                replace_link(self.path(what), port)
         self._now = wanted
 
     def remove(self) -> None:

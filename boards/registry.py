@@ -20,9 +20,7 @@ from pathlib import Path
 
 from portbench.boards.errors import BoardUnavailable, BrokenSetup
 from portbench.boards.port_links import links_in
-
-if sys.platform != "win32":
-    import fcntl
+from portbench.files import hold, is_held, replace_file
 
 RUNTIME_DIR_VARIABLE = "PORTBENCH_RUNTIME_DIR"
 XDG_VARIABLE = "XDG_RUNTIME_DIR"
@@ -98,11 +96,11 @@ def claimed_folder(name: str) -> Iterator[Path]:
         runtime_dir()  # whoever was faster may have been somebody else
         with _locked(root):
             _remove_left_behind(root)
-            if not _runs(folder):  # killed before it had anything in it
+            if not is_held(folder):  # killed before it had anything in it
                 with contextlib.suppress(OSError):
                     folder.rmdir()
             folder.mkdir(mode=0o700)
-            mine = _open_locked(folder)
+            mine = hold(folder)  # tells a board that runs from one that was killed
     except FileExistsError:
         state = _read(folder)
         who = f" (process {state.pid})" if state else ""
@@ -118,17 +116,10 @@ def claimed_folder(name: str) -> Iterator[Path]:
         os.close(mine)
 
 
-def _open_locked(folder: Path) -> int:
-    """Held as long as this process lives, however it ends: what tells a board that runs from one that was killed."""
-    handle = os.open(folder, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    return handle
-
-
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Others who start a board wait meanwhile; it takes milliseconds."""
-    handle = _open_locked(folder)
+    """Make other processes that start a board wait for the milliseconds that this takes."""
+    handle = hold(folder)
     try:
         yield
     finally:
@@ -138,26 +129,11 @@ def _locked(folder: Path) -> Iterator[None]:
 def _remove_left_behind(root: Path) -> None:
     """Only what boards made: `root` may be a folder of the user's with other things in it."""
     for folder in root.iterdir():
-        if (folder / CONTROL_SOCKET).is_socket() and not _runs(folder):
+        if (folder / CONTROL_SOCKET).is_socket() and not is_held(folder):
             shutil.rmtree(folder, ignore_errors=True)
     for link, board in list(links_in(root)):
-        if not _runs(root / board):
+        if not is_held(root / board):
             link.unlink(missing_ok=True)  # whoever has that terminal now is no board
-
-
-def _runs(folder: Path) -> bool:
-    """Whether the process that claimed `folder` lives: a number alone could be another process's by now."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
-    except OSError:
-        return True
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)
@@ -191,16 +167,14 @@ class EmulatedState:
 
 
 def write_state(folder: Path, state: EmulatedState) -> None:
-    """Atomically replaces the board's state file."""
-    temporary = folder / f".{STATE_FILE}.tmp"
-    temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
-    temporary.replace(folder / STATE_FILE)
+    """Replace the board's state file."""
+    replace_file(folder / STATE_FILE, json.dumps(asdict(state)), synced=False)
 
 
 def read_state(folder: Path) -> EmulatedState | None:
     """The state of the board in `folder`, None where its process is gone or has not said anything yet."""
     state = _read(folder)
-    return state if state is not None and _runs(folder) else None
+    return state if state is not None and is_held(folder) else None
 
 
 def _read(folder: Path) -> EmulatedState | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from portbench.clients.errors import DeploymentError
+from portbench.files import replace_file
 
 PINS = Path(__file__).with_name("circuitpython_libraries.toml")
 
@@ -82,9 +83,7 @@ def _wheel_bytes(library: Library, cache: Path, timeout_s: float) -> bytes:
             return content
     content = _download(library, timeout_s)
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=cache, delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
+    replace_file(path, content)
     return content
 
 

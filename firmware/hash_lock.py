@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import filelock
-
 from portbench.errors import PortbenchError
+from portbench.files import locked, replace_file
 
 LOCK_NAME: Final = "firmware.lock"
 _WAIT_S: Final = 10.0
@@ -48,19 +45,16 @@ class HashLock:
         """What is locked for the image `file`; records `sha256` if nothing is. `source` says where it came from."""
         if seen := self._read().get(file):
             return seen
+        busy = HashLockError(f"{self.path}: another process has held it for {_WAIT_S:g} s; end that process")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with filelock.FileLock(f"{self.path}.guard", timeout=_WAIT_S):
+            with locked(self.path.with_name(f"{self.path.name}.guard"), busy, within_s=_WAIT_S):
                 images = self._read()
                 if file not in images:
                     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
                     images[file] = Seen(sha256, now, source)
                     self._write(images)
                 return images[file]
-        except filelock.Timeout as error:
-            raise HashLockError(
-                f"{self.path}: another process has held it for {_WAIT_S:g} s; end that process"
-            ) from error
         except OSError as error:
             raise HashLockError(f"{self.path}: cannot be written ({error.strerror}); make it writable") from error
 
@@ -87,14 +81,4 @@ class HashLock:
 
     def _write(self, images: dict[str, Seen]) -> None:
         document = {"version": _VERSION, "images": {file: vars(seen) for file, seen in sorted(images.items())}}
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(document, stream, indent=2)
-                stream.write("\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).replace(self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(self.path, json.dumps(document, indent=2) + "\n")

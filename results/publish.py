@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from portbench.results.atomic import replace_file
+from portbench.files import replace_file
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page

@@ -12,8 +12,8 @@ from typing import Final
 from pydantic import ValidationError
 
 from portbench.errors import PortbenchError
+from portbench.files import new_file, replace_file
 from portbench.results import schema1
-from portbench.results.atomic import new_file, replace_file
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
 RESULTS_FOLDER: Final = Path("results")

@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress, RunOutput
 from portbench.boards.room import Room, draw, still
 from portbench.clients import DeploymentError
+from portbench.files import locked
 from portbench.firmware.catalogue import Family
 from portbench.firmware.hash_lock import HashLockError
 from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
@@ -331,15 +330,9 @@ class Bench:
             yield
             return
         limit_s = self.options.timeouts_s[Stage.RUN]
-        lock = FileLock(native_lock(self.writer))
-        try:
-            lock.acquire(timeout=limit_s)
-        except Timeout:
-            raise RunFailed(f"other boards' native clients did not end within {limit_s:g} s") from None
-        try:
+        busy = RunFailed(f"other boards' native clients did not end within {limit_s:g} s")
+        with locked(native_lock(self.writer), busy, within_s=limit_s):
             yield
-        finally:
-            lock.release()
 
     def _report(
         self, planned: PlannedRow, output: RunOutput, server: SessionSource | None, first: int

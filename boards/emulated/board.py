@@ -30,11 +30,11 @@ from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.room import Room
 from portbench.boards.simulated_lan import MASK, board_address
-from portbench.boards.temporary import TemporaryFolder
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.files import TemporaryFolder
 from portbench.server.listening import Listening
 from portbench.where import Where
 from portbench.workloads import Session, Timed

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +9,7 @@ from typing import Final
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import BoardUnavailable
+from portbench.files import lock, replace_file
 
 _SETTLED_S: Final = 1.0
 """A program that writes to flash goes on for a while; the file gets what is there afterwards."""
@@ -21,7 +18,7 @@ _LATEST_S: Final = 10.0
 
 
 class FlashFile:
-    """`path` has the raw contents of the whole flash; `path`.board, which is locked meanwhile, says of which board.
+    """`path` has the raw contents of the whole flash; `path`.board, locked while this object is open, names the board.
 
     A file that is not there is made. Raises BoardUnavailable for one that is not this board's, or is in use.
     """
@@ -35,22 +32,22 @@ class FlashFile:
         self._label = path.with_name(f"{path.name}.board")
         if path.exists() and not path.is_file():
             raise BoardUnavailable(f"--flash: {path}: is no file; name one for the board's flash")
+        busy = BoardUnavailable(f"--flash: {path}: another board that runs has it; name another file")
         try:
-            self._lock = os.open(self._label, os.O_RDWR | os.O_CREAT, 0o644)
+            self._lock = lock(self._label, busy)
         except OSError as error:
             raise BoardUnavailable(
                 f"--flash: {self._label}: {error.strerror}; name a file in a folder of yours"
             ) from error
         try:
-            self._claim(definition)
+            self._check(definition)
             self.contents: bytes = path.read_bytes() if path.exists() else b""
             if self.contents and len(self.contents) != definition.flash_bytes:
                 raise BoardUnavailable(
                     f"--flash: {path}: has {len(self.contents)} bytes, and the flash of {definition.id}"
                     f" {definition.flash_bytes}; name another file"
                 )
-            os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, f"{definition.id}\n".encode(), 0)
+            self._label.write_text(f"{definition.id}\n", encoding="utf-8")
         except OSError as error:
             self.close()
             raise BoardUnavailable(f"--flash: {path}: {error.strerror}; name another file") from error
@@ -58,14 +55,8 @@ class FlashFile:
             self.close()
             raise
 
-    def _claim(self, definition: BoardDefinition) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise BoardUnavailable(
-                f"--flash: {self._path}: another board that runs has it; name another file"
-            ) from error
-        kind = os.pread(self._lock, 200, 0).decode("utf-8", "replace").strip()
+    def _check(self, definition: BoardDefinition) -> None:
+        kind = self._label.read_text(encoding="utf-8", errors="replace")[:200].strip()
         if kind and kind != definition.id and self._path.exists():
             raise BoardUnavailable(
                 f"--flash: {self._path}: is the flash of a {kind}; use --board {kind} or another file"
@@ -94,19 +85,8 @@ class FlashFile:
         """The file has all of it or what it had before. Raises OSError."""
         if contents == self.contents:
             return
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(contents)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(self._path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file(self._path, contents)
         self.contents = contents
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            os.close(self._lock)
+        self._lock.release()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +14,7 @@ from pydantic.dataclasses import dataclass
 from portbench._engine import SD_CARDS, SdMedium
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import BoardUnavailable
+from portbench.files import lock, replacing
 
 BLOCK: Final = 512
 UNIT: Final = 1024 * BLOCK
@@ -83,22 +81,20 @@ def new_medium(card: SdCard) -> SdMedium:
 
 
 class CardImage:
-    """`card.image`, which is locked meanwhile by `image`.lock. Raises BoardUnavailable for what no card can be."""
+    """`card.image`, locked by `image`.lock while open. Raises BoardUnavailable for what no card can be."""
 
     def __init__(self, card: SdCard, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._clock = clock
-        self._lock_path = path.with_name(f"{path.name}.lock")
+        lock_path = path.with_name(f"{path.name}.lock")
         if path.exists() and not path.is_file():
             raise BoardUnavailable(f"SD card: {path}: is no file; name one for the card's memory")
+        busy = BoardUnavailable(f"SD card: {path}: another board that runs has it; name another file")
         try:
-            self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._lock = lock(lock_path, busy)
         except OSError as error:
-            raise BoardUnavailable(
-                f"SD card: {self._lock_path}: {error.strerror}; name a file in a folder of yours"
-            ) from error
+            raise BoardUnavailable(f"SD card: {lock_path}: {error.strerror}; name a file in your own folder") from error
         try:
-            self._claim()
             if path.exists():
                 self.medium = _load(path, card)
                 self._saved = self.medium.generation
@@ -115,14 +111,6 @@ class CardImage:
         self._seen = self.medium.generation
         self._changed_s = clock()
 
-    def _claim(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BoardUnavailable(
-                f"SD card: {self._path}: another board that runs has it; name another file"
-            ) from None
-
     def look(self) -> None:
         """Saves what was written to the card once that has settled. Raises OSError."""
         if (generation := self.medium.generation) != self._seen:
@@ -135,25 +123,15 @@ class CardImage:
         generation = self.medium.generation
         if generation == self._saved:
             return
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.truncate(self.medium.blocks * BLOCK)
-                for start, length in self.medium.extents():
-                    stream.seek(start)
-                    stream.write(self.medium.read(start, length))
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(self._path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self._path) as stream:
+            stream.truncate(self.medium.blocks * BLOCK)
+            for start, length in self.medium.extents():
+                stream.seek(start)
+                stream.write(self.medium.read(start, length))
         self._saved = generation
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            os.close(self._lock)
+        self._lock.release()
 
 
 def _load(path: Path, card: SdCard) -> SdMedium:

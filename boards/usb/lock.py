@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock, Timeout
 
 from portbench.boards.errors import BoardUnavailable
 from portbench.boards.usb.bus import UsbDevice
+from portbench.files import lock
 
 LOCK_DIR_VARIABLE = "PORTBENCH_LOCK_DIR"
 
@@ -47,11 +47,7 @@ class BoardLock:
         path = lock_path(device)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._owner = path.with_suffix(".pid")
-        self._lock = FileLock(path, timeout=0)
-        try:
-            self._lock.acquire()
-        except Timeout:
-            raise BoardUnavailable(f"{name}: in use by another portbench (process {self._pid()})") from None
+        self._lock = lock(path, BoardUnavailable(f"{name}: in use by another portbench (process {self._pid()})"))
         self._owner.write_text(str(os.getpid()), encoding="ascii")
 
     def release(self) -> None:

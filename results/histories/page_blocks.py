@@ -9,7 +9,7 @@ from typing import Final
 
 import tabulate
 
-from portbench.results.atomic import replace_file
+from portbench.files import replace_file
 from portbench.results.cells import figure, known_workload
 from portbench.results.histories.series import version_order
 from portbench.results.histories.store import Entry

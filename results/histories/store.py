@@ -19,7 +19,7 @@ from annotated_types import Gt, MinLen
 from pydantic import TypeAdapter, ValidationError
 
 from portbench.complaint import first_complaint
-from portbench.results.atomic import new_file
+from portbench.files import new_file
 from portbench.results.model import Row, RunFile
 from portbench.results.stats import Group
 from portbench.results.storage import StorageError, read

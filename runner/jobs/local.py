@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from portbench.boards.errors import BrokenSetup
-from portbench.boards.temporary import TemporaryFolder
+from portbench.files import TemporaryFolder
 from portbench.results.model import Row
 from portbench.runner.jobs.failed import failed_row
 from portbench.runner.jobs.job import Job

@@ -15,8 +15,8 @@ from typing import Any
 from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, runtime_dir
-from portbench.boards.temporary import TemporaryFolder
 from portbench.errors import PortbenchError
+from portbench.files import TemporaryFolder
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.images import Image, Source

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from portbench.files import lock
 from portbench.results.model import Row, Status
 from portbench.results.storage import StorageError
 from portbench.runner.jobs.job import Job
@@ -32,14 +32,10 @@ class SweepStore:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / "sweeps" / f"{name.replace('/', '-')}.jsonl"
+        busy = StorageError(f"{self.path}: another sweep of this name runs now; wait for it, or choose another --name")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(self.path.with_suffix(".lock"))
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise StorageError(
-                f"{self.path}: another sweep of this name runs now; wait for it, or choose another --name"
-            ) from None
+            self._lock = lock(self.path.with_suffix(".lock"), busy)
         except OSError as error:
             raise self._fault(error) from error
         try:

@@ -70,7 +70,7 @@ def test_names_are_unique_without_hard_links(tmp_path: Path, monkeypatch: pytest
     def no_links(*_: object) -> None:
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr("portbench.results.atomic.os.link", no_links)
+    monkeypatch.setattr("portbench.files.os.link", no_links)
     first, second = RunWriter(new_run(), tmp_path), RunWriter(new_run(), tmp_path)
     assert first.path != second.path and storage.read(second.path) == new_run()
 
@@ -92,7 +92,7 @@ def test_failed_write_keeps_the_earlier_rows(tmp_path: Path, monkeypatch: pytest
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("portbench.results.atomic.os.fsync", full)
+    monkeypatch.setattr("portbench.files.os.fsync", full)
     with pytest.raises(StorageError, match=r"json: cannot be written \(No space left on device\); make room"):
         writer.append(measured(1))
     assert storage.read(writer.path).rows == [measured(0)] == writer.run.rows
@@ -106,7 +106,7 @@ def test_interruption_while_writing_keeps_the_earlier_rows(tmp_path: Path, monke
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("portbench.results.atomic.os.fsync", interrupted)
+    monkeypatch.setattr("portbench.files.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         writer.append(measured(1))
     assert storage.read(writer.path).rows == storage.read(tmp_path / "latest.json").rows == [measured(0)]

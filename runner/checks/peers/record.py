@@ -11,7 +11,7 @@ import tabulate
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.complaint import first_complaint
-from portbench.results.atomic import replace_file
+from portbench.files import replace_file
 from portbench.runner.checks.peers.outcome import COLUMNS, SuiteResult, Verdict
 from portbench.runner.checks.peers.sources import PeersError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from portbench.results.atomic import replace_file
+from portbench.files import replace_file
 from portbench.results.silicon import NotCompared
 from portbench.runner.checks.silicon.table import emulated, number, ratio
 from portbench.runner.checks.silicon.turnaround import Distribution

@@ -1,4 +1,4 @@
-"""Temporary folders of processes that were killed go; nobody else's do."""
+"""Whole files, locks, and temporary folders of killed processes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.temporary import TemporaryFolder, remove_left_behind
+from portbench.errors import PortbenchError
+from portbench.files import TemporaryFolder, lock, locked, remove_left_behind, replace_file, replacing
 
 NAME = "portbench-test"
 MAKE_AND_WAIT = """
 import sys
-from portbench.boards.temporary import TemporaryFolder
+from portbench.files import TemporaryFolder
 print(TemporaryFolder("portbench-test").path, flush=True)
 sys.stdin.readline()
 """
@@ -25,7 +26,7 @@ sys.stdin.readline()
 def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
 
 
 def test_what_a_killed_process_left_goes_with_the_next_start(tmp_path: Path) -> None:
@@ -74,3 +75,21 @@ def test_another_users_folder_stays(tmp_path: Path) -> None:
     os.chown(other, 65534, 65534)
     remove_left_behind(NAME)
     assert other.is_dir()
+
+
+def test_a_lock_is_free_again_after_its_block(tmp_path: Path) -> None:
+    busy = PortbenchError("in use")
+    for _ in range(2):
+        with locked(tmp_path / "lock", busy), pytest.raises(PortbenchError, match="in use"):
+            lock(tmp_path / "lock", busy)
+
+
+def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_file(path, "before")
+    with pytest.raises(RuntimeError), replacing(path) as stream:
+        stream.write(b"half")
+        raise RuntimeError
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+    replace_file(path, b"after", synced=False)
+    assert path.read_text() == "after" and path.stat().st_mode & 0o777 == 0o644

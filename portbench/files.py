@@ -1,0 +1,171 @@
+"""Files that are whole or absent, locks that end with their process, and temporary folders that do not stay."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+from filelock import FileLock, Timeout
+
+from portbench.errors import PortbenchError
+
+if sys.platform != "win32":
+    import fcntl
+
+
+def replace_file(path: Path, content: str | bytes, *, synced: bool = True) -> None:
+    """Make `content` all that `path` holds, or leave it as it was. Raises OSError.
+
+    `synced`: it survives a power failure, too.
+    """
+    with replacing(path, synced=synced) as stream:
+        stream.write(_bytes(content))
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, synced: bool = True) -> Iterator[BinaryIO]:
+    """A stream for the new content of `path`, which takes its place at the end of the block. Raises OSError."""
+    with _beside(path) as temporary:
+        with temporary.open("wb") as stream:
+            yield stream
+            _finish(stream, synced)
+        temporary.replace(path)
+
+
+def new_file(path: Path, content: str | bytes) -> None:
+    """Make the file `path`, whole or not at all. Raises FileExistsError where there is one, else OSError."""
+    with _beside(path) as temporary:
+        with temporary.open("wb") as stream:
+            stream.write(_bytes(content))
+            _finish(stream, synced=True)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here, as on FAT: take the name first
+            path.open("x").close()
+            temporary.replace(path)
+
+
+def replace_link(path: Path, target: str) -> None:
+    """Make `path` a symbolic link to `target`, in place of the link that was there. Raises OSError."""
+    with _beside(path) as temporary:
+        temporary.unlink()
+        temporary.symlink_to(target)
+        temporary.replace(path)
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """An empty file in the folder of `path`, gone at the end."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        temporary.chmod(0o644)  # mkstemp's own mode would keep everybody else out
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _finish(stream: BinaryIO, synced: bool) -> None:
+    stream.flush()
+    if synced:
+        os.fsync(stream.fileno())
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def lock(path: Path, busy: PortbenchError, *, within_s: float = 0.0) -> FileLock:
+    """Hold `path` until `release`, or until this process ends, however it ends.
+
+    Raises `busy` where another process still holds it after `within_s`, and OSError where the file cannot be made.
+    The file stays: if it were removed, two processes could lock two files of one name.
+    """
+    held = FileLock(path, timeout=within_s)
+    try:
+        held.acquire()
+    except Timeout:
+        raise busy from None
+    return held
+
+
+@contextlib.contextmanager
+def locked(path: Path, busy: PortbenchError, *, within_s: float = 0.0) -> Iterator[None]:
+    """Hold `path` as `lock` does, for the time of the block."""
+    held = lock(path, busy, within_s=within_s)
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def hold(folder: Path, *, shared: bool = False) -> int:
+    """Hold a folder until `os.close` of the handle, or until this process ends. Waits for another that holds it."""
+    handle = os.open(folder, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    return handle
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a living process holds `folder`; a process number alone could be another one's by now."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+
+
+class TemporaryFolder:
+    """A folder `NAME-PID-RANDOM` in the temporary folder. `remove` may be called twice; those that killed processes
+    left behind are removed by the next user of the name."""
+
+    def __init__(self, name: str) -> None:
+        remove_left_behind(name)
+        self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-"))
+        # Seen by a process of another container, too, where process numbers mean others.
+        self._handle: int | None = hold(self.path, shared=True)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+
+def remove_left_behind(name: str) -> None:
+    """Remove what this user's dead processes have left under this name, and nothing else."""
+    pattern = re.compile(re.escape(name) + r"-(\d+)-\w+")
+    for folder in Path(tempfile.gettempdir()).glob(f"{name}-*"):
+        found = pattern.fullmatch(folder.name)
+        if found is not None and not psutil.pid_exists(int(found[1])) and _is_free(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether it is a folder, no link, of this user, that no process holds."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(handle).st_uid == os.getuid():
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+        finally:
+            os.close(handle)
+    return False
