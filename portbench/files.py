@@ -92,6 +92,7 @@ def lock(path: Path, busy: PortbenchError, *, within_s: float = 0.0) -> FileLock
     Raises `busy` where another process still holds it after `within_s`, and OSError where the file cannot be made.
     The file stays: if it were removed, two processes could lock two files of one name.
     """
+    path.parent.stat()  # filelock would make a folder that is not there
     held = FileLock(path, timeout=within_s)
     try:
         held.acquire()
