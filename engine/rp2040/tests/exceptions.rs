@@ -309,17 +309,17 @@ fn a_line_that_is_high_pends_after_a_clear_and_after_a_core_reset() {
 }
 
 #[test]
-fn svc_that_is_masked_becomes_a_hard_fault_of_the_svc() {
+fn svc_that_is_masked_becomes_a_hard_fault_that_returns_behind_it() {
     let mut r = rig(&[asm::NOP, asm::SVC]);
     r.core().primask = true;
     run(&mut r);
-    assert_eq!((r.core().ipsr, r.word(STACK - 0x20 + 24)), (HARD_FAULT, CODE + 2));
+    assert_eq!((r.core().ipsr, r.word(STACK - 0x20 + 24)), (HARD_FAULT, CODE + 4));
     // The same from a handler of the same priority.
     let mut r = rig(&[asm::SVC]);
     r.handler(SV_CALL, &[asm::NOP, asm::SVC]);
     run(&mut r);
     assert_eq!((r.core().ipsr, r.core().regs[7]), (HARD_FAULT, 1));
-    assert_eq!(r.word(STACK - 0x40 + 24), Rig::handler_at(SV_CALL) + 2);
+    assert_eq!(r.word(STACK - 0x40 + 24), Rig::handler_at(SV_CALL) + 4);
 }
 
 #[test]
