@@ -15,7 +15,7 @@ from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, Wifi,
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.room import MOST_SEED
 from portbench.clients import AddressMode, StaticAddress
-from portbench.errors import PortbenchError
+from portbench.errors import OptionError
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.model import NAME
@@ -34,10 +34,6 @@ DEFAULT_SEED: Final = 1
 FIXED: Final = "fixed"
 
 T = TypeVar("T")
-
-
-class OptionError(PortbenchError):
-    """An option that cannot be used: one line with option, value and choices."""
 
 
 @dataclass(frozen=True)

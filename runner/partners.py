@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portbench.boards import board_definition
+from portbench.errors import OptionError
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
-from portbench.runner.options import OptionError
 from portbench.workloads import Workload, WorkloadSettings
 
 if TYPE_CHECKING:

@@ -17,13 +17,14 @@ from portbench.boards import (
     known_boards,
 )
 from portbench.clients import FAMILIES
+from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import entry_for_file, identify
 from portbench.firmware.uf2 import Uf2Error
 from portbench.results.published import BadPublished, published_of
 from portbench.runner import partners
-from portbench.runner.options import DEFAULT_BOARD, BenchOptions, OptionError
+from portbench.runner.options import DEFAULT_BOARD, BenchOptions
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 ALL = "all"

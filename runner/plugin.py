@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from portbench.boards import BoardError, BrokenSetup
+from portbench.errors import OptionError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
@@ -22,7 +23,7 @@ from portbench.results.table import terminal
 from portbench.runner.bench import Bench, Outcome, describe, new_run_file
 from portbench.runner.images import image_store
 from portbench.runner.interruptions import Interruptions
-from portbench.runner.options import OPTIONS, BenchOptions, Option, OptionError, read_options, workload_options
+from portbench.runner.options import OPTIONS, BenchOptions, Option, read_options, workload_options
 from portbench.runner.parallel.collector import (
     ROW_PROPERTY,
     Collector,

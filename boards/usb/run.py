@@ -8,7 +8,7 @@ from portbench.boards.console import ASK_FOR_RESULT, Console
 from portbench.boards.errors import BoardError, ConsoleLost
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.link import Link
-from portbench.boards.usb.repl import Repl, ReplError
+from portbench.boards.usb.repl import Repl
 
 RESET = """
 try:
@@ -83,7 +83,7 @@ def _ask(repl: Repl, console: Console, deadline: Deadline) -> None:
     part = deadline.part(_ASK_S, deadline.what)
     try:
         answer = repl.execute(ASK_FOR_RESULT, part, f"{repl.name} to give its result again")
-    except (ReplError, BoardError) as error:
+    except BoardError as error:
         if isinstance(error, ConsoleLost):
             raise
         raise ConsoleLost(f"{repl.name}: the client ended without a result line; last it printed: {last}") from error

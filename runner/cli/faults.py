@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from portbench.runner.options import OptionError
+from portbench.errors import OptionError
 from portbench.shown import shown
 
 

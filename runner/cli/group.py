@@ -12,8 +12,10 @@ from typing import Any, Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from portbench.errors import OptionError, PortbenchError
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
 from portbench.runner.streams import close_quietly, prepare_streams
+from portbench.shown import shown
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130
@@ -53,6 +55,23 @@ class Verbs(click.Group):
             return super().shell_complete(context, incomplete)
         found = (name for name in self.list_commands(context) if name.startswith(incomplete))
         return [CompletionItem(name, help=_purpose(name)) for name in found]
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the verb; what the user has to know becomes one line."""
+        try:
+            return super().invoke(context)
+        except OptionError as error:
+            name = context.invoked_subcommand or ""
+            verb = self.get_command(context, name)
+            place = context if verb is None else click.Context(verb, parent=context, info_name=name)
+            raise click.UsageError(shown(str(error)), place) from None
+        except PortbenchError as error:
+            raise click.ClickException(shown(str(error))) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            raise click.ClickException(shown(said)) from None
 
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Ends the process: status 0, 1 where something failed, 2 for a wrong command line, 130 after Ctrl-C."""

@@ -8,9 +8,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from portbench.errors import OptionError
 from portbench.results.storage import LATEST, RESULTS_FOLDER
 from portbench.runner.cli.completion import completer
-from portbench.runner.options import OPTIONS, Option, OptionError, workload_options
+from portbench.runner.options import OPTIONS, Option, workload_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.runner.options import OptionError
+from portbench.errors import OptionError
 from portbench.workloads import Readiness, Workload, workloads
 
 

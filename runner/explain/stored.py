@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portbench.errors import OptionError
 from portbench.results.model import Row, RunFile
-from portbench.runner.options import OptionError
 
 
 @dataclass(frozen=True)

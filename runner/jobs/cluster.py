@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from portbench.boards.errors import BrokenSetup
+from portbench.errors import OptionError
 from portbench.results.model import Row
 from portbench.runner.jobs.failed import failed_row
 from portbench.runner.jobs.job import Job
 from portbench.runner.jobs.local import MeasuringStopped, Rows
 from portbench.runner.jobs.work import ImageChanged, OtherBuild, close, run_job
-from portbench.runner.options import OptionError
 
 _CONNECT_S: Final = 10.0
 _WORKERS_S: Final = 60.0

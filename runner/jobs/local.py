@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from portbench.boards.errors import BrokenSetup
+from portbench.errors import OptionError
 from portbench.files import TemporaryFolder
 from portbench.results.model import Row
 from portbench.runner.jobs.failed import failed_row
 from portbench.runner.jobs.job import Job
 from portbench.runner.jobs.work import ImageChanged, run_job, settle_in
-from portbench.runner.options import OptionError
 
 _TRIES = 2
 """A process may have been killed for want of memory, which there may be the next time."""

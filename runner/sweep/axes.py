@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
 
+from portbench.errors import OptionError
 from portbench.firmware.catalogue import Family, Profile
-from portbench.runner.options import FIXED, OptionError
+from portbench.runner.options import FIXED
 from portbench.runner.plan import Surroundings
 from portbench.workloads import Readiness, Workload
 

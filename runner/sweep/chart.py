@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.runner.options import OptionError
+from portbench.errors import OptionError
 from portbench.runner.sweep.axes import CHOICES, Axis
 from portbench.runner.sweep.knees import Knee, LibraryMissing
 from portbench.runner.sweep.points import Curve, told

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from portbench.errors import OptionError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError, Family
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.runner.images import image_store
 from portbench.runner.jobs.job import Job, job_of
-from portbench.runner.options import FIXED, OptionError, read_options
+from portbench.runner.options import FIXED, read_options
 from portbench.runner.plan import PlannedRow, Surroundings, plan
 from portbench.runner.sweep.axes import SETS, Axis, read_axes
 

@@ -17,6 +17,7 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Attributed, Replay
+from portbench.errors import OptionError
 from portbench.results.attribution import Attribution
 from portbench.results.explain import compared, explained
 from portbench.results.model import Row
@@ -24,7 +25,7 @@ from portbench.results.storage import read
 from portbench.runner.cli.group import portbench
 from portbench.runner.explain.measure import Measured
 from portbench.runner.explain.stored import RowName, stored_row
-from portbench.runner.options import OptionError, read_options
+from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.attributed import with_names
 from portbench.runner.trace.record import prepared_flash

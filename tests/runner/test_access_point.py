@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.emulated.access_point import AccessPoint
+from portbench.errors import OptionError
 from portbench.runner.access_point import read_access_point, unusual
-from portbench.runner.options import OptionError, read_options
+from portbench.runner.options import read_options
 
 
 def test_keys_are_read_as_what_they_are() -> None:

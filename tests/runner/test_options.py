@@ -10,8 +10,9 @@ from _pytest.config.argparsing import Parser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import OptionError
 from portbench.runner import plugin
-from portbench.runner.options import OPTIONS, BenchOptions, OptionError, read_options, workload_options
+from portbench.runner.options import OPTIONS, BenchOptions, read_options, workload_options
 from portbench.runner.timeouts import DEFAULT_S, Stage
 
 

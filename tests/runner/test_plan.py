@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from portbench.boards import board_definition
+from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
-from portbench.runner.options import BenchOptions, OptionError, read_options
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import chosen_entries, plan
 from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
 from tests.workloads.own import FOLDER

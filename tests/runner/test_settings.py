@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import OptionError
 from portbench.firmware.catalogue import Profile
-from portbench.runner.options import BenchOptions, OptionError, read_options, workload_options
+from portbench.runner.options import BenchOptions, read_options, workload_options
 from portbench.runner.plan import plan
 from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG

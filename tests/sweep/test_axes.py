@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portbench.runner.options import OptionError
+from portbench.errors import OptionError
 from portbench.runner.sweep.axes import Known, as_number, known_axes, read_axes
 from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.points import told

@@ -15,6 +15,7 @@ import click
 
 from portbench.boards import BoardError
 from portbench.clients import DeploymentError
+from portbench.errors import OptionError
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.hash_lock import HashLockError
 from portbench.firmware.images import ImageError
@@ -31,7 +32,7 @@ from portbench.runner.client_result import RunFailed
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.explain.view import show
-from portbench.runner.options import BenchOptions, OptionError, read_options
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.errors import ProfileError
 

@@ -16,11 +16,11 @@ import click
 import platformdirs
 
 from portbench.boards import BoardError
+from portbench.errors import OptionError
 from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.seconds import Seconds
-from portbench.runner.options import OptionError
 
 _FILE_COLUMNS = 120
 _PROGRAM_S = 600.0

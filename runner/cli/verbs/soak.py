@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from portbench.boards import BoardError
+from portbench.errors import OptionError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.runner.cli.console import console
@@ -21,7 +22,6 @@ from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.seconds import Seconds
 from portbench.runner.interruptions import Interruptions
-from portbench.runner.options import OptionError
 from portbench.workloads import UnknownWorkload, workloads
 
 _FILE_COLUMNS = 110

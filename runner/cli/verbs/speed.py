@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import click
 
 from portbench.boards import BoardError, board_definition
+from portbench.errors import OptionError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
@@ -22,7 +23,7 @@ from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 from portbench.runner.images import image_store
-from portbench.runner.options import DEFAULT_BOARD, OptionError
+from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plugin import PROJECT
 
 _FILE_COLUMNS = 200

@@ -19,6 +19,7 @@ import click
 from rich.console import Console
 
 from portbench.boards import BoardUnavailable
+from portbench.errors import OptionError
 from portbench.firmware.images import ImageError
 from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
@@ -32,7 +33,7 @@ from portbench.runner.cli.options import bench_options, given
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.jobs.job import Job
 from portbench.runner.jobs.local import MeasuringStopped, Rows
-from portbench.runner.options import OptionError, read_options
+from portbench.runner.options import read_options
 from portbench.runner.plugin import PROJECT
 from portbench.runner.sweep.chart import FORMATS, chart_axis, draw
 from portbench.runner.sweep.knees import LibraryMissing, knees

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from portbench.boards import BoardError
+from portbench.errors import OptionError
 from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.images import ImageError
 from portbench.results.silicon import FigureSet, load, load_not_compared
@@ -24,7 +25,6 @@ from portbench.runner.checks.silicon.verdict import Outcome
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
-from portbench.runner.options import OptionError
 from portbench.server.tcp import ServerError
 from portbench.toml_files import BadFile
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import OptionError
 from portbench.results.model import Status
-from portbench.runner.options import OptionError, read_options
+from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 from portbench.workloads import BadResult, workload
 from portbench.workloads.fill.fit import straight_part

@@ -14,11 +14,12 @@ from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, R
 from portbench.boards.errors import ConsoleLost
 from portbench.clients import ClientNetwork, DeploymentError, build_deployment
 from portbench.clients.second import as_second
+from portbench.errors import OptionError
 from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
 from portbench.runner.boards_for import Listener
 from portbench.runner.client_result import RunFailed
-from portbench.runner.options import BenchOptions, OptionError, read_options
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.pairs import RealServer, SecondBoard, pc_of
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
