@@ -12,7 +12,7 @@ from portbench.results.closer import MOST_FRAMES, CableFrame, IntnLevel, SpiFram
 from portbench.runner.explain.measure import Measured
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.runner.trace.record import prepared_replay
 from portbench.workloads import Readiness
 

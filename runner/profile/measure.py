@@ -16,7 +16,7 @@ from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
 from portbench.runner.profile.recovered import BYTECODE_LOOP, FLASH_BASE, bytecode_loop, call_targets, flash_content
 from portbench.runner.profile.symbols import Symbol, Symbols
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.runner.trace.record import prepared_run
 
 _SRAM = (0x2000_0000, 264 << 10)
