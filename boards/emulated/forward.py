@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from portbench._engine import Machine
 from portbench.boards.emulated.forward_rule import ForwardRule
+from portbench.boards.emulated.simulation import PS_PER_US
 from portbench.boards.errors import BoardError
 
-SLICE_US: Final = 200.0
+SLICE_PS: Final = 200 * PS_PER_US
 """Simulated time between two looks at the clock while a program of this machine is being served: what it measures is
 late by less than this."""
 _BACKLOG = 128

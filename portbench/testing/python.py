@@ -8,7 +8,7 @@ from mpremote.transport import TransportError, TransportExecError  # type: ignor
 from mpremote.transport_serial import SerialTransport  # type: ignore[import-untyped]
 
 from portbench.testing.errors import NothingCame
-from portbench.testing.simulation import Simulation
+from portbench.testing.simulation import RecordedSimulation
 
 _CHUNK_BYTES = 512
 _PROMPT_S = 10.0
@@ -19,7 +19,7 @@ _MAKE_FOLDER = "import os\ntry:\n os.mkdir({0!r})\nexcept OSError:\n os.listdir(
 class _Wire:
     """What mpremote takes for a serial port. Reading runs the board; it never comes back with nothing."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: RecordedSimulation) -> None:
         self._simulation = simulation
         self._buffer = bytearray()
         self.until_us = 0.0
@@ -45,10 +45,10 @@ class _Wire:
         return len(self._buffer) >= size
 
     def _fill(self) -> None:
-        self._buffer += self._simulation.console.take()
+        self._buffer += self._simulation.transcript.take()
 
 
-def type_in(simulation: Simulation, data: bytes) -> None:
+def type_in(simulation: RecordedSimulation, data: bytes) -> None:
     """At the console, once the board has one that is open."""
     simulation.wait(lambda: simulation.usb["console_open"], _PROMPT_S, "a console", simulation.came_on_console)
     rest = data
@@ -61,7 +61,7 @@ def type_in(simulation: Simulation, data: bytes) -> None:
 class PythonPrompt:
     """The interpreter that runs on the board, interrupted if it runs a program."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: RecordedSimulation) -> None:
         self._wire = _Wire(simulation)
         self._simulation = simulation
         # Made without its constructor, which opens a port of its own.
@@ -105,7 +105,7 @@ class PythonPrompt:
 class _Raw:
     """In the raw REPL, and out of it again."""
 
-    def __init__(self, simulation: Simulation, wire: _Wire, transport: Any, within_s: float, what: str) -> None:
+    def __init__(self, simulation: RecordedSimulation, wire: _Wire, transport: Any, within_s: float, what: str) -> None:
         self._simulation = simulation
         self._wire = wire
         self._transport = transport
@@ -116,7 +116,7 @@ class _Raw:
         self._wire.until_us, self._wire.what = self._simulation.now_us + _PROMPT_S * 1e6, "the Python prompt"
         type_in(self._simulation, b"\r\x03\x03\r\x02")  # Ctrl-C: stop; Ctrl-B: out of a raw REPL that was left open
         self._simulation.run(0.1)
-        self._simulation.console.take()
+        self._simulation.transcript.take()
         try:
             self._transport.enter_raw_repl(soft_reset=False)
         except TransportError as error:
@@ -126,7 +126,7 @@ class _Raw:
     def __exit__(self, *_: object) -> None:
         self._transport.exit_raw_repl()
         self._simulation.run(0.05)
-        self._simulation.console.take()
+        self._simulation.transcript.take()
 
 
 def _parents(path: str) -> list[str]:
