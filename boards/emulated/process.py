@@ -22,8 +22,7 @@ from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.faults import FaultInjector
 from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.forward import SLICE_PS as SERVING_SLICE_PS
-from portbench.boards.emulated.forward import Forwards
-from portbench.boards.emulated.forward_rule import parse_rule
+from portbench.boards.emulated.forward import Forwards, parse_rule
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
@@ -32,8 +31,8 @@ from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.partner import Partner
 from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.sd_card import CardSlot
+from portbench.boards.emulated.serial_port import UartPorts
 from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
-from portbench.boards.emulated.uart_ports import UartPorts
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.errors import BoardError
@@ -108,8 +107,8 @@ class BoardProcess:
         self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
-        self.beside: Partner | None = None
-        """The board that is to be on one switch with this one from the next measured run on."""
+        self.next_partner: Partner | None = None
+        """The partner of the next measured run."""
         self.partner: Partner | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)

@@ -6,7 +6,6 @@ import time
 
 from portbench.boards.console import ASK_FOR_RESULT, Console
 from portbench.boards.errors import BoardError, ConsoleLost
-from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.repl import Repl

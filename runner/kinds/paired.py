@@ -152,7 +152,7 @@ def _joined(
 ) -> Iterator[_Joined]:
     """Start the partner. Raises BoardError or RunFailed if it never listens."""
     if client.where is Where.EMULATED:
-        from portbench.boards.emulated.pair import EmulatedPair
+        from portbench.boards.emulated.board import EmulatedPair
 
         yield EmulatedPair(client, server, None if room is None else replace(room, seed=room.seed ^ 1), deadline)
     else:
