@@ -1,8 +1,9 @@
-"""The pages that are made from a run file: docs/results.md, and one of HTML."""
+"""The pages of a run file: docs/results.md with its chart, and one of HTML."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,14 +13,17 @@ from portbench.files import replace_file
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page
+from portbench.results.page.sections.ranking import chart_file
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
-from portbench.results.table import markdown, tables
+from portbench.results.table import markdown, panels, tables
 from portbench.shown import shown
 from portbench.workloads import UnknownWorkload, workload
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
+CHART: Final = Path("docs/images/results.svg")
+"""Of the same folder: the first table as a picture."""
 HTML_PAGE: Final = "page.html"
 """Of the results' folder."""
 _WIDTH: Final = 100
@@ -60,6 +64,20 @@ def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
     return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history)
 
 
+def chart(run: RunFile) -> str:
+    """The first table of `run` as an SVG file. Raises LibraryMissing and StorageError."""
+    if not (measured := panels(run)):
+        raise StorageError("no row was measured; a chart needs one")
+    return chart_file(measured[0])
+
+
+def _text(run: RunFile, suffix: str, history: Sequence[Entry]) -> str:
+    """The page in the form that its name's end asks for."""
+    if suffix == ".svg":
+        return chart(run)
+    return html(run, history) if suffix in (".html", ".htm") else page(run)
+
+
 def measured_rows(run: RunFile) -> str:
     """The rows that have figures, in words that no comment ends at."""
     return ", ".join(_measured(run))
@@ -92,8 +110,11 @@ def lacking(run: RunFile, path: Path) -> list[str]:
     return [name for name in (found[1].split(", ") if found and found[1] else []) if name not in has]
 
 
-def into(run: RunFile, path: Path) -> None:
-    """Puts the first of the run's tables between the marks of the page at `path`. Raises StorageError."""
+def into(run: RunFile, path: Path, chart: Path | None = None) -> None:
+    """Put the run's first table, or its `chart`, and the answer between the marks of the page at `path`.
+
+    Raises StorageError.
+    """
     try:
         before = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -103,7 +124,13 @@ def into(run: RunFile, path: Path) -> None:
             f"{path}: has no place for a table; put <!-- results --> and <!-- /results --> where it goes"
         )
     first = tables(run)[:1]
-    text = first[0].excerpt(_WIDTH) if first else "Nothing was run.\n"
+    if not first:
+        text = "Nothing was run.\n"
+    elif chart is None:
+        text = first[0].excerpt(_WIDTH)
+    else:
+        link = Path(os.path.relpath(chart, path.parent)).as_posix()
+        text = f"![{first[0].title}, {panels(run)[0].groups[0].headline.unit}]({link})\n\n{first[0].short_answer()}"
     after = _PLACE.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before, count=1)
     if after != before:
         try:
@@ -115,7 +142,7 @@ def into(run: RunFile, path: Path) -> None:
 def publish(
     run: RunFile, paths: Sequence[Path] = (PAGE,), *, history: Sequence[Entry] = (), force: bool = False
 ) -> None:
-    """Writes the pages of `run`, in HTML where a name ends so: all of them, or none.
+    """Write the pages of `run` in the form that each name's end asks for (HTML, SVG, else Markdown): all, or none.
 
     Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
     """
@@ -126,7 +153,7 @@ def publish(
                 f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
                 " measure those too, write another page with --output, or give --force"
             )
-    texts = [html(run, history) if path.suffix.lower() in (".html", ".htm") else page(run) for path in paths]
+    texts = [_text(run, path.suffix.lower(), history) for path in paths]
     for path, text in zip(paths, texts, strict=True):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ those that the PC has timed.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
@@ -44,6 +45,7 @@ _LEFT: Final = frozenset(
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
+_PAGE_WIDTH: Final = 120
 _SAID_ONCE: Final = ("board", "address", "runs", "spread")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
@@ -72,9 +74,13 @@ class Table:
         return "\n".join(parts).rstrip() + "\n"
 
     def excerpt(self, width: int) -> str:
-        """The same without the heading, and of the answer the first sentence with its code."""
+        """The same without the heading, and with the short answer."""
+        return "\n".join([self._rows_and_about(width), self.short_answer()]).rstrip() + "\n"
+
+    def short_answer(self) -> str:
+        """The answer's first sentence with its code, as Markdown that a page of 120 columns has room for."""
         answer = self.below[: 2 if len(self.below) > 1 and self.below[1].startswith(CODE) else 1]
-        return "\n".join([self._rows_and_about(width), paragraphs(answer)]).rstrip() + "\n"
+        return "\n\n".join(text if text.startswith(CODE) else _wrapped(_escape(text)) for text in answer) + "\n"
 
     def _rows_and_about(self, width: int | None) -> str:
         left_out = [] if width is None else self._left_out(width)
@@ -284,6 +290,10 @@ def _table(
     return Table(
         shown(title), shown(about), tuple(map(shown, columns)), rows, tuple(map(shown, own)), tuple(map(shown, below))
     )
+
+
+def _wrapped(paragraph: str) -> str:
+    return textwrap.fill(paragraph, _PAGE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _escape(cell: str) -> str:

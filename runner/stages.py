@@ -1,43 +1,19 @@
-"""The stages of a measured run, each with its deadline, and a board that skips those it has been through."""
+"""The stages of one run: what is done to a board, each with its deadline, and what has been done to it already."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
-from portbench.boards import Board, Deadline, Deployment, RuntimeIdentity, WrongRuntime
+from portbench.boards import Board, Deadline, Deployment, Progress, RunOutput, RuntimeIdentity, WrongRuntime
 from portbench.firmware.identify import Identity, release
+from portbench.runner.timeouts import Stage
+from portbench.server.caller import WorkloadCaller
+from portbench.server.listening import parse_listening
+from portbench.workloads import Workload, WorkloadSettings
 
-
-class Stage(StrEnum):
-    """The stages of a measured run, in this order."""
-
-    IMAGE = "image"
-    OPEN = "open"
-    FLASH = "flash"
-    CONSOLE = "console"
-    IDENTIFY = "identify"
-    DEPLOY = "deploy"
-    READY = "ready"
-    RUN = "run"
-
-
-DEFAULT_S: dict[Stage, float] = {
-    Stage.OPEN: 30,
-    Stage.FLASH: 120,
-    Stage.CONSOLE: 60,
-    Stage.IDENTIFY: 30,
-    Stage.DEPLOY: 120,
-    Stage.READY: 30,
-    Stage.RUN: 600,
-}
-"""Seconds of host time. IMAGE has none: `firmware.download` limits a download.
-
-READY is the client's own limit, in its board's time, and RUN includes it. The slowest published row, official
-MicroPython 1.20.0, takes 259 s.
-"""
+_LAST_WORDS_S = 2.0  # for a client to say itself what the PC has met already
 
 
 class StageClock:
@@ -50,7 +26,7 @@ class StageClock:
         self._on_stage = on_stage
 
     def enter(self, stage: Stage) -> None:
-        """Enter a stage that the caller times."""
+        """A stage that somebody else times."""
         self.current = stage
         self._on_stage(stage)
 
@@ -62,7 +38,7 @@ class StageClock:
 
 @dataclass(frozen=True)
 class Program:
-    """The contents of a board: the UF2 (None: nothing to flash), its identity, and the client."""
+    """What is to be on the board: the UF2 (None: nothing to flash), what it says it is, and the client."""
 
     uf2: Path | None
     uf2_sha256: str | None
@@ -72,7 +48,7 @@ class Program:
 
 
 class PreparedBoard:
-    """A board and its program, so that a second run of the same program only restarts it."""
+    """A board and what is on it, so that a second run of the same program only restarts it."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -81,7 +57,7 @@ class PreparedBoard:
         self._deployed: Deployment | None = None
 
     def prepare(self, program: Program, clock: StageClock) -> None:
-        """Flash and deploy unless that is done, and check the runtime that answers. Raises BoardError."""
+        """Flash and deploy what is not there yet, and check what answers. Raises BoardError."""
         board = self.board
         content = program.uf2_sha256 or "nothing to flash"
         if content != self._flashed:
@@ -98,6 +74,33 @@ class PreparedBoard:
             self._deployed = None
             board.deploy(program.deployment, clock.stage(Stage.DEPLOY))
             self._deployed = program.deployment
+
+    def run(
+        self,
+        workload: Workload | None,
+        settings: WorkloadSettings,
+        clock: StageClock,
+        progress: Progress | None,
+        caller: WorkloadCaller | None = None,
+    ) -> RunOutput:
+        """`workload`: what the PC that the board brings along takes part in; None: it has no part.
+
+        `caller`: calls the board once that says where it listens; what it meets ends the run.
+        """
+        deadline = clock.stage(Stage.RUN)
+        if workload is not None:
+            self.board.serve(workload.name, settings.model_dump(mode="json"), deadline)
+        if caller is None:
+            return self.board.run(deadline, progress)
+        caller.on_fault = lambda fault: deadline.cut(_LAST_WORDS_S, fault)
+
+        def heard(line: str) -> None:
+            if progress is not None:
+                progress(line)
+            if (board := parse_listening(line)) is not None:
+                caller.call(board)
+
+        return self.board.run(deadline, heard)
 
 
 def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:

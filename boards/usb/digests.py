@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from portbench.boards.errors import DeployFailed
-from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.repl import Repl
+from portbench.boards.usb.repl import Repl, ReplError
 
 DEFINE_DIGEST = """
 import hashlib

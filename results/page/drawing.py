@@ -9,6 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portbench.results.page.libraries import page_libraries
@@ -73,6 +74,14 @@ def drawings(draw: Draw, height: float) -> tuple[str, str]:
     """SVG for wide and for narrow screens; `height` in pixels. Raises LibraryMissing."""
     wide, narrow = (_drawing(draw, width, height, is_narrow) for width, is_narrow in ((WIDE, False), (NARROW, True)))
     return wide, narrow
+
+
+def picture(drawing: str, height: float) -> str:
+    """A wide drawing as an SVG file, with its size, a background, and the page's colours for light and dark."""
+    colours = (Path(__file__).with_name("page.css")).read_text(encoding="utf-8").partition("\n* {")[0]
+    head, _, body = drawing.partition(">")
+    background = '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>'
+    return f'{head} width="{WIDE}" height="{height:g}"><style>\n{colours}\n</style>{background}{body}\n'
 
 
 def lanes(axes: Axes, names: Sequence[str], narrow: bool) -> None:

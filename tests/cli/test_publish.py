@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -31,6 +32,23 @@ def test_the_first_table_goes_into_a_page_of_ones_own(invoke: Invoke, tmp_path: 
     assert done.stderr.endswith(
         "own.md: has no place for a table; put <!-- results --> and <!-- /results --> where it goes\n"
     )
+
+
+def test_the_chart_is_one_picture_for_light_and_dark_and_goes_into_a_page(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(storage.to_json(FULL))
+    page, chart = tmp_path / "README.md", tmp_path / "docs" / "chart.svg"
+    page.write_text("<!-- results -->\n<!-- /results -->\n")
+    words = ("publish", "run.json", "--output", chart, "--into", page)
+    assert invoke(*words).exit_code == 0
+    drawn = chart.read_text()
+    assert "prefers-color-scheme: dark" in drawn and "micropython-1.26.0 tuned" in drawn and "no Python" in drawn
+    assert float(ElementTree.fromstring(drawn).attrib["width"]) > 0
+    said = page.read_text()
+    assert said.startswith(
+        "<!-- results -->\n\n![Ping-pong: emulated, messages/s](docs/chart.svg)\n\nThe only Python here: "
+    )
+    assert "network.WIZNET5K()" in said and "| rank |" not in said
+    assert invoke(*words).exit_code == 0 and (chart.read_text(), page.read_text()) == (drawn, said)
 
 
 def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

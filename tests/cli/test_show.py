@@ -99,7 +99,7 @@ def test_a_run_file_that_is_not_there_is_one_line(verb: str, invoke: Invoke) -> 
 
 
 def test_a_page_goes_below_the_current_folder(invoke: Invoke, results: Path, tmp_path: Path) -> None:
-    assert invoke("publish").stdout == "docs/results.md\nresults/page.html\n"
+    assert invoke("publish").stdout == "docs/results.md\ndocs/images/results.svg\nresults/page.html\n"
     assert "Ping-pong: emulated" in (tmp_path / "docs" / "results.md").read_text()
     other = tmp_path / "other.md"
     assert invoke("publish", results / "latest.json", "--output", other).exit_code == 0

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.emulated.volume_folder import FurtherVolumes, VolumeFolder
+from portbench.boards.emulated.further_volumes import FurtherVolumes
+from portbench.boards.emulated.volume_folder import VolumeFolder
 
 
 class Units:

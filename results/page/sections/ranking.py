@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from portbench.results.answer import is_python
 from portbench.results.cells import figure
-from portbench.results.page.drawing import INK, colour, drawings, lanes, lanes_height, log_ticks, style
+from portbench.results.page.drawing import INK, colour, drawings, lanes, lanes_height, log_ticks, picture, style
 from portbench.results.page.parts import Chart, Data, Section, Value
 from portbench.results.page.words import names
 from portbench.results.table import Panel
@@ -19,8 +19,16 @@ _PYTHON, _CEILING = colour(0), colour(1)
 
 
 def section(panel: Panel) -> Section | None:
-    if len(panel.groups) < 2:
-        return None
+    return Section("How far apart", charts=(chart(panel),)) if len(panel.groups) > 1 else None
+
+
+def chart_file(panel: Panel) -> str:
+    """The chart as an SVG file. Raises LibraryMissing."""
+    return picture(chart(panel).wide, lanes_height(len(panel.groups)))
+
+
+def chart(panel: Panel) -> Chart:
+    """The rows' headline figures, best first. Raises LibraryMissing."""
     labels, headline = names(panel), panel.groups[0].headline
     medians = [group.value.median for group in panel.groups]
     colours = [_PYTHON if is_python(group.first) else _CEILING for group in panel.groups]
@@ -34,7 +42,8 @@ def section(panel: Panel) -> Section | None:
         for number, (group, value) in enumerate(zip(panel.groups, medians, strict=True)):
             if group.value.n > 1 and group.value.spread:
                 axes.hlines(number, group.value.min, group.value.max, color=INK, linewidth=1, zorder=4)
-            axes.annotate(figure(value), (value, number), xytext=(8, 0), textcoords="offset points", va="center")
+            text = figure(value) if is_python(group.first) else f"{figure(value)}, no Python"
+            axes.annotate(text, (value, number), xytext=(8, 0), textcoords="offset points", va="center")
         axes.set_xlabel(f"{headline.unit}, logarithmic")
 
     wide, narrow = drawings(draw, lanes_height(len(labels)))
@@ -48,7 +57,7 @@ def section(panel: Panel) -> Section | None:
         for label, group in zip(labels, panel.groups, strict=True)
     ]
     legend = ((style(_PYTHON), "Python"), (style(_CEILING), "no Python: a ceiling"))
-    chart = Chart(
+    return Chart(
         f"{headline.unit} by row",
         says,
         wide,
@@ -56,4 +65,3 @@ def section(panel: Panel) -> Section | None:
         Data.of(f"{panel.title} {headline.name}", rows),
         legend if len(set(colours)) > 1 else (),
     )
-    return Section("How far apart", charts=(chart,))

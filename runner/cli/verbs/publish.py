@@ -1,4 +1,4 @@
-"""Write a run as pages: Markdown for a repository, and HTML with everything that the run keeps, for a browser.
+"""Write a run as pages: Markdown and a chart for a repository, and HTML with everything that the run keeps.
 
 FILE is a run file; without it, or as `latest`, the newest of the results' folder. A page that has rows which the run
 has not measured is not replaced, unless --force is given.
@@ -12,9 +12,10 @@ import click
 
 from portbench.results.histories.store import FOLDER, keep_finished, load
 from portbench.results.page.libraries import LibraryMissing
-from portbench.results.publish import HTML_PAGE, PAGE, publish
+from portbench.results.publish import CHART, HTML_PAGE, PAGE, publish
 from portbench.results.publish import into as put_into
 from portbench.results.storage import RESULTS_FOLDER, StorageError, read
+from portbench.results.table import panels
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
 
@@ -28,7 +29,7 @@ from portbench.runner.cli.options import bench_option, run_file
     type=click.Path(path_type=Path, dir_okay=False),
     multiple=True,
     metavar="PAGE",
-    help=f"a page to write, HTML where its name ends in .html, else Markdown; repeatable (default {PAGE}, and"
+    help=f"a page to write: HTML (.html), the chart (.svg), else Markdown; repeatable (default {PAGE}, {CHART}, and"
     f" {HTML_PAGE} in the results' folder)",
 )
 @click.option(
@@ -43,7 +44,7 @@ from portbench.runner.cli.options import bench_option, run_file
     "--into",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="also put the first table into this page, between <!-- results --> and <!-- /results -->",
+    help="also put the chart, or the first table, into this page, between <!-- results --> and <!-- /results -->",
 )
 @click.option("--force", is_flag=True, help="also in place of a page that has rows which the run has not")
 def COMMAND(
@@ -55,9 +56,9 @@ def COMMAND(
     force: bool,
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
-    pages = list(outputs) or [PAGE, results / HTML_PAGE]
     with one_line(StorageError, LibraryMissing):
         run = read(run_file(file, results_dir))
+        pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results / HTML_PAGE]
         if folder is None:
             keep_finished(results, results / FOLDER)
         history = load(folder or results / FOLDER)
@@ -70,6 +71,6 @@ def COMMAND(
             publish(run, pages, history=history, force=force)
             click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
         if into is not None:
-            put_into(run, into)
+            put_into(run, into, next((page for page in pages if page.suffix.lower() == ".svg"), None))
     for page in pages:
         click.echo(page)
