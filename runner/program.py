@@ -26,8 +26,7 @@ from portbench.firmware.images import Image
 from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.stages import Program
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Program, Stage
 from portbench.where import Where
 
 

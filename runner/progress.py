@@ -12,7 +12,7 @@ from rich.status import Status
 from rich.text import Text
 
 from portbench.boards.console import RESULT_PREFIX
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.shown import shown
 
 _DOING = {

@@ -17,7 +17,7 @@ from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.flash_file import FlashFile
-from portbench.boards.emulated.forward_rule import parse_rule
+from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.errors import BoardError

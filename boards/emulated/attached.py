@@ -11,8 +11,7 @@ from typing import Any
 
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.watch import Watch
+from portbench.boards.emulated.control import ControlClient, Watch
 from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline

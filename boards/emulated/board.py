@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import portbench
-from portbench.boards.board import Deployment, OwnNetwork, Progress, RunOutput, Unattended
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.access_point import AccessPoint
-from portbench.boards.emulated.config import CONFIG, EmulatedConfig
-from portbench.boards.emulated.control import ControlClient
+from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
+from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
 from portbench.boards.emulated.hand import Hand
-from portbench.boards.emulated.machine import engine_settings
-from portbench.boards.emulated.watch import LOOK_S, Watch
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.registry import read_state, runtime_dir
@@ -212,7 +210,7 @@ class EmulatedBoard(UsbBoard):
         flash.write_bytes(base64.b64decode(server.control("flash", deadline)["flash"]))
         config = replace(server.config, **({} if room is None else room.config()))
         said = self.control(
-            "beside",
+            "add_partner",
             deadline,
             board=server.definition.id,
             flash=str(flash),
@@ -345,3 +343,20 @@ def _sim(figures: dict[str, Any]) -> dict[str, Any]:
     host_s, flash_sha256 = stats.pop("host_s"), stats.pop("flash_sha256")
     counters = {name: value for name, value in stats.items() if isinstance(value, (int, float))}
     return {"host_s": host_s, "flash_sha256": flash_sha256, "counters": counters}
+
+
+class EmulatedPair:
+    """`server` is powered up with what is on it now, and `client` joins its switch when its next run begins.
+
+    Raises BoardError where `server` never listens.
+    """
+
+    def __init__(self, client: Board, server: Board, room: Room | None, deadline: Deadline) -> None:
+        assert isinstance(client, EmulatedBoard) and isinstance(server, EmulatedBoard)
+        self._client = client
+        said = client.put_beside(server, room, deadline)
+        self.listening: tuple[IPv4Address, int] = (said.address, said.port)
+
+    def served(self, timeout_s: float) -> RunOutput:
+        """In its own run the client has waited for it, in simulated time."""
+        return self._client.partner_output()

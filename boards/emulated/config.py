@@ -10,14 +10,48 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from portbench.boards.definition import BoardDefinition
+from portbench._engine import CHIPS, MCUS, RADIOS
+from portbench.boards.definition import BoardDefinition, Ethernet, Wifi
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.forward_rule import parse_rule
-from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.sd_card import SdCard, card_settings
+from portbench.boards.errors import BoardUnavailable
 from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
+
+
+def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
+    """The engine's settings for the board's hardware. Raises BoardUnavailable for what the engine has not."""
+    if definition.mcu not in MCUS:
+        raise _not_emulated(definition, definition.mcu, MCUS)
+    devices: list[dict[str, Any]] = []
+    if isinstance(definition.network, Wifi):
+        devices.append(wifi_settings(definition, definition.network))
+    elif definition.network is not None:
+        devices.append(ethernet_settings(definition, definition.network))
+    return {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices}
+
+
+def ethernet_settings(definition: BoardDefinition, ethernet: Ethernet) -> dict[str, Any]:
+    """The engine's settings for the board's Ethernet chip. Raises BoardUnavailable for one that the engine has not."""
+    if ethernet.chip not in CHIPS:
+        raise _not_emulated(definition, ethernet.chip, CHIPS)
+    return {"chip": ethernet.chip, "bus": ethernet.bus, **ethernet.pins}
+
+
+def wifi_settings(definition: BoardDefinition, wifi: Wifi) -> dict[str, Any]:
+    """The engine's settings for the board's radio chip. Raises BoardUnavailable for one that the engine has not."""
+    if wifi.chip not in RADIOS:
+        raise _not_emulated(definition, wifi.chip, RADIOS)
+    return {"chip": wifi.chip, "bus": wifi.bus, **wifi.pins}
+
+
+def _not_emulated(definition: BoardDefinition, has: str, there_are: tuple[str, ...]) -> BoardUnavailable:
+    return BoardUnavailable(
+        f"{definition.id}: has a {has}, which is not emulated (there are: {', '.join(there_are)}); use a real board"
+    )
+
 
 _STRICT = ConfigDict(extra="forbid")
 _Natural = Annotated[StrictInt, Field(ge=0)]

@@ -1,9 +1,14 @@
-"""Whether a guest still gets anywhere, in simulated time: a board that nothing will ever come of is not waited for."""
+"""Whether a guest still makes progress, in simulated time: a board that is stuck for good is not waited for."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from portbench._engine import Machine
 
 MOST_RESETS: Final = 20
 _RESETS_US: Final = 10e6
@@ -14,10 +19,63 @@ FIRST_FRAME_US: Final = 8e6
 it has adafruit_httpserver to compile before."""
 _NO_FRAME_US: Final = 10e6
 """Drivers ask their chip many times a second, or when it interrupts them; no client sleeps for so long."""
+MOST_LINES: Final = 20
+"""A program may fault for ever, and a watchdog start it again and again; its first faults tell the most."""
+
+
+class Kind(StrEnum):
+    """A kind of trouble that looks like mere silence on the console."""
+
+    HARD_FAULT = "hard fault"
+    LOCK_UP = "lock-up"
+    RESETS = "resets"
+    STOPPED = "stopped"
+    """The engine cannot go on: the guest uses a part that is not modelled."""
+
+
+class Complaints:
+    """Says each kind of trouble once since power-up."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._told: set[Kind] = set()
+
+    def powered_up(self) -> None:
+        self._told.clear()
+
+    def tell(self, kind: Kind, text: str) -> None:
+        if kind not in self._told:
+            self._told.add(kind)
+            self._say(text)
+
+
+class CpuFaultLog:
+    """Logs HardFaults and lock-ups of the cores, the first few since power-up; the first of a kind is a complaint."""
+
+    def __init__(self, log: Callable[[str], None], complaints: Complaints | None = None) -> None:
+        self._log = log
+        self._complaints = complaints
+        self._lines = 0
+
+    def powered_up(self) -> None:
+        self._lines = 0
+
+    def look(self, machine: Machine) -> str | None:
+        """Return where core 0 has locked up since the last look, and why."""
+        reports, dropped = machine.cpu_faults()
+        for report in reports[: max(0, MOST_LINES - self._lines)]:
+            self._log(f"{report['t_us'] / 1e6:.6f} s {report['text']}")
+        if self._complaints is not None:
+            for report in reports:
+                self._complaints.tell(Kind.LOCK_UP if report["locked_up"] else Kind.HARD_FAULT, report["text"])
+        before, self._lines = self._lines, self._lines + len(reports) + dropped
+        if before <= MOST_LINES < self._lines:
+            self._log("further faults of the cores are not logged until power is cycled")
+        return next((report["text"] for report in reports if report["locked_up"] and report["core"] == 0), None)
 
 
 class Liveness:
-    """Times are since power-up."""
+    """What the guest has done to be seen as alive. Times are since power-up."""
 
     def __init__(self) -> None:
         self.powered_up()
@@ -29,36 +87,36 @@ class Liveness:
         self._locked_up: tuple[float, str] | None = None
 
     def was_reset(self, now_us: float, how: str) -> None:
-        """The chip has: by its watchdog, its debugger, or itself."""
+        """The chip was reset, by its watchdog, its debugger or itself."""
         self._resets_us.append(now_us)
         self._last_reset = how
         self._locked_up = None
 
     def printed(self) -> None:
-        """The PC got something from the console, so the guest had come that far."""
+        """The console printed, so the guest got that far."""
         self._resets_us.clear()
 
     def locked_up(self, now_us: float, text: str) -> None:
-        """Core 0 has, as `text` says."""
+        """Core 0 locked up, as `text` says."""
         self._locked_up = self._locked_up or (now_us, text)
 
     def because(self, given_up: str | None) -> str | None:
-        """Why what `given_up` says is so, where core 0 is known to have locked up before."""
+        """Return the reason behind `given_up`: the lock-up of core 0, where that came before."""
         return given_up if given_up is None or self._locked_up is None else self._locked_up[1]
 
     def enumerated(self, now_us: float, configured: bool) -> None:
-        """What the PC's USB sees now."""
+        """The PC sees the board on its USB, or not any more."""
         if configured:
             self._off_bus_since_us = None
         elif self._off_bus_since_us is None:
             self._off_bus_since_us = now_us
 
     def off_bus_us(self, now_us: float) -> float:
-        """How long the PC has not seen the board."""
+        """Return how long the PC has not seen the board."""
         return 0.0 if self._off_bus_since_us is None else now_us - self._off_bus_since_us
 
     def stuck(self, now_us: float) -> str | None:
-        """What keeps the guest for ever, as one line; None where nothing is known to."""
+        """Return why the guest is stuck for good, as one line; None where no such reason is known."""
         if len(self._resets_us) > MOST_RESETS and (took_us := self._resets_us[-1] - self._resets_us[0]) <= _RESETS_US:
             return (
                 f"{len(self._resets_us)} resets in {took_us / 1e6:.1f} s of simulated time and nothing on the console;"
@@ -70,7 +128,7 @@ class Liveness:
 
 
 def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRST_FRAME_US) -> str | None:
-    """What keeps a networked client's run from ever getting an address, as far as its chip can tell."""
+    """Return why a networked client will never get an address, as far as its chip can tell."""
     if chip_selects or now_us < limit_us:
         return None
     return (
@@ -80,14 +138,14 @@ def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRS
 
 
 class ChipUse:
-    """Whether a client that has begun to speak to its Ethernet chip still does. `chip_selects` so far, at each look."""
+    """Whether a client that has spoken to its Ethernet chip still does; each look gives its `chip_selects` so far."""
 
     def __init__(self, now_us: float, chip_selects: int) -> None:
         self._since_us = now_us
         self._chip_selects = chip_selects
 
     def ended(self, now_us: float, chip: str, chip_selects: int, pause_us: float) -> str | None:
-        """That it does not any more, as one line. `pause_us`: what the PC may leave it alone for."""
+        """Return that it does not any more, as one line. `pause_us`: for how long the PC may leave it alone."""
         if chip_selects != self._chip_selects:
             self._since_us, self._chip_selects = now_us, chip_selects
         limit_us = _NO_FRAME_US + pause_us

@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
 from portbench._engine import EngineError
 from portbench.boards.board import Unattended
-from portbench.boards.emulated import network_operations as network
-from portbench.boards.emulated import pair_operations as pair
+from portbench.boards.definition import board_definition
 from portbench.boards.emulated.attribution import attribution
+from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.hand_operations import pins, uart_read, uart_write
+from portbench.boards.emulated.forward import parse_rule
+from portbench.boards.emulated.partner import Partner, partner_config
 from portbench.boards.errors import BoardError
+from portbench.boards.pins import pin_number, pin_volts
 from portbench.complaint import first_complaint
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Timed, UnknownWorkload
@@ -25,13 +28,14 @@ from portbench.workloads import Timed, UnknownWorkload
 if TYPE_CHECKING:
     from portbench.boards.emulated.process import BoardProcess
 
-_FLUSH_US = 1_500_000.0
+_FLUSH_US: Final = 1_500_000.0
+_PINS: Final = 30
 
 Operation = Callable[["BoardProcess", Request], None]
 
 
 def carry_out(board: BoardProcess, request: Request) -> None:
-    """Answers the request, with one line where it cannot be met."""
+    """Answer the request, with one line where that cannot be done."""
     operation = OPERATIONS.get(request.op)
     if operation is None:
         request.fail(f"unknown request {request.op!r}")
@@ -45,7 +49,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
 
 
 def _status(board: BoardProcess, request: Request) -> None:
-    """`finished`: the run has its result, and `figures` are those of that moment."""
+    """Answer how the board is. `finished`: the run has its result, and `figures` are those of that moment."""
     now_us = board.machine.time_us
     request.answer(
         time_us=now_us,
@@ -58,8 +62,8 @@ def _status(board: BoardProcess, request: Request) -> None:
 
 
 def _power_cycle(board: BoardProcess, request: Request) -> None:
-    """Restart at simulated time 0. `measured`: flat out, and nothing of the host's reaches the board by itself.
-    `networked`: for a client that will be of no use before it has spoken to its Ethernet chip.
+    """Restart at simulated time 0. `measured`: run flat out, without anything that the host does by itself.
+    `networked`: the client has to speak to its Ethernet chip before it can do anything else.
 
     `flash`: `blank` as from the factory, or as it was `kept`; else as it is.
     """
@@ -67,10 +71,10 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     board.config = replace(board.config, **request.arguments.get("config", {}))
     board.machine.configure(board.settings(fresh_card=measured))
     contents = {None: None, "blank": b"", "kept": board.kept_flash}
-    partner = board.beside if measured else None
+    partner = board.next_partner if measured else None
     board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")], partner)
     if measured:
-        board.beside = None
+        board.next_partner = None
     board.usb.automount = not measured
     networked = measured and bool(request.arguments.get("networked"))
     board.expect_client(networked, started=True, measures=measured)
@@ -96,8 +100,8 @@ def _figures(board: BoardProcess, request: Request) -> None:
 
 
 def _expect_run(board: BoardProcess, request: Request) -> None:
-    """A run is about to begin, without a power cycle. `networked`: as for `power_cycle`. `started`: the client was
-    started when it was flashed; else it will be by a reset. `over`: the run is, and none is expected."""
+    """Expect a run without a power cycle. `networked`: as for `power_cycle`. `started`: the client was started when it
+    was flashed; else a reset will start it. `over`: the run is over, and no other is expected."""
     over = bool(request.arguments.get("over"))
     networked, started = bool(request.arguments.get("networked")), bool(request.arguments.get("started"))
     board.expect_client(networked and not over, started=started, measures=not over)
@@ -105,15 +109,15 @@ def _expect_run(board: BoardProcess, request: Request) -> None:
 
 
 def _attribution(board: BoardProcess, request: Request) -> None:
-    """Where the time of the last run went that was powered up with `attribute`."""
+    """Answer where the time of the last run went that was powered up with `attribute`."""
     timed = [Timed(**each) for each in request.arguments["timed"]]
     found = attribution(board.machine, timed, board.pc.sessions(), request.arguments["result"])
     request.answer(attribution=found)
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
-    """`workload`, `settings`: what the simulated PC takes part in from the next connection on; `alone`: as
-    `Unattended` has it, of an image that will not tell when its run is over."""
+    """From the next connection on the simulated PC takes part in `workload` with `settings`. `alone`: as `Unattended`
+    has it, for an image that does not tell when its run is over."""
     alone = request.arguments.get("alone")
     board.alone = None if alone is None else Unattended(**alone)
     limit = None if board.alone is None else board.alone.exchanges
@@ -123,7 +127,7 @@ def _serve(board: BoardProcess, request: Request) -> None:
 
 
 def _network(board: BoardProcess, request: Request) -> None:
-    """What the board is connected to: the simulated PC, or this machine's sockets."""
+    """Answer which network the board is on: that of the simulated PC, or this machine's sockets."""
     config = board.config
     request.answer(
         bridged=bool(config.bridge),
@@ -136,20 +140,20 @@ def _network(board: BoardProcess, request: Request) -> None:
 
 
 def _sessions(board: BoardProcess, request: Request) -> None:
-    """The clients that the simulated PC's server has had since the power cycle."""
+    """Answer the sessions with the simulated PC since the power cycle."""
     request.answer(sessions=board.sessions())
 
 
 def _flash(board: BoardProcess, request: Request) -> None:
-    """What the flash holds, base64."""
+    """Answer the contents of the flash, base64."""
     request.answer(flash=base64.b64encode(board.machine.flash()).decode("ascii"))
 
 
 def _sync(board: BoardProcess, request: Request) -> None:
-    """Returns when the drive has what is in its folder and the board has had the time to bring it to flash.
+    """Bring the folder's files to the drive, and give the board the time to bring them to flash.
 
-    CircuitPython keeps what was written last in RAM for a second (its file system's flush interval): who cuts the
-    power before that loses it, on a real board too. `drive_only`: more is to follow, do not wait for flash.
+    CircuitPython keeps what was written last in RAM for a second (its file system's flush interval). A power failure
+    before that loses it, on a real board too. `drive_only`: more is to follow, do not wait for flash.
     """
     if board.usb.sync_all():
         board.simulate(0.0 if request.arguments.get("drive_only") else _FLUSH_US)
@@ -157,13 +161,13 @@ def _sync(board: BoardProcess, request: Request) -> None:
 
 
 def _arm(board: BoardProcess, request: Request) -> None:
-    """`fault`: see `boards.emulated.faults.Fault`."""
+    """Arm `fault`, see `boards.emulated.faults.Fault`."""
     board.faults.arm(Fault.from_settings(request.arguments["fault"]))
     request.answer()
 
 
 def _disarm(board: BoardProcess, request: Request) -> None:
-    """Answers with what had struck since the last time."""
+    """Disarm all faults, and answer which have struck since the last time."""
     struck = list(board.faults.struck)
     board.faults.disarm()
     board.usb.disarm()
@@ -186,9 +190,120 @@ def _trace(board: BoardProcess, request: Request) -> None:
 
 
 def _gdb(board: BoardProcess, request: Request) -> None:
-    """Answers with the port at which gdb finds the board: `port`, or a free one for 0."""
+    """Answer the port at which gdb finds the board: `port`, or a free one for 0."""
     server = board.gdb(request.arguments["port"])
     request.answer(port=server.port, hint=server.hint)
+
+
+def _pins(board: BoardProcess, request: Request) -> None:
+    """Hold pins, and lay or remove wires, which a power cycle does not change. `hold`: volts by pin, None to let go;
+    `wire` and `unwire`: pairs of pins. Answers the state then: masks `levels` and `driven`, `held` in volts, `wires`.
+    """
+    hold = {pin_number(pin): _volts(volts) for pin, volts in request.arguments.get("hold", {}).items()}
+    wire, unwire = _pairs(request, "wire"), _pairs(request, "unwire")
+    machine = board.machine
+    there = {frozenset(pair) for pair in machine.wires()}
+    for a, b in unwire:
+        if frozenset((a, b)) not in there:
+            raise ValueError(f"no wire joins GP{a} and GP{b}")
+    for a, b in wire:
+        machine.wire(a, b)
+    for a, b in unwire:
+        machine.unwire(a, b)
+    for pin, volts in hold.items():
+        machine.set_voltage(pin, volts)
+    kept = {**board.config.pins, **hold}
+    board.config = replace(
+        board.config,
+        pins={pin: volts for pin, volts in kept.items() if volts is not None},
+        wires=tuple(machine.wires()),
+    )
+    levels, driven = machine.pins()
+    held = {pin: volts for pin in range(_PINS) if (volts := machine.voltage(pin)) is not None}
+    request.answer(levels=levels, driven=driven, held=held, wires=machine.wires(), time_us=machine.time_us)
+
+
+def _uart_write(board: BoardProcess, request: Request) -> None:
+    """Send `data`, base64, to `uart`. Answers how many bytes were taken."""
+    data = base64.b64decode(request.arguments["data"], validate=True)
+    request.answer(taken=board.machine.uart_write(request.arguments["uart"], data))
+
+
+def _uart_read(board: BoardProcess, request: Request) -> None:
+    """Answer what `uart` has sent since the last time, base64, and when the last of it came."""
+    if board.uart_ports is not None:
+        raise ValueError("the board's UARTs are on terminals; read those")
+    uart = request.arguments["uart"]
+    data = board.machine.uart_read(uart)
+    request.answer(data=base64.b64encode(data).decode("ascii"), time_us=board.machine.uart_time_us(uart))
+
+
+def _volts(value: object) -> float | None:
+    return None if value is None else pin_volts(value)
+
+
+def _pairs(request: Request, key: str) -> list[tuple[int, int]]:
+    return [(pin_number(a), pin_number(b)) for a, b in request.arguments.get(key, [])]
+
+
+def _forward(board: BoardProcess, request: Request) -> None:
+    """Follow `rule` from now on, see `boards.emulated.forward`. Answers the port that was chosen."""
+    request.answer(**board.forwards.add(parse_rule(request.arguments["rule"])))
+
+
+def _end_forward(board: BoardProcess, request: Request) -> None:
+    """Close `host_port` of `protocol`."""
+    board.forwards.remove(request.arguments["host_port"], request.arguments["protocol"])
+    request.answer()
+
+
+def _forwards(board: BoardProcess, request: Request) -> None:
+    """Answer all rules, and what they have carried."""
+    request.answer(forwards=board.forwards.facts())
+
+
+def _ping(board: BoardProcess, request: Request) -> None:
+    """Ping the board, see `boards.emulated.pings.Pings.send`."""
+    given = request.arguments
+    request.answer(**board.pings.send(board.machine, given.get("address"), given["size"], given.get("at_us", 0.0)))
+
+
+def _pings(board: BoardProcess, request: Request) -> None:
+    """Answer which pings of these `numbers` have been answered so far."""
+    request.answer(**board.pings.take(board.machine, request.arguments["numbers"]))
+
+
+def _add_partner(board: BoardProcess, request: Request) -> None:
+    """Run a second board with `board`, `config` and `flash`, a file, until it listens. This board joins its switch in
+    the next measured run. Answers where the second one listens."""
+    config = partner_config(CONFIG.validate_json(request.arguments["config"]), board.config)
+    flash = Path(request.arguments["flash"]).read_bytes()
+    partner = Partner(board_definition(request.arguments["board"]), config, flash, board.note)
+    listening = partner.listen()
+    board.next_partner = partner
+    request.answer(address=str(listening.address), port=listening.port)
+
+
+def _partner(board: BoardProcess, request: Request) -> None:
+    """Answer the state of the second board; `over`: its part in the run is over."""
+    partner = board.partner
+    if partner is None:
+        raise ValueError("this board has no partner")
+    machine = partner.machine
+    request.answer(
+        over=partner.is_over,
+        result=partner.result,
+        console=partner.console.lines,
+        time_us=machine.time_us,
+        stats={name: value for name, value in machine.stats().items() if isinstance(value, (int, float))},
+    )
+
+
+def _partner_cable(board: BoardProcess, request: Request) -> None:
+    if board.partner is None:
+        raise ValueError("this board has no partner")
+    board.partner.machine.set_cable(bool(request.arguments["plugged"]))
+    request.answer()
 
 
 def _quit(board: BoardProcess, request: Request) -> None:
@@ -214,10 +329,16 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "faults": _faults,
     "trace": _trace,
     "gdb": _gdb,
-    "pins": pins,
-    "uart_read": uart_read,
-    "uart_write": uart_write,
+    "pins": _pins,
+    "uart_read": _uart_read,
+    "uart_write": _uart_write,
+    "forward": _forward,
+    "end_forward": _end_forward,
+    "forwards": _forwards,
+    "ping": _ping,
+    "pings": _pings,
+    "add_partner": _add_partner,
+    "partner": _partner,
+    "partner_cable": _partner_cable,
     "quit": _quit,
-    **network.OPERATIONS,
-    **pair.OPERATIONS,
 }

@@ -12,44 +12,38 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from portbench._engine import EngineError, Machine
+from portbench._engine import Machine
 from portbench.boards.board import Unattended
 from portbench.boards.bounded_log import BoundedLog
-from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated import foreign
-from portbench.boards.emulated.bootrom import bootrom
-from portbench.boards.emulated.complaints import Complaints, Kind
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
-from portbench.boards.emulated.cpu_faults import CpuFaultLog
 from portbench.boards.emulated.faults import FaultInjector
 from portbench.boards.emulated.flash_file import FlashFile
-from portbench.boards.emulated.forward import SLICE_US as SERVING_SLICE_US
-from portbench.boards.emulated.forward import Forwards
-from portbench.boards.emulated.forward_rule import parse_rule
+from portbench.boards.emulated.forward import SLICE_PS as SERVING_SLICE_PS
+from portbench.boards.emulated.forward import Forwards, parse_rule
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.partner import Partner
-from portbench.boards.emulated.pings import Pings, RunPings
+from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.sd_card import CardSlot
-from portbench.boards.emulated.uart_ports import UartPorts
+from portbench.boards.emulated.serial_port import UartPorts
+from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.boards.simulated_lan import board_address
-from portbench.server.simulated_pc import Part, SimulatedPc
+from portbench.server.simulated_pc import Part
 
 _BOOT_US = 12_000_000.0
-_SLICE_US = 2000.0
-"""Simulated time between two looks at the host's side."""
-_CLOSE_SLICE_US = 50.0
-"""The same while a fault is to strike in the middle of something."""
+_CLOSE_SLICE_PS = 50 * PS_PER_US
+"""The slice while a fault is to strike in the middle of something."""
 _GDB_WAIT_S = 0.02
 _SRAM = 0x20000000
 _SRAM_BYTES = 264 << 10
@@ -93,23 +87,18 @@ class BoardProcess:
         self._flash_file = flash_file
         first = flash if flash_file is None else flash_file.contents
         self._slot = CardSlot(definition)
-        self.machine = Machine(bootrom(), first, self.settings())
+        self._links = links
+        self._measures = False
+        self._notice: str | None = None
+        self.simulation = Simulation(first, self.settings(), log=log, complain=self._complain)
         self.part = Part()
         self.pacer = Pacer(_pace(config))
-        self._notice: str | None = None
         self.uart_ports = UartPorts() if config.uart_ports else None
-        self._links = links
         self._bootsel = False
         self.kept_flash = b""
         self.closing = False
-        self.fault: str | None = None
         self.finished: dict[str, Any] | None = None
-        self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
-        self._complaints = Complaints(self._complain)
-        self._cpu_faults = CpuFaultLog(log, self._complaints)
-        self._measures = False
-        self.liveness = Liveness()
         self._reports_before = 0
         self._last_start = (0.0, 0)
         self._client_since: tuple[float, int] | None = None
@@ -118,8 +107,8 @@ class BoardProcess:
         self._way: WayToPc | None = None
         self._gdb: GdbServer | None = None
         self.alone: Unattended | None = None
-        self.beside: Partner | None = None
-        """The board that is to be on one switch with this one from the next measured run on."""
+        self.next_partner: Partner | None = None
+        """The partner of the next measured run."""
         self.partner: Partner | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
@@ -130,6 +119,19 @@ class BoardProcess:
         self.forwards = Forwards(self.machine, map(parse_rule, config.forward))
         self._control = ControlServer(folder)
         self.publish()
+
+    @property
+    def machine(self) -> Machine:
+        return self.simulation.machine
+
+    @property
+    def liveness(self) -> Liveness:
+        return self.simulation.liveness
+
+    @property
+    def fault(self) -> str | None:
+        """Why the board has stopped for good."""
+        return self.simulation.fault
 
     def run(self, holder: Holder | None = None) -> None:
         """Until asked to end, or until `holder`, the process that the board was started for, has ended."""
@@ -175,39 +177,31 @@ class BoardProcess:
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
         port = self.config.server_port if served else None
-        pinger = RunPings(self.pings, self.machine) if served else None
-        self.pc = SimulatedPc(self.machine, port, self.config.turnaround_us, self.part, pinger)
+        self.pc = self.simulation.serve(port, self.config.turnaround_us, self.part, self.pings)
 
     def power_up(self, bootsel: bool, flash: bytes | None = None, partner: Partner | None = None) -> None:
         """Restart everything at simulated time 0. `flash`: other contents than it has now. `partner`: a board that runs
         already, with which this one shares a switch."""
         self.usb.power_off()
-        if flash is None:
-            self.machine.power_cycle(bootsel)
-        else:
-            self.machine = Machine(bootrom(), flash, self.settings(), bootsel)
-            if self._gdb is not None:
-                self._gdb.hang_up("the board has another flash now")
+        self.simulation.power_up(bootsel=bootsel, flash=flash, settings=None if flash is None else self.settings())
+        if flash is not None and self._gdb is not None:
+            self._gdb.hang_up("the board has another flash now")
         self.partner = partner
         if partner is not None:
-            partner.join(self.machine)
+            partner.join(self.simulation)
         self.usb.power_on(self.machine)
         if self._flash_file is not None:
             self._save(lambda file: file.restarted(self.machine.flash()))
         self._bootsel = bootsel
-        self.fault = self._notice = None
+        self._notice = None
         self.finished = None
         self._reports_before = 0
         self._last_start = (0.0, 0)
-        self._watch = Console(self._hear)
         self._run_started_s = time.monotonic()
         self.pacer.restart()
         self._start_lan()
         self.forwards.powered_up(self.machine)
         self.pings.powered_up()
-        self._cpu_faults.powered_up()
-        self._complaints.powered_up()
-        self.liveness.powered_up()
         self._client_since = self._way = None
         if self._expects_client:
             self._client_starts()
@@ -221,7 +215,7 @@ class BoardProcess:
         self.finished = None
         self._measures = measures
         self._reports_before = self.pc.reports
-        self._watch = Console(self._hear)
+        self.simulation.hear()
         self._expects_client = networked
         self._client_since, self._way = None, None
         if networked and started:
@@ -291,8 +285,8 @@ class BoardProcess:
 
     def simulate(self, duration_us: float) -> None:
         """So much more of simulated time, whatever waits meanwhile."""
-        until_us = self.machine.time_us + duration_us
-        while self.machine.time_us < until_us and self.fault is None:
+        until_ps = self.simulation.time_ps + ps(duration_us)
+        while self.simulation.time_ps < until_ps and self.fault is None:
             self._advance()
 
     def _advance(self) -> None:
@@ -304,44 +298,31 @@ class BoardProcess:
         self.usb.type()
         self.faults.look()
         self.usb.come_back()
-        slice_us = SERVING_SLICE_US if self.forwards.serving else _SLICE_US
+        slice_ps = SERVING_SLICE_PS if self.forwards.serving else SLICE_PS
         if self.faults.watches_closely:
-            slice_us = _CLOSE_SLICE_US
-        try:
-            stop = self._run(self.machine.time_us + slice_us)
-        except EngineError as error:
-            self.fault = str(error)
-            self._log(self.fault)
-            self._complaints.tell(Kind.STOPPED, self.fault)
+            slice_ps = _CLOSE_SLICE_PS
+        simulation = self.simulation
+        step = simulation.step(simulation.time_ps + slice_ps)
+        if self.fault is not None:
             return
         if self._gdb is not None:
-            self._gdb.ran(self.machine, stop)
-        if locked_up := self._cpu_faults.look(self.machine):
-            self.liveness.locked_up(self.machine.time_us, locked_up)
-        if stop.startswith("reset"):
-            self._log(stop)
-            self.liveness.was_reset(self.machine.time_us, stop.removeprefix("reset: "))
-            if (loop := self.liveness.stuck(self.machine.time_us)) is not None:
-                self._complaints.tell(Kind.RESETS, loop)
+            self._gdb.ran(self.machine, step.stop)
+        if step.reset:
             self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
             if self._expects_client:
                 self._client_starts()
             if self._bootsel:
-                # Whoever held the button to get into the boot loader lets go, or the image would never start.
+                # The button that led into the boot loader is let go now, or the image would never start.
                 self.power_up(bootsel=False)
-            # The run that nothing of the host's was to disturb is over.
+            # The run that was to be left alone by the host is over.
             self.usb.automount = True
-        self._look_at_usb()
-        self._print()
+        self._look_at_usb(step)
+        self._print(step)
         self._look_at_way()
-        self.pc.look(self.machine.time_us)
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
         self._note_result()
         self.usb.sync()
-
-    def _run(self, until_us: float) -> str:
-        return self.machine.run(until_us) if self.partner is None else self.partner.run_beside(self.machine, until_us)
 
     def note(self, line: str) -> None:
         """In the board's log."""
@@ -358,21 +339,14 @@ class BoardProcess:
         else:
             self._serve_requests(min(seconds, 0.02))
 
-    def _print(self) -> None:
-        data = self.machine.console_read()
-        if data:
-            self._watch.feed(data)
-            self.liveness.printed()
-        self.faults.printing(data, self.usb.show)
+    def _print(self, step: Step) -> None:
+        self.faults.printing(step.printed, self.usb.show)
         self.usb.show_rest()
-
-    def _hear(self, line: str) -> None:
-        self.pc.heard(line, self.machine.console_time_us)
 
     def _note_result(self) -> None:
         """Takes the figures at the moment of the result, before anything the host does can move them."""
         reported = self.pc.reports > self._reports_before
-        over = self._watch.result is not None or reported or self.pc.whole
+        over = self.simulation.console.result is not None or reported or self.pc.whole
         if self.partner is not None:
             if over:
                 self.partner.client_is_over()
@@ -437,26 +411,24 @@ class BoardProcess:
 
     def _look_at_way(self) -> None:
         """A measured run that cannot get to the PC ends there, whoever looks when; on a desk the board runs on."""
+        if self.partner is not None:
+            self.partner.look()
         if self._way is None:
             return
         self._way.look()
         if self.pacer.flat_out and self.finished is None and not self._is_bootloader():
-            self.fault = self.liveness.because(self._way.lost()) or self._partner_lost()
+            self.simulation.fault = self.liveness.because(self._way.lost()) or self._partner_lost()
             if self.fault is not None:
                 self._log(self.fault)
 
     def _partner_lost(self) -> str | None:
         return None if self.partner is None else self.partner.lost(self.machine.stats()["frames_to_board"])
 
-    def _look_at_usb(self) -> None:
-        events = self.machine.usb_events()
-        if not events:
-            return
-        for time_us, what, detail in events:
+    def _look_at_usb(self, step: Step) -> None:
+        for time_us, what, detail in step.usb:
             self._log(f"{time_us / 1e6:.6f} s usb {what} {detail}".rstrip())
-        usb = self.machine.usb()
-        self.liveness.enumerated(self.machine.time_us, usb["configured"])
-        self.usb.changed(usb)
+        if step.usb:
+            self.usb.changed(self.machine.usb())
 
     def publish(self) -> None:
         seen = self.usb.seen()

@@ -9,27 +9,20 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from portbench._engine import EngineError, Machine
-from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.attribution import Spent, attribution, spent
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
-from portbench.boards.emulated.pings import Pings, RunPings
-from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import ExchangeTrace, exchange_trace, exchange_window
+from portbench.boards.emulated.simulation import Simulation, ps
+from portbench.boards.emulated.trace import ExchangeTrace, SpiFrame, exchange_trace, exchange_window
 from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
-from portbench.server.simulated_pc import Part, SimulatedPc, part_in
+from portbench.server.simulated_pc import part_in
 from portbench.workloads import Session, Timed
 
 TimedIn = Callable[[Mapping[str, Any], Sequence[Session]], Sequence[Timed]]
 
-_SLICE_US = 2000.0
 _GDB_WAIT_S = 0.05
-_HALF_PS_US = 5e-7
-"""The engine counts picoseconds and cuts off what is less."""
 _KINDS = ("irq", "lan", "pins", "cores", "wire")
 _PC_KIND = "pc"
 _MOST_RECORDS = 2_000_000
@@ -107,7 +100,8 @@ class Replay:
             if not wait():
                 return None
             server.serve(run.machine, 0.0)
-        while run.machine.time_us < figures.end_us:
+        end_ps = ps(figures.end_us)
+        while run.time_ps < end_ps:
             if server.running:
                 server.serve(run.machine, 0.0)
             elif not wait():
@@ -115,8 +109,7 @@ class Replay:
             else:
                 server.serve(run.machine, _GDB_WAIT_S)
             if server.running:
-                until_us = min(run.machine.time_us + _SLICE_US, figures.end_us + _HALF_PS_US)
-                server.ran(run.machine, run.step(until_us))
+                server.ran(run.machine, run.advance(end_ps).stop)
         server.exited(run.machine)
         return run.figures()
 
@@ -158,11 +151,11 @@ class Replay:
         again = self.start()
         machine = again.machine
         machine.attribution_start()  # what a moment goes to depends on what was before it, and comes after it
-        again.until(start_us, deadline)
+        again.run_until(ps(start_us), deadline)
         machine.spi_log(True)
         kinds = [*_KINDS, _PC_KIND] if pc_sample_cycles else _KINDS
         machine.trace_start(kinds, _MOST_RECORDS, pc_sample_cycles or 1)
-        again.until(end_us, deadline)
+        again.run_until(ps(end_us), deadline)
         machine.trace_stop()
         records, lost = machine.trace_take()
         frames_taken = machine.spi_log_take()
@@ -191,11 +184,11 @@ class Replay:
         """
         start_us, end_us = window
         again = self.start()
-        again.until(start_us, deadline)
+        again.run_until(ps(start_us), deadline)
         machine = again.machine
         before = machine.stats()
         machine.profile_start(max(1, before["clk_sys_hz"] // samples_hz) if samples_hz else 0, starts)
-        again.until(end_us, deadline)
+        again.run_until(ps(end_us), deadline)
         found = machine.profile_take()
         after = machine.stats()
         found["hz"] = after["clk_sys_hz"]
@@ -220,56 +213,37 @@ class Replay:
 
     def start(self) -> Run:
         """A run that the caller takes through its time."""
-        machine = Machine(bootrom(), self._flash, self._config.settings(self._definition))
+        run = Run(self._flash, self._config.settings(self._definition))
         port = None if self._definition.network is None else self._config.server_port
-        return Run(machine, port, self._config.turnaround_us, self._part)
+        run.serve(port, self._config.turnaround_us, self._part)
+        return run
 
     def _end(self, run: Run, figures: Figures, deadline: Deadline, doing: str) -> None:
-        run.until(figures.end_us, deadline)
+        run.run_until(ps(figures.end_us), deadline)
         if run.figures() != figures:
             raise BoardError(f"{doing} changed the run; the engine is at fault")
 
 
-class Run:
-    """One run from power-up, with the simulated PC."""
-
-    def __init__(self, machine: Machine, server_port: int | None, turnaround_us: int, part: Part) -> None:
-        self.machine = machine
-        pinger = None if server_port is None else RunPings(Pings(), machine)
-        pc = SimulatedPc(machine, server_port, turnaround_us, part, pinger)
-        # Not by `self`: the machine is to go, and its capture to be whole, as soon as nobody has this run any more.
-        self._console = Console(lambda line: pc.heard(line, machine.console_time_us))
-        self._pc = pc
+class Run(Simulation):
+    """One run from power-up; `serve` is to be called first."""
 
     def to_end(self, deadline: Deadline) -> Figures:
+        """Run until the result has come. Raises DeadlineExceeded, and BoardError where none will come."""
+        assert self.pc is not None
         while self._result is None:
-            deadline.check(f"the result; the board printed {self._console.tail(3)}")
-            self.step(self.machine.time_us + _SLICE_US)
-            if (fault := self._pc.given_up(self.machine.time_us)) is not None:
+            deadline.check(f"the result; the board printed {self.console.tail(3)}")
+            self.advance(self.time_ps + self.slice_ps)
+            if (fault := self.pc.given_up(self.time_us)) is not None:
                 raise BoardError(f"emulated board: {fault}")
         return self.figures()
 
-    def until(self, time_us: float, deadline: Deadline) -> None:
-        while self.machine.time_us < time_us:
-            deadline.check(f"simulated time {time_us:.0f} us")
-            self.step(min(time_us + _HALF_PS_US, self.machine.time_us + _SLICE_US))
-
     def figures(self) -> Figures:
-        sessions = [each for each in self._pc.sessions() if each.listening is None]
-        return Figures(self._result, sessions, self.machine.time_us, self.machine.stats())
+        assert self.pc is not None
+        sessions = [each for each in self.pc.sessions() if each.listening is None]
+        return Figures(self._result, sessions, self.time_us, self.machine.stats())
 
     @property
     def _result(self) -> dict[str, Any] | None:
-        reports = (session.report for session in self._pc.sessions())
-        return self._console.result or next((report for report in reports if report is not None), None)
-
-    def step(self, until_us: float) -> str:
-        """Until then, or until something wants attention: what `Machine.run` says."""
-        try:
-            stop = self.machine.run(until_us)
-        except EngineError as error:
-            raise BoardError(f"emulated board: {error}") from error
-        self.machine.usb_events()
-        self._console.feed(self.machine.console_read())
-        self._pc.look(self.machine.time_us)
-        return stop
+        assert self.pc is not None
+        reports = (session.report for session in self.pc.sessions())
+        return self.console.result or next((report for report in reports if report is not None), None)

@@ -1,4 +1,4 @@
-"""The board's serial port as a pseudo-terminal: what a real board's /dev/ttyACM0 is to mpremote, rshell or a person."""
+"""The serial ports of an emulated board as pseudo-terminals: its console, its further CDC functions, its UARTs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import errno
 import os
 import termios
 import tty
-from typing import Final
+from typing import Final, Protocol
 
 BOOTLOADER_BAUD: Final = 1200
-"""Whoever sets this speed and closes the port asks for the boot loader."""
+"""A program that sets this speed and closes the port asks for the boot loader."""
+UARTS: Final = 2
 _READ_BYTES = 4096
 _KEEP_BYTES = 1 << 20
-"""Output that nobody reads is kept up to this; then the oldest goes, as the board must not be held up."""
+"""Of output that is not read, the last so many bytes are kept: the board must not be held up."""
+_USB_BYTES: Final = 2048
+"""The most that waits in the board's USB pipe; more waits in the terminal."""
+_UART_BYTES: Final = 256
+"""The most that waits for the UART's line; more waits in the terminal, as in that of an adapter."""
+_BAUDS = {getattr(termios, f"B{baud}"): baud for baud in (1200, 2400, 9600, 19200, 38400, 57600, 115200, 230400)}
 
 
 class SerialPort:
@@ -85,4 +91,95 @@ class SerialPort:
                 os.close(fd)
 
 
-_BAUDS = {getattr(termios, f"B{baud}"): baud for baud in (1200, 2400, 9600, 19200, 38400, 57600, 115200, 230400)}
+class SerialFunctions(Protocol):
+    """What the ports need of `portbench._engine.Machine`. Place 0 is the console's."""
+
+    def serial_read(self, place: int) -> bytes: ...
+    def serial_write(self, place: int, data: bytes) -> int: ...
+    def serial_unsent(self, place: int) -> int: ...
+    def serial_set_baud(self, place: int, baud: int) -> bool: ...
+    def serial_close(self, place: int) -> bool: ...
+
+
+class FurtherPorts:
+    """They come and go with the console's port."""
+
+    def __init__(self) -> None:
+        self.ports: tuple[SerialPort, ...] = ()
+        self._bauds: list[int | None] = []
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(port.path for port in self.ports)
+
+    def appear(self, machine: SerialFunctions, count: int) -> None:
+        """So many, unless they are there already."""
+        if len(self.ports) == count:
+            return
+        self.close()
+        self.ports = tuple(SerialPort() for _ in range(count))
+        self._bauds = [port.take_baud() for port in self.ports]
+        for place in range(1, count + 1):
+            machine.serial_read(place)  # what came while nobody saw the port is lost, as the console's is
+
+    def type(self, machine: SerialFunctions) -> bool:
+        """Bring the board what clients of the ports wrote, and the speed that they set; true if there was anything."""
+        any_came = False
+        for place, port in enumerate(self.ports, 1):
+            if machine.serial_unsent(place) < _USB_BYTES and (typed := port.read(_USB_BYTES)):
+                machine.serial_write(place, typed)
+                any_came = True
+            baud = port.take_baud()
+            if baud is not None and baud != self._bauds[place - 1]:
+                self._bauds[place - 1] = baud
+                if baud == BOOTLOADER_BAUD:
+                    # What opening the port at this speed and closing it again does on a PC.
+                    machine.serial_set_baud(place, baud)
+                    machine.serial_close(place)
+                    any_came = True
+        return any_came
+
+    def show(self, machine: SerialFunctions) -> None:
+        """Bring the clients what the board sent."""
+        for place, port in enumerate(self.ports, 1):
+            if came := machine.serial_read(place):
+                port.write(came)
+            port.flush()
+
+    def close(self) -> None:
+        for port in self.ports:
+            port.flush()
+            port.close()
+        self.ports = ()
+
+
+class Leads(Protocol):
+    """What the ports need of `portbench._engine.Machine`."""
+
+    def uart_read(self, uart: int) -> bytes: ...
+    def uart_write(self, uart: int, data: bytes) -> int: ...
+    def uart_unsent(self, uart: int) -> int: ...
+
+
+class UartPorts:
+    """They stay as long as the board's process: adapters do not go away with the board's power."""
+
+    def __init__(self) -> None:
+        self.ports: Final = tuple(SerialPort() for _ in range(UARTS))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(port.path for port in self.ports)
+
+    def exchange(self, machine: Leads) -> None:
+        """Bring what clients wrote to the lines, and what came from them to the clients."""
+        for uart, port in enumerate(self.ports):
+            if machine.uart_unsent(uart) < _UART_BYTES and (typed := port.read(_UART_BYTES)):
+                machine.uart_write(uart, typed)
+            if came := machine.uart_read(uart):
+                port.write(came)
+            port.flush()
+
+    def close(self) -> None:
+        for port in self.ports:
+            port.close()

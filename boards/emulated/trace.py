@@ -10,13 +10,44 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from portbench.boards.emulated.attribution import Spent
-from portbench.boards.emulated.exceptions import exception_name
-from portbench.boards.emulated.spi_frame import SpiFrame
+from portbench.boards.emulated.attribution import Spent, exception_name
 from portbench.boards.errors import BoardError
 from portbench.workloads import Session
+
+_BYTE_US: Final = 0.08
+"""On 100BASE-TX."""
+_LEAST_BYTES: Final = 60
+_AROUND_BYTES: Final = 12
+"""Preamble and frame check sequence."""
+
+
+def cable_us(length: int) -> float:
+    """How long a frame of `length` bytes, without padding and check sequence, is on the cable."""
+    return (max(length, _LEAST_BYTES) + _AROUND_BYTES) * _BYTE_US
+
+
+class SpiFrame(NamedTuple):
+    """One decoded transfer of `device`, a chip: `length` data bytes at `address` of what `name` says."""
+
+    start_us: float
+    end_us: float
+    device: str
+    name: str
+    address: int
+    write: bool
+    length: int
+    data: bytes
+    """The first 16."""
+    meaning: str
+    """The data as a command, a socket state, text or a number, as far as it is one; else empty."""
+    wire_bytes: int
+    """With command and address."""
+
+    @property
+    def duration_us(self) -> float:
+        return self.end_us - self.start_us
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from portbench._engine import Machine
-from portbench.boards.emulated.further_ports import FurtherPorts
-from portbench.boards.emulated.further_volumes import FurtherVolumes
-from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, SerialPort
-from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
+from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, FurtherPorts, SerialPort
+from portbench.boards.emulated.volume_folder import FurtherVolumes, Torn, VolumeFolder
 
 COPY_US: Final = 1_000_000.0
 """How long the board has to do with what was copied to it."""

@@ -23,7 +23,7 @@ import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition, Ethernet
-from portbench.boards.emulated.machine import ethernet_settings
+from portbench.boards.emulated.config import ethernet_settings
 from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from portbench.boards.errors import DeployFailed
+from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.digests import check_digests, device_digests
-from portbench.boards.usb.repl import Repl, ReplError
+from portbench.boards.usb.repl import Repl
 
 REMOUNT_WITHOUT_TIMES = """
 try:

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from portbench.boards.errors import DeployFailed
+from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.repl import Repl, ReplError
+from portbench.boards.usb.repl import Repl
 
 DEFINE_DIGEST = """
 import hashlib

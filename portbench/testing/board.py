@@ -20,7 +20,7 @@ from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap
 from portbench.testing.network import DEFAULT_S, Caller, Connection, Listener
 from portbench.testing.python import PythonPrompt, type_in
-from portbench.testing.simulation import Simulation
+from portbench.testing.simulation import RecordedSimulation
 
 DEFAULT_KIND: Final = "W5500_EVB_PICO"
 _AGAIN_S = 0.1
@@ -42,7 +42,7 @@ class Board:
         except ValidationError as error:
             raise BoardError(f"{kind}: settings: {first_complaint(error)}") from None
         self._definition = board_definition(kind)
-        self._simulation = Simulation(self._definition, config)
+        self._simulation = RecordedSimulation(self._definition, config)
         self._prompt = PythonPrompt(self._simulation)
 
     @property
@@ -53,7 +53,7 @@ class Board:
     @property
     def console(self) -> str:
         """All that the board has printed."""
-        return self._simulation.console.text
+        return self._simulation.transcript.text
 
     @property
     def events(self) -> list[str]:
@@ -85,11 +85,7 @@ class Board:
             parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
         else:
             parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
-        content = bytearray(self._simulation.machine.flash())
-        for base, data in parsed.ranges().items():
-            start = base - uf2.FLASH_BASE
-            content[start : start + len(data)] = data
-        self._simulation.power_up(bytes(content))
+        self._simulation.restart(parsed.programmed(self._simulation.machine.flash()))
 
     def copy(self, files: Mapping[str, Path | str | bytes]) -> None:
         """Bring files to the board's file system: to its drive where it has one, else through its Python prompt.
@@ -117,7 +113,7 @@ class Board:
         compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
         simulation = self._simulation
         what = f"{compiled.pattern.decode(errors='replace')!r} on the console"
-        return simulation.wait(lambda: simulation.console.find(compiled), within_s, what, simulation.came_on_console)
+        return simulation.wait(lambda: simulation.transcript.find(compiled), within_s, what, simulation.came_on_console)
 
     def expect_frame(self, wanted: Any, within_s: float = DEFAULT_S, what: str = "the frame") -> Frame:
         """The first frame for which the function `wanted` is true, those that have passed included."""
@@ -171,7 +167,7 @@ class Board:
         self._simulation.power_off()
 
     def power_up(self) -> None:
-        self._simulation.power_up()
+        self._simulation.restart()
 
     def power_cycle(self) -> None:
         self.pull_power()

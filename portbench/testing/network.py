@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench.testing.errors import NothingCame
-from portbench.testing.simulation import Simulation
+from portbench.testing.simulation import RecordedSimulation
 from portbench.testing.transcript import Transcript
 
 DEFAULT_S: Final = 10.0
@@ -20,7 +20,7 @@ _CLOSE: Final[Reply] = (b"", True, False, None)
 class Connection:
     """One TCP connection, as the PC has it. All waits are in simulated time and raise NothingCame."""
 
-    def __init__(self, simulation: Simulation, peer: str) -> None:
+    def __init__(self, simulation: RecordedSimulation, peer: str) -> None:
         self._simulation = simulation
         self._power_up = simulation.power_ups
         self._number = -1
@@ -113,7 +113,7 @@ class Caller:
 class Listener:
     """A port of the simulated PC. It stays open when the board's power is cycled."""
 
-    def __init__(self, simulation: Simulation, port: int) -> None:
+    def __init__(self, simulation: RecordedSimulation, port: int) -> None:
         self._simulation = simulation
         self._port = port
         self._connections: dict[int, Connection] = {}

@@ -1,39 +1,44 @@
-"""The board's Python prompt in simulated time: mpremote's transport on the simulated console."""
+"""The board's Python prompt at the simulated console, in simulated time."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from mpremote.transport import TransportError, TransportExecError  # type: ignore[import-untyped]
-from mpremote.transport_serial import SerialTransport  # type: ignore[import-untyped]
+from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
+from portbench.boards.errors import BoardError
+from portbench.boards.prompt import INTERRUPT, LEAVE_RAW, Prompt, ReplError
 from portbench.testing.errors import NothingCame
-from portbench.testing.simulation import Simulation
+from portbench.testing.simulation import RecordedSimulation
 
-_CHUNK_BYTES = 512
 _PROMPT_S = 10.0
 _FILE_S = 60.0
 _MAKE_FOLDER = "import os\ntry:\n os.mkdir({0!r})\nexcept OSError:\n os.listdir({0!r})\n"
 
 
 class _Wire:
-    """What mpremote takes for a serial port. Reading runs the board; it never comes back with nothing."""
+    """The console as `boards.prompt.Wire`. To read is to run the board."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: RecordedSimulation) -> None:
         self._simulation = simulation
         self._buffer = bytearray()
-        self.until_us = 0.0
-        self.what = ""
+        self._until_us = 0.0
+        self._what = ""
+
+    def wait_for(self, what: str, within_s: float) -> None:
+        """From now on reads are for `what`, and end after `within_s` of simulated time."""
+        self._what, self._until_us = what, self._simulation.now_us + within_s * 1e6
 
     def write(self, data: bytes) -> int:
         type_in(self._simulation, data)
         return len(data)
 
-    def read(self, size: int = 1) -> bytes:
-        left_s = max(0.0, self.until_us - self._simulation.now_us) / 1e6
-        self._simulation.wait(lambda: self._filled(size), left_s, self.what, self._simulation.came_on_console)
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
+    def read(self, n: int = 1) -> bytes:
+        left_s = max(0.0, self._until_us - self._simulation.now_us) / 1e6
+        self._simulation.wait(lambda: self._filled(n), left_s, self._what, self._simulation.came_on_console)
+        data = bytes(self._buffer[:n])
+        del self._buffer[:n]
         return data
 
     def inWaiting(self) -> int:
@@ -45,10 +50,10 @@ class _Wire:
         return len(self._buffer) >= size
 
     def _fill(self) -> None:
-        self._buffer += self._simulation.console.take()
+        self._buffer += self._simulation.transcript.take()
 
 
-def type_in(simulation: Simulation, data: bytes) -> None:
+def type_in(simulation: RecordedSimulation, data: bytes) -> None:
     """At the console, once the board has one that is open."""
     simulation.wait(lambda: simulation.usb["console_open"], _PROMPT_S, "a console", simulation.came_on_console)
     rest = data
@@ -61,72 +66,46 @@ def type_in(simulation: Simulation, data: bytes) -> None:
 class PythonPrompt:
     """The interpreter that runs on the board, interrupted if it runs a program."""
 
-    def __init__(self, simulation: Simulation) -> None:
-        self._wire = _Wire(simulation)
+    def __init__(self, simulation: RecordedSimulation) -> None:
         self._simulation = simulation
-        # Made without its constructor, which opens a port of its own.
-        self._transport: Any = SerialTransport.__new__(SerialTransport)
-        self._transport.serial = self._wire
-        self._transport.in_raw_repl = False
-        self._transport.use_raw_paste = True
-        self._transport.mounted = False
-        self._transport.device_name = "emulated"
-        self._transport.is_pty = True  # read byte by byte, without asking how many wait
+        self._wire = _Wire(simulation)
+        self._prompt = Prompt(self._wire, "emulated board")
 
     def execute(self, code: str, within_s: float) -> str:
         """Run `code` and return what it printed."""
         with self._raw(within_s, f"the end of {code[:40]!r}"):
-            printed: bytes = self._guarded(lambda: self._transport.exec(code))
-        return printed.decode("utf-8", "replace")
+            return self._prompt.execute(code)
 
     def write_files(self, files: dict[str, bytes]) -> None:
         for path, content in files.items():
             with self._raw(_FILE_S, f"{path} to be written"):
                 for parent in _parents(path):
-                    self._guarded(lambda parent=parent: self._transport.exec(_MAKE_FOLDER.format(parent)))
-                self._guarded(
-                    lambda path=path, content=content: self._transport.fs_writefile(
-                        path, content, chunk_size=_CHUNK_BYTES
-                    )
-                )
+                    self._prompt.execute(_MAKE_FOLDER.format(parent))
+                self._prompt.write_file(path, content)
 
-    def _raw(self, within_s: float, what: str) -> _Raw:
-        return _Raw(self._simulation, self._wire, self._transport, within_s, what)
-
-    def _guarded(self, action: Any) -> Any:
+    @contextmanager
+    def _raw(self, within_s: float, what: str) -> Iterator[None]:
+        """Be in the raw REPL for the time of the block. Raises NothingCame."""
+        simulation, wire = self._simulation, self._wire
+        wire.wait_for("the Python prompt", _PROMPT_S)
+        type_in(simulation, INTERRUPT + LEAVE_RAW)
+        simulation.run(0.1)
+        simulation.transcript.take()
         try:
-            return action()
-        except TransportExecError as error:
-            raise NothingCame(f"the board's Python raised:\n{error.error_output}") from None
-        except (TransportError, OSError) as error:
-            raise NothingCame(f"{self._wire.what}: {error}\n{self._simulation.came_on_console()}") from None
-
-
-class _Raw:
-    """In the raw REPL, and out of it again."""
-
-    def __init__(self, simulation: Simulation, wire: _Wire, transport: Any, within_s: float, what: str) -> None:
-        self._simulation = simulation
-        self._wire = wire
-        self._transport = transport
-        self._within_s = within_s
-        self._what = what
-
-    def __enter__(self) -> None:
-        self._wire.until_us, self._wire.what = self._simulation.now_us + _PROMPT_S * 1e6, "the Python prompt"
-        type_in(self._simulation, b"\r\x03\x03\r\x02")  # Ctrl-C: stop; Ctrl-B: out of a raw REPL that was left open
-        self._simulation.run(0.1)
-        self._simulation.console.take()
-        try:
-            self._transport.enter_raw_repl(soft_reset=False)
+            self._prompt.enter_raw()
         except TransportError as error:
-            raise NothingCame(f"the Python prompt: {error}\n{self._simulation.came_on_console()}") from None
-        self._wire.until_us, self._wire.what = self._simulation.now_us + self._within_s * 1e6, self._what
-
-    def __exit__(self, *_: object) -> None:
-        self._transport.exit_raw_repl()
-        self._simulation.run(0.05)
-        self._simulation.console.take()
+            raise NothingCame(f"the Python prompt: {error}\n{simulation.came_on_console()}") from None
+        wire.wait_for(what, within_s)
+        try:
+            yield
+        except ReplError as error:
+            raise NothingCame(f"the board's Python raised:\n{error.traceback}") from None
+        except (BoardError, OSError) as error:
+            raise NothingCame(f"{what}: {error}\n{simulation.came_on_console()}") from None
+        finally:
+            self._prompt.leave_raw()
+            simulation.run(0.05)
+            simulation.transcript.take()
 
 
 def _parents(path: str) -> list[str]:

@@ -23,7 +23,7 @@ from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.runner.trace.record import prepared_flash
 from portbench.where import Where
 from portbench.workloads import Readiness

@@ -17,7 +17,7 @@ from portbench.runner.collect import surroundings
 from portbench.runner.jobs.build import Build, this_build
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.workloads import workload
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from portbench.firmware.uf2 import flash_content
 from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.image_names import image_symbols
-from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, flash_content
+from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop
 from portbench.runner.profile.symbols import Symbol, Symbols, region
 
 _MOST_MISSING: Final = 100

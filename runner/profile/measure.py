@@ -8,15 +8,16 @@ from pathlib import Path
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Figures
 from portbench.boards.emulated.trace import busiest
+from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
-from portbench.runner.profile.recovered import BYTECODE_LOOP, FLASH_BASE, bytecode_loop, call_targets, flash_content
+from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.runner.trace.record import prepared_run
 
 _SRAM = (0x2000_0000, 264 << 10)

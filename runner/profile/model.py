@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from portbench.boards.emulated.exceptions import exception_name
+from portbench.boards.emulated.attribution import exception_name
 from portbench.runner.profile.symbols import REGIONS, Symbols, region
 
 _FLASH_BASE = 0x1000_0000

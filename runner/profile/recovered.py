@@ -6,12 +6,10 @@ import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from portbench.firmware import uf2
+from portbench.firmware.uf2 import FLASH_BASE
 
-FLASH_BASE: Final = 0x1000_0000
 BYTECODE_LOOP: Final = "mp_execute_bytecode"
 _OPCODES: Final = 256
 _MULTI: Final = ((0x70, 0xB0), (0xB0, 0xC0), (0xC0, 0xD0))
@@ -30,15 +28,6 @@ class BytecodeLoop:
     start: int
     """The lowest and the highest place that an opcode leads to."""
     end: int
-
-
-def flash_content(image: Path) -> bytes:
-    """What an image puts into flash, from its start."""
-    parts = uf2.read(image).flash_bytes()
-    flash = bytearray(b"\xff" * (max((at + len(data) for at, data in parts.items()), default=FLASH_BASE) - FLASH_BASE))
-    for at, data in parts.items():
-        flash[at - FLASH_BASE : at - FLASH_BASE + len(data)] = data
-    return bytes(flash)
 
 
 def bytecode_loop(flash: bytes) -> BytecodeLoop | None:

@@ -11,11 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.boards.emulated.cable import cable_us
-from portbench.boards.emulated.exceptions import exception_name
+from portbench.boards.emulated.attribution import exception_name
 from portbench.boards.emulated.replay import Recording
-from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import busiest
+from portbench.boards.emulated.trace import SpiFrame, busiest, cable_us
 from portbench.results.attribution import moment_title
 
 Event = dict[str, Any]

@@ -27,8 +27,7 @@ from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
-from portbench.runner.stages import PreparedBoard, StageClock
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.runner.trace.pcapng import write_pcapng
 from portbench.runner.trace.perfetto import write_perfetto
 from portbench.runner.trace.vcd import write_vcd

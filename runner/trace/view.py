@@ -9,8 +9,7 @@ from itertools import islice
 from rich.console import Console
 from rich.table import Table
 
-from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import Event, ExchangeTrace
+from portbench.boards.emulated.trace import Event, ExchangeTrace, SpiFrame
 from portbench.results.attribution import Span
 from portbench.runner.causes_table import causes_table
 from portbench.runner.trace.repeats import repeats

@@ -15,7 +15,7 @@ import pytest
 
 from portbench.boards import BoardUnavailable, load_board
 from portbench.boards.definition import DEFINITIONS
-from portbench.boards.emulated.machine import engine_settings
+from portbench.boards.emulated.config import engine_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "adding-a-board.md").read_text(encoding="utf-8")
 LONGEST_S = 90

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from tests.engine.consoles import flash_image
+from portbench.firmware.uf2 import flash_content
 from tests.ping_pong import NATIVE_IMAGE
 
 FLASH: Final = 0x1000_0000
@@ -23,7 +23,7 @@ CHARACTER_US: Final = 10 * 16 * (3 + 34 / 64) / 6.5
 
 def flash(program: list[int], words: list[int]) -> bytes:
     """The whole flash: our boot stage 2, a vector table, `program`, and from the next 128 bytes on, `words`."""
-    boot2 = flash_image(NATIVE_IMAGE)[:256]
+    boot2 = flash_content(NATIVE_IMAGE)[:256]
     vectors = struct.pack("<48I", _STACK, PROGRAM | 1, *[PROGRAM | 1] * 46).ljust(0x100, b"\xff")
     code = struct.pack(f"<{len(program)}H", *program).ljust(0x80, b"\xff")
     return (boot2 + vectors + code + struct.pack(f"<{len(words)}I", *words)).ljust(FLASH_BYTES, b"\xff")

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from portbench.boards.bounded_log import BoundedLog
-from portbench.boards.emulated.complaints import Complaints, Kind
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.liveness import Complaints, Kind
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
 from portbench.firmware.catalogue import Family
+from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.soak.foreign import Foreign, write
-from tests.engine.consoles import flash_image
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
@@ -51,7 +51,7 @@ def test_a_crash_is_told_on_the_console(
     write(image, program, Family.MICROPYTHON, "1.26.0")
     with claimed_folder("d") as folder:
         notes = BoundedLog(lambda line: None)
-        board = BoardProcess("d", EVB, EmulatedConfig(), folder, notes, flash_image(image), links=PortLinks(folder))
+        board = BoardProcess("d", EVB, EmulatedConfig(), folder, notes, flash_content(image), links=PortLinks(folder))
         try:
             board.usb.port = port = SerialPort()  # as one whose program crashed once it was on the bus
             with open(

@@ -21,6 +21,7 @@ from portbench.boards.simulated_lan import MASK, PC_IP, board_address
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
+from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.checks.soak.foreign import PROGRAMS, Foreign, build
@@ -31,7 +32,7 @@ from portbench.runner.progress import ProgressView
 from portbench.server.listening import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload
-from tests.engine.consoles import DEFINITION, flash_image
+from tests.engine.consoles import DEFINITION
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -142,7 +143,7 @@ def test_a_server_that_announces_nothing_is_found_and_measured(
     image = uf2.read(http.folder / "native.uf2")
     with tempfile.NamedTemporaryFile(suffix=".uf2") as file:
         Path(file.name).write_bytes(uf2.with_data(image, CONFIG_ADDRESS, block.ljust(4096, b"\xff")))
-        flash = flash_image(Path(file.name))
+        flash = flash_content(Path(file.name))
     settings = http.settings_type(requests=12, at_once=at_once)
     part = replace(part_in("http", settings.model_dump(mode="json"), 12), serve=lambda: Silent())
 

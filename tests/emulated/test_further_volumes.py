@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.emulated.further_volumes import FurtherVolumes
-from portbench.boards.emulated.volume_folder import VolumeFolder
+from portbench.boards.emulated.volume_folder import FurtherVolumes, VolumeFolder
 
 
 class Units:

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from portbench.boards import BoardUnavailable, board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from tests.conftest import NO_ENGINE
-from tests.engine.consoles import flash_image
 from tests.ping_pong import NATIVE_IMAGE
 
 engine = pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig  # noqa: E402
 from portbench.boards.emulated.sd_card import KINDS, CardImage, CardSlot, SdCard, new_medium  # noqa: E402
+from portbench.firmware.uf2 import flash_content  # noqa: E402
 
 pytestmark = pytest.mark.engine
 PICO = board_definition("RPI_PICO")
@@ -174,7 +174,7 @@ def test_settings_that_no_card_has_are_refused(text: str, said: str) -> None:
 
 
 def test_counters_of_a_card_are_there_where_one_is() -> None:
-    flash = flash_image(NATIVE_IMAGE)
+    flash = flash_content(NATIVE_IMAGE)
     without = engine.Machine(bootrom(), flash, EmulatedConfig().settings(PICO)).stats()
     with_card = engine.Machine(bootrom(), flash, EmulatedConfig(sd_card=SdCard()).settings(PICO)).stats()
     assert not [name for name in without if name.startswith("sd_")]

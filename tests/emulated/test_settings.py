@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from portbench.boards import BoardError, BoardUnavailable, board_definition
 from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.emulated.config import CONFIG, EmulatedConfig, LanFaults
+from portbench.boards.emulated.config import CONFIG, EmulatedConfig, LanFaults, engine_settings
 from portbench.boards.emulated.faults import Fault, FaultKind
-from portbench.boards.emulated.machine import engine_settings
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
 from tests.conftest import NO_ENGINE
 from tests.emulated.conftest import DEFINITION, within

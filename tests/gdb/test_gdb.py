@@ -22,13 +22,13 @@ from portbench.boards.emulated.attribution import spent
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.replay import Figures, Replay, Run
+from portbench.firmware.uf2 import flash_content
 from portbench.runner.trace.pcapng import read_capture
-from tests.engine.consoles import flash_image
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 120
-FLASH = flash_image(NATIVE_IMAGE)
+FLASH = flash_content(NATIVE_IMAGE)
 RESET = int.from_bytes(FLASH[0x104:0x108], "little") & ~1
 """Where the image's own code begins (its vector table is behind boot2)."""
 

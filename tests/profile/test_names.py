@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.profile.elf import elf_symbols
 from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.linker_map import map_symbols
-from portbench.runner.profile.recovered import FLASH_BASE, BytecodeLoop, bytecode_loop, call_targets, flash_content
+from portbench.runner.profile.recovered import BytecodeLoop, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols, region
 from tests.conftest import Image
 

@@ -16,12 +16,12 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 from portbench.boards import Deadline
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
+from portbench.firmware.uf2 import flash_content
 from portbench.runner.profile.compare import compare
 from portbench.runner.profile.export import folded, speedscope
 from portbench.runner.profile.measure import measured_window
 from portbench.runner.profile.model import Function, Profile, exact_profile, sampled_profile
 from portbench.runner.profile.symbols import Symbol, Symbols
-from tests.engine.consoles import flash_image
 from tests.ping_pong import EVB, NATIVE_IMAGE
 from tests.trace.in_speedscope import in_speedscope
 
@@ -34,7 +34,7 @@ def limit() -> Deadline:
 
 @pytest.fixture(scope="module")
 def replay() -> Replay:
-    return Replay(EVB, EmulatedConfig(phy_link_delay_us=1000), flash_image(NATIVE_IMAGE), "ping_pong", {})
+    return Replay(EVB, EmulatedConfig(phy_link_delay_us=1000), flash_content(NATIVE_IMAGE), "ping_pong", {})
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 
-from portbench.runner.announcements import called_when_announced
+from portbench.runner.kinds.called import called_when_announced
 from portbench.server.caller import MAX_BYTES, WorkloadCaller
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import workload
@@ -43,5 +43,5 @@ def test_the_pc_calls_it_and_gets_its_report() -> None:
 
 
 def test_nobody_is_called_where_there_is_nobody_to_call() -> None:
-    with called_when_announced(None, -1, None):
+    with WorkloadCaller(SERVER.caller(SETTINGS, MAX_BYTES)) as caller, called_when_announced(None, -1, caller):
         pass

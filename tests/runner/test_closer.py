@@ -14,7 +14,7 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError
 from portbench.boards.emulated.replay import Figures, Recording
-from portbench.boards.emulated.spi_frame import SpiFrame
+from portbench.boards.emulated.trace import SpiFrame
 from portbench.results.closer import MOST_FRAMES
 from portbench.results.model import Row, Status
 from portbench.runner import closer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from portbench.errors import OptionError
 from portbench.runner import plugin
 from portbench.runner.options import OPTIONS, BenchOptions, read_options, workload_options
-from portbench.runner.timeouts import DEFAULT_S, Stage
+from portbench.runner.stages import DEFAULT_S, Stage
 
 
 def read(*arguments: str) -> BenchOptions:

@@ -22,7 +22,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
 from portbench.runner.servers import Servers, sessions_since
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.tcp import WorkloadServer
 from portbench.where import Where

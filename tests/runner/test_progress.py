@@ -7,7 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from portbench.runner.progress import ProgressView
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 
 
 def view(terminal: bool, rows: int = 3) -> tuple[ProgressView, StringIO]:

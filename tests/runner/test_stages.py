@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,8 +22,8 @@ from portbench.boards import (
 )
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Identity
-from portbench.runner.stages import PreparedBoard, Program, StageClock, check_runtime
-from portbench.runner.timeouts import DEFAULT_S, Stage
+from portbench.runner.kinds.row import ReadyRow
+from portbench.runner.stages import DEFAULT_S, PreparedBoard, Program, Stage, StageClock, check_runtime
 from portbench.where import Where
 from tests.ping_pong import PING_PONG, settings
 
@@ -78,11 +79,30 @@ def clock(seen: list[Stage] | None = None) -> StageClock:
     return StageClock("row", DEFAULT_S, (seen if seen is not None else []).append)
 
 
+def ready(prepared: PreparedBoard, seen: list[Stage]) -> ReadyRow:
+    unused: Any = None
+    planned: Any = SimpleNamespace(workload=PING_PONG, settings=settings(7))
+    return ReadyRow(
+        planned=planned,
+        draft=unused,
+        prepared=prepared,
+        room=None,
+        image_of=unused,
+        servers=unused,
+        partner_board=unused,
+        options=unused,
+        clock=clock(seen),
+        printed=lambda line: None,
+        scratch=unused,
+        only_reporter=unused,
+    )
+
+
 def test_the_whole_way_in_order() -> None:
     board, seen = RecordingBoard(), list[Stage]()
     prepared = PreparedBoard(board)
     prepared.prepare(program(), clock(seen))
-    prepared.run(PING_PONG, settings(7), clock(seen), None)
+    ready(prepared, seen).run()
     assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "serve ping_pong 7", "run"]
     assert seen == [Stage.FLASH, Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN]
     assert prepared.runtime == ANSWER
@@ -90,7 +110,7 @@ def test_the_whole_way_in_order() -> None:
 
 def test_the_pc_serves_nothing_that_it_has_no_part_in() -> None:
     board = RecordingBoard()
-    PreparedBoard(board).run(None, settings(7), clock(), None)
+    ready(PreparedBoard(board), []).run(serve=False)
     assert board.done == ["run"]
 
 

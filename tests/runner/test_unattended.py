@@ -15,10 +15,10 @@ from portbench.boards import Deadline, Deployment, Progress, RunOutput, Unattend
 from portbench.firmware.catalogue import Family
 from portbench.results.model import Conditions, Status
 from portbench.runner.bench import Bench
+from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.timeouts import DEFAULT_S, Stage
-from portbench.runner.unattended import meeting_places
+from portbench.runner.stages import DEFAULT_S, Stage
 from portbench.where import Where
 from portbench.workloads import Session, workload
 from tests.runner.test_bench import ScriptedBoard, World
@@ -204,8 +204,8 @@ def test_where_a_real_board_serves_nobody_tells_the_pc(real: tuple[World, Planne
     row = world.measure(world.planned(Family.FOREIGN, workload=workload("http"))).row
     assert row.status is Status.FAILED and board.client.ident is None
     assert (row.reason or "").endswith(
-        "where on the network a real board with a foreign image is, nobody tells the PC; look it up at your router, and"
-        " measure with a load generator such as ab"
+        "the PC does not know the address of a real board with a foreign image; look it up at your router, and measure"
+        " with a load generator such as ab"
     )
 
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardError
-from portbench.boards.emulated.exceptions import exception_name
-from portbench.boards.emulated.spi_frame import SpiFrame
-from portbench.boards.emulated.trace import exchange_trace, exchange_window, slowest_exchange
+from portbench.boards.emulated.attribution import exception_name
+from portbench.boards.emulated.trace import SpiFrame, exchange_trace, exchange_window, slowest_exchange
 from portbench.workloads import Session
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from portbench.boards import BoardError, ConsoleLost, Deadline, DeadlineExceeded
+from portbench.boards.prompt import ReplError
 from portbench.boards.usb.identify import identify
-from portbench.boards.usb.repl import Repl, ReplError
+from portbench.boards.usb.repl import Repl
 from tests.usb.conftest import link_to
 from tests.usb.fake_board import FakeBoard
 

@@ -104,15 +104,19 @@ impl PyMachine {
         self.lock().now()
     }
 
-    /// Run until `until_us`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
+    /// Run until `until_ps`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
     /// `halted` (gdb wants it), or, once for each time that a core does, `locked up`.
     /// Raises EngineError when the guest uses something that is not modelled.
-    fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
-        let until = ps(until_us);
-        match py.detach(|| self.lock().run(until)) {
+    fn run_until_ps(&self, py: Python<'_>, until_ps: u64) -> PyResult<String> {
+        match py.detach(|| self.lock().run(until_ps)) {
             Ok(stop) => Ok(stop_name(stop)),
             Err(fault) => Err(EngineError::new_err(fault.0)),
         }
+    }
+
+    /// As `run_until_ps`, with the time in microseconds.
+    fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
+        self.run_until_ps(py, ps(until_us))
     }
 
     /// Put this board, which is at simulated time 0, and `partner`, which runs already, on one switch; the PC is

@@ -32,7 +32,7 @@ class ProgramBoard(Board):
         self.lines: dict[Line, Transcript] = {
             "uart0": Transcript(),
             "uart1": Transcript(),
-            "usb": self._simulation.console,
+            "usb": self._simulation.transcript,
         }
         content = uf2.read_bytes(image)
         if uf2.parse(content, image.name).in_ram:

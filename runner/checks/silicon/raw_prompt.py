@@ -8,10 +8,10 @@ from typing import Final
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.runner.checks.speed.repl import ReplMachine
 
-_STEP_US: Final = 100_000.0
-_TYPING_STEP_US: Final = 2_000.0
+_STEP_US: Final = 100_000
+_TYPING_STEP_US: Final = 2_000
 _CHUNK_BYTES: Final = 256
-_CHUNK_US: Final = 10_000.0
+_CHUNK_US: Final = 10_000
 """So many bytes, then a pause."""
 _RAW, _RUN, _RESTART, _END = b"\x01", b"\x04", b"\x04", b"\x04"
 _PASTE, _MAY_PASTE, _NEXT_WINDOW = b"\x05A\x01", b"R\x01", b"\x01"
@@ -34,7 +34,7 @@ class RawPrompt:
         """What it prints. Raises BoardError for an exception, and DeadlineExceeded."""
         for start in range(0, len(script), _CHUNK_BYTES):
             self._machine.console_write(script[start : start + _CHUNK_BYTES])
-            self._machine.run(self._machine.time_us + _CHUNK_US)
+            self._said += self._repl.read(_CHUNK_US)
         self._machine.console_write(_RUN)
         self._until(b"OK")
         printed = self._until(_END)
@@ -64,26 +64,26 @@ class RawPrompt:
             piece = script[sent : sent + left]
             self._machine.console_write(piece)
             sent, left = sent + len(piece), left - len(piece)
-            self._said += self._repl.step(_TYPING_STEP_US)
+            self._said += self._repl.read(_TYPING_STEP_US)
         self._machine.console_write(_RUN)
         self._until(_END)
 
     def read(self) -> bytes:
         """What was printed in the next tenth of a second of simulated time."""
-        self._said += self._repl.step(_STEP_US)
+        self._said += self._repl.read(_STEP_US)
         said, self._said = self._said, b""
         return said
 
     def _take(self, count: int) -> bytes:
         while len(self._said) < count:
             self._deadline.check(f"{count} bytes of the board's")
-            self._said += self._repl.step(_TYPING_STEP_US)
+            self._said += self._repl.read(_TYPING_STEP_US)
         taken, self._said = self._said[:count], self._said[count:]
         return taken
 
     def _until(self, end: bytes) -> bytes:
         while end not in self._said:
             self._deadline.check(f"{end!r}; the board printed {self._said[-60:]!r}")
-            self._said += self._repl.step(_STEP_US)
+            self._said += self._repl.read(_STEP_US)
         before, _, self._said = self._said.partition(end)
         return before

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from portbench.boards import BoardDefinition, BoardError, Deadline
+from portbench.boards.emulated.simulation import PS_PER_US
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.runner.checks.silicon.raw_prompt import RawPrompt
 from portbench.runner.checks.speed.repl import ReplMachine
 
 _LIMIT_S: Final = 3600.0
-_STEP_US: Final = 100_000.0
-_FIRST_START_US: Final = 10_000_000.0
+_STEP_US: Final = 100_000
+_FIRST_START_US: Final = 10_000_000
 """CircuitPython makes its file system and runs the code.py that it comes with: 4.2 s."""
 _TIMED: Final = re.compile(
     r"^(?P<name>\S[^\r\n]*)\r?\n(?:Calculation time: (?P<value>[^\r\n]*) ms|Error occurred[^\r\n]*)\r?\n", re.MULTILINE
@@ -66,9 +67,6 @@ def values(said: str, names: Collection[str], what: str) -> dict[str, list[float
 def _saved(image: Path, board: BoardDefinition, content: bytes) -> Callable[[], bytes]:
     """What reads the board on from when its code.py was written."""
     repl = ReplMachine(image, board)
-    while repl.machine.time_us < _FIRST_START_US:
-        repl.machine.run(_FIRST_START_US)
-        repl.machine.usb_events()
-        repl.machine.console_read()
+    repl.run_until(_FIRST_START_US * PS_PER_US)
     repl.machine.volume_apply([("write", "code.py", content)])
-    return lambda: repl.step(_STEP_US)
+    return lambda: repl.read(_STEP_US)

@@ -34,7 +34,7 @@ from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.progress import ProgressView
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.where import Where
 
 _OVERRUN_S = 5.0

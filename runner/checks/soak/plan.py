@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from portbench.boards.emulated.faults import Fault, FaultKind, When
 from portbench.runner.checks.soak.foreign import Foreign
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 
 SPI_HZ = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
 """Far enough apart that the clock a client reports tells which of them it was given."""

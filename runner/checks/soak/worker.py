@@ -17,7 +17,7 @@ from portbench.runner.checks.soak.lane import Lane, Record
 from portbench.runner.checks.soak.plan import lane_of
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.workloads import workload
 
 TIMEOUTS_S: dict[Stage, float] = {

@@ -7,11 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from portbench._engine import Machine
 from portbench.boards import BoardDefinition
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.runner.checks.speed.repl import flash_content
+from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation
+from portbench.firmware.uf2 import flash_content
 from portbench.workloads.ping_pong.workload import WORKLOAD as PING_PONG
 
 CLK_SYS_HZ: Final = 125_000_000
@@ -21,7 +20,7 @@ VECTORS: Final = FLASH + 0x100
 PROGRAM: Final = FLASH + 0x200
 """Where a guest's code is, behind its vectors."""
 _ROSC_HZ: Final = 6_500_000
-_START_US: Final = 10_000.0
+_START_PS: Final = 10_000 * PS_PER_US
 """The boot ROM is done by then, and the guest under way."""
 
 
@@ -29,7 +28,7 @@ def flash(definition: BoardDefinition, program: bytes, *, stack: int, entry: int
     """A flash with `program` at PROGRAM; every vector leads to `entry`."""
     native = PING_PONG.body("native")
     assert native is not None  # it is in the repository, and begins with our boot stage 2
-    boot2 = flash_content(native, definition)[: VECTORS - FLASH]
+    boot2 = flash_content(native, definition.flash_bytes)[: VECTORS - FLASH]
     vectors = struct.pack("<48I", stack, *[entry | 1] * 47).ljust(PROGRAM - VECTORS, b"\xff")
     return (boot2 + vectors + program).ljust(definition.flash_bytes, b"\xff")
 
@@ -38,10 +37,9 @@ def timed(
     content: bytes, definition: BoardDefinition, cycles: int, more: Mapping[str, Any] | None = None
 ) -> tuple[float, dict[str, Any], dict[str, Any]]:
     """CPU seconds for `cycles` cycles of a guest under way, with the machine's counts before and after them."""
-    settings: dict[str, Any] = {**EmulatedConfig().settings(definition), **(more or {})}
-    machine = Machine(bootrom(), content, settings)
-    machine.run(_START_US)
-    before = machine.stats()
+    simulation = Simulation(content, {**EmulatedConfig().settings(definition), **(more or {})})
+    simulation.step(_START_PS)
+    before = simulation.machine.stats()
     started_s = time.thread_time()
-    machine.run(_START_US + cycles / _ROSC_HZ * 1e6)
-    return time.thread_time() - started_s, before, machine.stats()
+    simulation.step(_START_PS + cycles * PS_PER_S // _ROSC_HZ)
+    return time.thread_time() - started_s, before, simulation.machine.stats()

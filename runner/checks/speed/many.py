@@ -20,8 +20,9 @@ from pathlib import Path
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import read_state
+from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.speed.loop import timed_loop
-from portbench.runner.checks.speed.repl import ReplMachine, flash_content
+from portbench.runner.checks.speed.repl import ReplMachine
 
 _ITERATIONS = 100_000
 _CHILD_S = 120.0
@@ -85,7 +86,7 @@ def measure_process(image: Path, definition: BoardDefinition, deadline: Deadline
     """
     with tempfile.TemporaryDirectory(prefix="portbench-benchmark-") as folder:
         flash = Path(folder, "flash.bin")
-        flash.write_bytes(flash_content(image, definition))
+        flash.write_bytes(flash_content(image, definition.flash_bytes))
         with EmulatedBoard(definition, flash=flash) as board:
             board.wait_console(deadline)
             state = read_state(board.folder)

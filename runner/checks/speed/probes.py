@@ -15,10 +15,9 @@ from typing import Any, Final
 
 from portbench import _engine
 from portbench.boards import BoardDefinition, BoardError, Deadline
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Run
-from portbench.runner.checks.speed.repl import flash_content
+from portbench.firmware.uf2 import flash_content
 from portbench.server.simulated_pc import part_in
 
 UNPROBED: Final = Path("engine", "target", "unprobed", "release")
@@ -67,7 +66,7 @@ class Bench:
     """The same run again and again; every one has to give the same figures."""
 
     def __init__(self, image: Path, definition: BoardDefinition, deadline: Deadline) -> None:
-        self._flash = flash_content(image, definition)
+        self._flash = flash_content(image, definition.flash_bytes)
         self._config = EmulatedConfig(phy_link_delay_us=1000)
         self._settings = self._config.settings(definition)
         self._deadline = deadline
@@ -75,10 +74,10 @@ class Bench:
 
     def timed(self, engine: Any, probe: Probe | None, name: str) -> float:
         """CPU seconds. Raises BoardError."""
-        machine = engine.Machine(bootrom(), self._flash, self._settings)
-        run = Run(machine, self._config.server_port, self._config.turnaround_us, part_in("ping_pong", {}))
+        run = Run(self._flash, self._settings, engine=engine)
+        run.serve(self._config.server_port, self._config.turnaround_us, part_in("ping_pong", {}))
         if probe is not None:
-            probe(machine)
+            probe(run.machine)
         started_s = time.thread_time()
         figures = run.to_end(self._deadline)
         took_s = time.thread_time() - started_s

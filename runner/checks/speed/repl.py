@@ -4,59 +4,47 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
-from portbench._engine import Machine
 from portbench.boards import BoardDefinition, Deadline
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.firmware import uf2
+from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation
+from portbench.firmware.uf2 import flash_content
 
 PROMPT = b">>> "
 LOOP = "for i in range({}): pass\r\n\r\n"
 """What is typed: the end of the block is an empty line."""
-_FLASH_BASE = 0x1000_0000
-_STEP_US = 1_000_000.0
-_KNOCK_US = 500_000.0
+_STEP_US = 1_000_000
+_KNOCK_PS = PS_PER_S // 2
 """How long a console may be silent before a key is pressed, as CircuitPython asks for."""
 
 
-def flash_content(image: Path, definition: BoardDefinition) -> bytes:
-    """What the UF2 `image` leaves in a blank flash. Raises Uf2Error."""
-    flash = bytearray(b"\xff" * definition.flash_bytes)
-    for address, data in uf2.read(image).flash_bytes().items():
-        flash[address - _FLASH_BASE : address - _FLASH_BASE + len(data)] = data
-    return bytes(flash)
-
-
-class ReplMachine:
-    """A machine with `image` in its flash; `start` brings it to its prompt."""
+class ReplMachine(Simulation):
+    """A board with `image` in its flash; `start` brings it to its prompt."""
 
     def __init__(self, image: Path, definition: BoardDefinition, *, translated: bool = True) -> None:
-        settings: dict[str, Any] = {**EmulatedConfig().settings(definition), "translated": translated}
-        self.machine = Machine(bootrom(), flash_content(image, definition), settings)
+        settings = {**EmulatedConfig().settings(definition), "translated": translated}
+        super().__init__(flash_content(image, definition.flash_bytes), settings)
+        self.slice_ps = _STEP_US * PS_PER_US
 
     def start(self, deadline: Deadline) -> float:
         """Run from power-up to the prompt; CPU seconds. Raises DeadlineExceeded."""
         started_s = time.thread_time()
         output = b""
-        knock_us = _KNOCK_US
+        knock_ps = _KNOCK_PS
         while PROMPT not in output:
             deadline.check(f"the prompt; the board printed {output[-60:]!r}")
-            self.machine.run(min(self.machine.time_us + _STEP_US, knock_us))
-            self.machine.usb_events()
-            new = self.machine.console_read()
+            new = self.advance(knock_ps).printed
             output += new
             if new:
-                knock_us = self.machine.time_us + _KNOCK_US
-            elif self.machine.time_us >= knock_us:
+                knock_ps = self.time_ps + _KNOCK_PS
+            elif self.time_ps >= knock_ps:
                 self.machine.console_write(b"\r\n")
-                knock_us = self.machine.time_us + _KNOCK_US
+                knock_ps = self.time_ps + _KNOCK_PS
         return time.thread_time() - started_s
 
     def restart(self, deadline: Deadline) -> float:
         """Power off and on, and `start`."""
-        self.machine.power_cycle()
+        self.power_up()
         return self.start(deadline)
 
     def type(self, text: str, deadline: Deadline) -> None:
@@ -65,13 +53,11 @@ class ReplMachine:
         output = b""
         while not output.endswith(PROMPT):
             deadline.check(f"the prompt after {text.strip()!r}; the board printed {output[-60:]!r}")
-            output += self.step(_STEP_US)
+            output += self.read()
 
-    def step(self, time_us: float) -> bytes:
-        """What the board prints in the next `time_us` of simulated time."""
-        self.machine.run(self.machine.time_us + time_us)
-        self.machine.usb_events()
-        return self.machine.console_read()
+    def read(self, within_us: int = _STEP_US) -> bytes:
+        """Return what the board prints next, after at most `within_us` of simulated time."""
+        return self.advance(self.time_ps + within_us * PS_PER_US).printed
 
     @property
     def instructions(self) -> int:

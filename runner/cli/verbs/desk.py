@@ -16,7 +16,7 @@ import click
 
 from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.uart_ports import UARTS
+from portbench.boards.emulated.serial_port import UARTS
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, read_state, runtime_dir
 from portbench.runner.cli.engine import needs_engine

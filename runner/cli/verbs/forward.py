@@ -10,7 +10,7 @@ import click
 
 from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.forward_rule import parse_rule
+from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.registry import runtime_dir
 from portbench.runner.cli.desk_name import desk_name
 from portbench.runner.cli.faults import one_line

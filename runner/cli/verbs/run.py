@@ -29,9 +29,9 @@ from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import as_arguments, bench_options, given
 from portbench.runner.interruptions import Interruptions
+from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
-from portbench.runner.unattended import meeting_places
 from portbench.shown import shown
 from portbench.workloads import UnknownWorkload
 

@@ -18,7 +18,7 @@ from portbench.runner.checks.soak.leaks import pass_over_others
 from portbench.runner.checks.soak.worker import TIMEOUTS_S
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from tests.conftest import Image
 
 MakeLane = Callable[..., Lane]

@@ -11,7 +11,7 @@ from portbench.boards.usb.recovery import answers, recover
 from portbench.firmware import uf2
 from portbench.runner.checks.soak.lane import Lane, Record
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from tests.checks.soak.conftest import MakeLane
 from tests.conftest import Image
 

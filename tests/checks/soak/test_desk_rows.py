@@ -7,7 +7,7 @@ import pytest
 from portbench.boards.emulated.faults import Fault, FaultKind, When
 from portbench.runner.checks.soak.foreign import Foreign
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.where import Where
 from tests.checks.soak.conftest import MakeLane
 

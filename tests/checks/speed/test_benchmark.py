@@ -15,12 +15,13 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
+from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.speed import measure
 from portbench.runner.checks.speed.figures import Target
 from portbench.runner.checks.speed.loop import measure_loop
 from portbench.runner.checks.speed.many import measure_many, memory_bytes
 from portbench.runner.checks.speed.measure import Session
-from portbench.runner.checks.speed.repl import ReplMachine, flash_content
+from portbench.runner.checks.speed.repl import ReplMachine
 from portbench.runner.plugin import PROJECT
 
 pytestmark = pytest.mark.engine
@@ -37,7 +38,7 @@ def limit(seconds: float = 60) -> Deadline:
 
 
 def test_flash_holds_the_image() -> None:
-    flash = flash_content(NATIVE_IMAGE, EVB)
+    flash = flash_content(NATIVE_IMAGE, EVB.flash_bytes)
     assert len(flash) == EVB.flash_bytes
     for address, data in uf2.read(NATIVE_IMAGE).flash_bytes().items():
         assert flash[address - 0x1000_0000 :][: len(data)] == data

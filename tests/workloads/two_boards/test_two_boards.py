@@ -19,8 +19,8 @@ from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
 from portbench.runner.boards_for import Listener
 from portbench.runner.client_result import RunFailed
+from portbench.runner.kinds.paired import PartnerBoard, RealServer, pc_of
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.pairs import RealServer, SecondBoard, pc_of
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 from portbench.workloads import BadResult, workload
@@ -256,16 +256,16 @@ def test_a_real_server_that_goes_away_or_hangs() -> None:
 def test_who_cannot_have_a_partner_is_told_what_would_help() -> None:
     (only,) = planned("micropython-1.28.0")
     assert only.partner is not None
-    with pytest.raises(RunFailed, match=r"is a real board, and so has its partner to be: --partner-device id:SERIAL"):
+    with pytest.raises(RunFailed, match=r"is a real board, so its partner must be one: add --partner-device id:SERIAL"):
         second().prepared_for(only.partner, FakeBoard(), Deadline(1, "test"))  # type: ignore[arg-type]
-    with pytest.raises(RunFailed, match=r"^unsupported: .* has a simulated network of its own"):
+    with pytest.raises(RunFailed, match=r"^unsupported: .* has its own simulated network"):
         attached = replace(only.partner, device="usb:desk")
         emulated = FakeBoard(where=Where.EMULATED)
         second().prepared_for(attached, emulated, Deadline(1, "test"))  # type: ignore[arg-type]
 
 
-def second() -> SecondBoard:
-    return SecondBoard(OPTIONS, Listener(log=lambda line: None, ask_bootsel=lambda seconds: None))
+def second() -> PartnerBoard:
+    return PartnerBoard(OPTIONS, Listener(log=lambda line: None, ask_bootsel=lambda seconds: None))
 
 
 @pytest.mark.parametrize("device", ["auto", "id:1"])

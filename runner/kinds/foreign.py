@@ -1,15 +1,14 @@
-"""Rows of foreign images: nothing is asked of them, and the PC alone times what they do."""
+"""Rows of foreign images: nothing is deployed to them, and the PC alone times what they do."""
 
 from __future__ import annotations
 
-from portbench.boards import Deadline, Progress, RunOutput, Unattended
+from portbench.boards import Deadline, Unattended
 from portbench.boards.simulated_lan import MASK, PC_IP, SERVER_PORT, board_address
 from portbench.runner.client_result import ClientResult, ClientSaid, RunFailed, check_calls
+from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow
 from portbench.runner.servers import SessionSource, address_of_this_pc
-from portbench.runner.stages import PreparedBoard, Program, StageClock
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import Stage
 from portbench.server.caller import MAX_BYTES
 from portbench.server.tcp import ServerError
 from portbench.workloads import BadResult, Readiness, Session, Workload
@@ -18,7 +17,7 @@ _LOOK_S = 0.05
 
 
 def meeting_places(options: BenchOptions) -> list[str]:
-    """Where an image that nothing is written into has to look for the PC, a line for each kind of board."""
+    """Where a foreign image has to look for the PC: a line for each kind of board."""
     lines = []
     by_name = options.chosen_workloads if options.workloads_by_name else ()
     called = [each for each in by_name if each.timed_by_pc and _is_called(each)]
@@ -46,34 +45,28 @@ def meeting_places(options: BenchOptions) -> list[str]:
     return lines
 
 
-def measure_unattended(
-    planned: PlannedRow,
-    prepared: PreparedBoard,
-    program: Program,
-    server: SessionSource | None,
-    options: BenchOptions,
-    clock: StageClock,
-    printed: Progress,
-) -> tuple[ClientResult, RunOutput, list[Session]]:
-    """Flash, run and time one row. `server` None: the board brings its own along. Raises BoardError or RunFailed."""
-    if _is_called(planned.workload) and prepared.board.own_network is None:
+def measure(row: ReadyRow) -> MeasuredRow:
+    """Flash, and time what the image does with the PC. Raises BoardError or RunFailed."""
+    planned, options = row.planned, row.options
+    _, server = row.peer()
+    if _is_called(planned.workload) and row.board.own_network is None:
         raise RunFailed(
-            "where on the network a real board with a foreign image is, nobody tells the PC; look it up at your router,"
-            " and measure with a load generator such as ab"
+            "the PC does not know the address of a real board with a foreign image; look it up at your router, and"
+            " measure with a load generator such as ab"
         )
     if server is not None and options.parallel > 1:
         raise RunFailed("a foreign image does not tell which board it is; measure without --parallel")
     alone = Unattended(planned.workload.exchanges(planned.settings), options.timeouts_s[Stage.READY])
-    # Programming the image starts it, so all is in place before that.
+    # Flashing starts the image, so the PC is ready before that.
     first = 0
     if server is None:
         deadline = Deadline(options.timeouts_s[Stage.OPEN], planned.label)
-        prepared.board.serve(planned.workload.name, planned.settings.model_dump(mode="json"), deadline, alone)
+        row.board.serve(planned.workload.name, planned.settings.model_dump(mode="json"), deadline, alone)
     else:
         first, server.limit = server.accepted, alone.exchanges
     try:
-        prepared.prepare(program, clock)
-        output = prepared.board.run(clock.stage(Stage.RUN), printed)
+        row.prepared.prepare(row.program(None), row.clock)
+        output = row.run(serve=False)
         run_s = options.timeouts_s[Stage.RUN]
         sessions = output.sessions if server is None else _sessions(server, first, alone, run_s)
     finally:
@@ -88,7 +81,8 @@ def measure_unattended(
             measurement = planned.workload.measure_session(sessions[0], planned.settings)
     except BadResult as error:
         raise RunFailed(str(error)) from None
-    return ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None), output, sessions
+    result = ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None)
+    return MeasuredRow(result, output, sessions)
 
 
 def _is_called(workload: Workload) -> bool:
@@ -97,7 +91,7 @@ def _is_called(workload: Workload) -> bool:
 
 
 def _sessions(server: SessionSource, first: int, alone: Unattended, run_s: float) -> list[Session]:
-    """Those of the run, once one of them has ended; the server ends one that has had all its exchanges."""
+    """The run's sessions, once one of them has ended; the server ends a session after its last exchange."""
     where = f"{server.host}:{server.port}"
     Deadline(alone.ready_s, "foreign image").poll(
         lambda: server.accepted > first, _LOOK_S, f"the image to connect to {where}"
@@ -110,7 +104,7 @@ def _sessions(server: SessionSource, first: int, alone: Unattended, run_s: float
 
 
 def _whole(sessions: list[Session], exchanges: int) -> Session:
-    """The first that has all exchanges; how it ended does not matter then. Raises RunFailed."""
+    """The first session with all exchanges, however it ended. Raises RunFailed."""
     for session in sessions:
         if session.exchanges >= exchanges:
             return session

@@ -1,4 +1,4 @@
-"""A run of two boards: one serves, the other one, whose row it is, connects to it."""
+"""Rows of two boards: the partner serves, and the client, whose row it is, connects to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
-from pathlib import Path
 from queue import Queue
 from typing import Any, Final, Protocol
 
@@ -15,28 +14,27 @@ from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.room import Room
 from portbench.clients.second import as_second
 from portbench.firmware.catalogue import Family
-from portbench.firmware.images import Image
 from portbench.runner.boards_for import AUTO, Listener, open_board
-from portbench.runner.client_result import ClientResult, RunFailed, check_result, result_without_error
+from portbench.runner.client_result import RunFailed, check_result, result_without_error
+from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import DEFAULT_PORT, BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
-from portbench.runner.stages import PreparedBoard, StageClock
-from portbench.runner.timeouts import Stage
+from portbench.runner.stages import PreparedBoard, Stage
 from portbench.server.listening import parse_listening
 from portbench.where import Where
 from portbench.workloads import BadResult
 
 _FLASH_ID: Final = 0xE660_5838_8379_0002
-"""Of the emulated board that serves."""
+"""The flash chip's number of the emulated partner."""
 _LOOK_S: Final = 0.05
 _LAST_WORDS_S: Final = 10.0
 """For the server's result line after the client's."""
 
 
 @dataclass
-class SecondBoard:
-    """The board that serves. It stays open from row to row while rows need the same one."""
+class PartnerBoard:
+    """The partner. It stays open from row to row while rows need the same one."""
 
     options: BenchOptions
     listener: Listener
@@ -44,7 +42,7 @@ class SecondBoard:
     _is: tuple[str, str | None] = ("", None)
 
     def prepared_for(self, partner: PlannedRow, beside: Board, deadline: Deadline) -> PreparedBoard:
-        """Raises BoardUnavailable where there is none, and RunFailed where two boards cannot be had."""
+        """The open partner of the client's board `beside`. Raises BoardUnavailable or RunFailed."""
         device = None if _is_ours(beside, partner) else self._device(beside)
         if self._prepared is None or self._is != (partner.board.id, device):
             self.close()
@@ -55,13 +53,13 @@ class SecondBoard:
     def _device(self, beside: Board) -> str:
         if beside.where is Where.EMULATED:
             raise RunFailed(
-                f"unsupported: {beside.name} has a simulated network of its own, which no other board is on; leave out"
+                f"unsupported: {beside.name} has its own simulated network, which no other board can join; leave out"
                 " --device"
             )
         if self.options.partner_device is None:
             raise RunFailed(
-                f"{beside.name} is a real board, and so has its partner to be: --partner-device id:SERIAL, or --where"
-                " emulated for two emulated ones"
+                f"{beside.name} is a real board, so its partner must be one: add --partner-device id:SERIAL, or --where"
+                " emulated for two emulated boards"
             )
         return self.options.partner_device
 
@@ -90,51 +88,36 @@ class SecondBoard:
             prepared.board.close()
 
 
-def measure_pair(
-    planned: PlannedRow,
-    client: PreparedBoard,
-    images: tuple[Image, Image],
-    second: SecondBoard,
-    room: Room | None,
-    options: BenchOptions,
-    clock: StageClock,
-    printed: Progress,
-    scratch: Path,
-) -> tuple[ClientResult, RunOutput]:
-    """`images`: the client's, and that of the board that serves. Raises what a row can fail of."""
-    partner = planned.partner
+def measure(row: ReadyRow) -> MeasuredRow:
+    """Start the partner, then the client, and check the results of both. Raises what a row can fail of."""
+    partner, options, client = row.planned.partner, row.options, row.board
     assert partner is not None
-    simulated = client.board.own_network is not None
+    image = row.image_of(partner)
+    simulated = client.own_network is not None
+    row.draft.own_network = None  # the PC's part in it is DHCP
+    client.room = row.room
     if options.address_mode == "static" and (options.static is not None or not simulated):
         raise RunFailed("--address-mode static: two boards cannot have the one --static-address; leave both out")
-    server = second.prepared_for(partner, client.board, clock.stage(Stage.OPEN))
-    port = options.server_port or DEFAULT_PORT
-    serving = build_program(
-        partner,
-        images[1],
-        server.board,
-        pc_of(partner, server.board, port),
-        _apart(options) if simulated else options,
-        scratch,
-    )
-    server.prepare(replace(serving, deployment=as_second(serving.deployment, partner.board)), clock)
+    server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
+    peer = pc_of(partner, server.board, options.server_port or DEFAULT_PORT)
+    serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)
+    server.prepare(replace(serving, deployment=as_second(serving.deployment, partner.board)), row.clock)
     run_s = options.timeouts_s[Stage.RUN]
-    deadline = Deadline(run_s, f"{planned.label}: the board that serves")
-    with _joined(client.board, server.board, room, deadline, printed) as joined:
-        address, served_port = joined.listening
-        program = build_program(planned, images[0], client.board, Peer(address, served_port), options, scratch)
-        client.prepare(program, clock)
-        output = client.run(None, planned.settings, clock, printed)
-        served = joined.served(_reports_late(planned, run_s))
-    report = output.result if planned.entry.family is not Family.NATIVE else _reported(planned, served)
-    result = check_result(result_without_error(report), planned.workload, planned.settings)
+    deadline = Deadline(run_s, f"{row.planned.label}: the board that serves")
+    with _joined(client, server.board, row.room, deadline, row.printed) as joined:
+        row.prepare(Peer(*joined.listening))
+        output = row.run(serve=False)
+        served = joined.served(_reports_late(row.planned, run_s))
+    has_console = row.planned.entry.family is not Family.NATIVE
+    report = output.result if has_console else _reported(row.planned, served)
+    result = check_result(result_without_error(report), row.planned.workload, row.planned.settings)
     measured = result.measurement
     further = check_result(result_of_server(served.result), partner.workload, partner.settings).measurement.figures
-    return replace(result, measurement=replace(measured, figures=measured.figures | further)), output
+    return MeasuredRow(replace(result, measurement=replace(measured, figures=measured.figures | further)), output)
 
 
 def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
-    """What the board that serves is told of the PC: nothing but its own port, where it has a console to talk on."""
+    """The PC as the partner sees it: the port to listen on alone, where it has a console to report on."""
     if partner.entry.family is not Family.NATIVE:
         return Peer(None, port)
     if server.own_network is None:
@@ -150,7 +133,7 @@ def _is_ours(beside: Board, partner: PlannedRow) -> bool:
 
 
 def _reports_late(planned: PlannedRow, run_s: float) -> float:
-    """How long the server may take after the client's run. One without a console starts only where that returns."""
+    """How long the partner may take after the client's run. A client without a console starts when that ends."""
     return run_s if planned.entry.family is Family.NATIVE else _LAST_WORDS_S
 
 
@@ -160,16 +143,16 @@ class _Joined(Protocol):
     @property
     def listening(self) -> tuple[IPv4Address, int]: ...
     def served(self, timeout_s: float) -> RunOutput:
-        """What became of the one that listens, once the other one's run is over."""
+        """The partner's output, once the client's run is over."""
 
 
 @contextmanager
 def _joined(
     client: Board, server: Board, room: Room | None, deadline: Deadline, printed: Progress
 ) -> Iterator[_Joined]:
-    """Starts the server. Raises BoardError or RunFailed where it never listens."""
+    """Start the partner. Raises BoardError or RunFailed if it never listens."""
     if client.where is Where.EMULATED:
-        from portbench.boards.emulated.pair import EmulatedPair
+        from portbench.boards.emulated.board import EmulatedPair
 
         yield EmulatedPair(client, server, None if room is None else replace(room, seed=room.seed ^ 1), deadline)
     else:
@@ -177,7 +160,7 @@ def _joined(
 
 
 class RealServer:
-    """Runs a real board in a thread of its own while another one plays with it."""
+    """A real partner, which runs in a thread while the client's board uses it."""
 
     def __init__(self, board: Board, deadline: Deadline, printed: Progress) -> None:
         self._ended: Queue[RunOutput | BaseException] = Queue()
@@ -215,7 +198,7 @@ class RealServer:
 
 
 def _apart(options: BenchOptions) -> BenchOptions:
-    """Two boards cannot have the one static address: the one that serves gets the next."""
+    """The partner's options: it gets the next static address."""
     if options.address_mode != "static":
         return options
     from portbench.boards.simulated_lan import MASK, PC_IP, board_address

@@ -1,0 +1,167 @@
+"""`Simulation`: one emulated board, and the one way to let its simulated time pass. Time is counted in picoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from portbench import _engine
+from portbench._engine import EngineError, Machine
+from portbench.boards.console import Console
+from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
+from portbench.boards.emulated.pings import Pings, RunPings
+from portbench.boards.errors import BoardError
+from portbench.boards.timing import Deadline
+from portbench.server.simulated_pc import Part, SimulatedPc
+
+PS_PER_US: Final = 10**6
+PS_PER_S: Final = 10**12
+SLICE_PS: Final = 2000 * PS_PER_US
+"""From one look at the machine to the next: less than the PC waits before it calls a board."""
+
+
+def ps(time_us: float) -> int:
+    """Return a time in microseconds as the engine counts it."""
+    return round(time_us * PS_PER_US)
+
+
+class Step(NamedTuple):
+    """What one stretch of simulated time brought."""
+
+    stop: str
+    """What ended it, see `Machine.run_until_ps`."""
+    usb: list[tuple[float, str, str]]
+    """Events of the board's USB."""
+    printed: bytes
+    """What came from the console."""
+
+    @property
+    def reset(self) -> bool:
+        """Whether the chip was reset at its end."""
+        return self.stop.startswith("reset")
+
+
+class Simulation:
+    """A board with `flash`, switched on, without a PC on its network. Times are since power-up.
+
+    `settings`: the engine's. `log` gets a line for each reset and each fault of the cores; `complain` gets one line,
+    once since power-up, for each kind of trouble that looks like mere silence on the console.
+    """
+
+    def __init__(
+        self,
+        flash: bytes,
+        settings: Mapping[str, Any],
+        *,
+        log: Callable[[str], None] = lambda line: None,
+        complain: Callable[[str], None] = lambda line: None,
+        engine: Any = _engine,
+    ) -> None:
+        self.machine: Machine = engine.Machine(bootrom(), flash, settings)
+        self.slice_ps = SLICE_PS
+        self.liveness = Liveness()
+        self.pc: SimulatedPc | None = None
+        self.console = Console()
+        self.fault: str | None = None
+        """Why the board cannot go on."""
+        self._log = log
+        self._complaints = Complaints(complain)
+        self._cpu_faults = CpuFaultLog(log, self._complaints)
+        self._other: Simulation | None = None
+        self._since_ps = 0
+
+    @property
+    def time_ps(self) -> int:
+        return self.machine.time_ps
+
+    @property
+    def time_us(self) -> float:
+        return self.machine.time_us
+
+    def power_up(self, *, bootsel: bool = False, flash: bytes | None = None, settings: Any = None) -> None:
+        """Restart at time 0, alone and without a PC. `flash`: with these contents and `settings` on a new machine."""
+        if flash is None:
+            self.machine.power_cycle(bootsel)
+        else:
+            self.machine = Machine(bootrom(), flash, settings, bootsel)
+        self.fault = self._other = self.pc = None
+        self.console = Console()
+        self.liveness.powered_up()
+        self._cpu_faults.powered_up()
+        self._complaints.powered_up()
+
+    def serve(self, port: int | None, turnaround_us: float, part: Part, pings: Pings | None = None) -> SimulatedPc:
+        """Put the PC on the board's network, where it does its `part`. `port` None: it serves no port."""
+        pinger = None if port is None else RunPings(pings or Pings(), self.machine)
+        self.pc = SimulatedPc(self.machine, port, turnaround_us, part, pinger)
+        self.hear()
+        return self.pc
+
+    def hear(self) -> None:
+        """Begin a new console: the result on the one before is of an earlier run."""
+        pc, machine = self.pc, self.machine
+        assert pc is not None  # else there is nobody to tell where the board listens
+        # Not by `self`: the machine and its capture are to end as soon as the last reference to this simulation does.
+        self.console = Console(lambda line: pc.heard(line, machine.console_time_us))
+
+    def share_switch(self, other: Simulation) -> None:
+        """Join the switch of `other`, which runs already; both go on in lock-step from here."""
+        self.machine.join(other.machine)
+        self._other, self._since_ps = other, other.time_ps
+
+    def step(self, until_ps: int) -> Step:
+        """Run until then, or until something wants attention. Sets `fault` where the guest cannot go on."""
+        try:
+            stop = self._run(until_ps)
+        except EngineError as error:
+            self.fault, stop = str(error), ""
+            self._log(self.fault)
+            self._complaints.tell(Kind.STOPPED, self.fault)
+        return self.ran(stop)
+
+    def advance(self, until_ps: int) -> Step:
+        """Run for one slice, but not beyond `until_ps`. Raises BoardError where the guest cannot go on."""
+        step = self.step(min(until_ps, self.time_ps + self.slice_ps))
+        if self.fault is not None:
+            raise BoardError(f"emulated board: {self.fault}")
+        return step
+
+    def run_until(self, until_ps: int, deadline: Deadline | None = None) -> None:
+        """Raises BoardError as `advance` does, and DeadlineExceeded."""
+        while self.time_ps < until_ps:
+            if deadline is not None:
+                deadline.check(f"simulated time {until_ps / PS_PER_US:.0f} us")
+            self.advance(until_ps)
+
+    def ran(self, stop: str) -> Step:
+        """Take what the machine brought in a stretch of time that ended with `stop`."""
+        machine, now_us = self.machine, self.time_us
+        if (locked_up := self._cpu_faults.look(machine)) is not None:
+            self.liveness.locked_up(now_us, locked_up)
+        step = Step(stop, machine.usb_events(), machine.console_read())
+        if step.reset:
+            self._log(stop)
+            self.liveness.was_reset(now_us, stop.removeprefix("reset: "))
+            if (loop := self.liveness.stuck(now_us)) is not None:
+                self._complaints.tell(Kind.RESETS, loop)
+        if step.usb:
+            self.liveness.enumerated(now_us, machine.usb()["configured"])
+        if step.printed:
+            self.liveness.printed()
+            self.console.feed(step.printed)
+        if self.pc is not None:
+            self.pc.look(now_us)
+        return step
+
+    def _run(self, until_ps: int) -> str:
+        until_us = (until_ps + 0.5) / PS_PER_US  # the engine cuts off what is less than a picosecond
+        if self._other is None:
+            # An engine that was built earlier has only `run`.
+            by_ps = getattr(self.machine, "run_until_ps", None)
+            return str(self.machine.run(until_us) if by_ps is None else by_ps(until_ps))
+        while True:
+            stop, of_other = self.machine.run_beside(until_us, self._other.machine, self._since_ps)
+            if not of_other:
+                return stop
+            self._other.ran(stop)

@@ -1,0 +1,105 @@
+"""`Prompt`: a board's Python prompt, typed to by mpremote's transport over a wire of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol, TypeVar
+
+from mpremote.transport import TransportError, TransportExecError  # type: ignore[import-untyped]
+from mpremote.transport_serial import SerialTransport  # type: ignore[import-untyped]
+
+from portbench.boards.errors import BoardError, DeadlineExceeded
+
+T = TypeVar("T")
+
+INTERRUPT: Final = b"\r\x03\x03"
+"""Ctrl-C twice: a client may catch the first."""
+LEAVE_RAW: Final = b"\r\x02"
+"""Ctrl-B: out of a raw REPL that was left open. Enter alone opens CircuitPython's REPL."""
+_WRITTEN_BYTES: Final = 512
+_READ_BYTES: Final = 1024
+
+
+class Wire(Protocol):
+    """A line to the board. `read` returns exactly `n` bytes, and raises an error where they do not come."""
+
+    def read(self, n: int = 1) -> bytes: ...
+    def write(self, data: bytes) -> int: ...
+    def inWaiting(self) -> int: ...  # pyserial's old name, which mpremote calls
+
+
+class ReplError(BoardError):
+    """The board's Python raised an exception. The text ends with the exception's own line; `traceback` is all of it."""
+
+    def __init__(self, text: str, traceback: str) -> None:
+        super().__init__(text)
+        self.traceback = traceback
+
+
+class Prompt:
+    """The prompt behind `wire`; `name` is the board's in errors.
+
+    All but `enter_raw` and `leave_raw` need the raw REPL. They raise ReplError for an exception on the board,
+    BoardError for an answer that no REPL gives, and the errors of the wire.
+    """
+
+    def __init__(self, wire: Wire, name: str) -> None:
+        self._name = name
+        # Made without its constructor, which opens a port of its own and prints what it meets.
+        self._transport: Any = SerialTransport.__new__(SerialTransport)
+        self._transport.serial = wire
+        self._transport.in_raw_repl = False
+        self._transport.use_raw_paste = True
+        self._transport.mounted = False
+        self._transport.device_name = name
+        self._transport.is_pty = True  # read byte by byte, without asking how many wait
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether the board is in its raw REPL, as far as this side knows."""
+        return bool(self._transport.in_raw_repl)
+
+    def forget(self) -> None:
+        """The board may be in any state from now on."""
+        self._transport.in_raw_repl = False
+
+    def enter_raw(self) -> None:
+        """Raises TransportError, and the errors of the wire."""
+        self._transport.enter_raw_repl(soft_reset=False)
+
+    def leave_raw(self) -> None:
+        self._transport.exit_raw_repl()
+
+    def execute(self, code: str) -> str:
+        """Run `code` and return what it printed."""
+        printed: bytes = self._guarded(lambda: self._transport.exec(code))
+        return printed.decode("utf-8", "replace")
+
+    def start(self, code: str) -> None:
+        """Run `code`, which restarts the board, and wait for nothing."""
+        self._guarded(lambda: self._transport.exec_raw_no_follow(code))
+        self.forget()
+
+    def write_file(self, path: str, content: bytes) -> None:
+        self._guarded(lambda: self._transport.fs_writefile(path, content, chunk_size=_WRITTEN_BYTES))
+
+    def read_file(self, path: str) -> bytes:
+        return bytes(self._guarded(lambda: self._transport.fs_readfile(path, chunk_size=_READ_BYTES)))
+
+    def soft_reset(self) -> None:
+        """Restart the interpreter without running the user's script."""
+        self._guarded(lambda: self._transport.enter_raw_repl(soft_reset=True))
+
+    def _guarded(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except TransportExecError as error:
+            traceback = error.error_output.strip()
+            last = traceback.splitlines()[-1] if traceback else "an exception without text"
+            raise ReplError(f"{self._name}: {last}", traceback) from None
+        except TransportError as error:
+            self.forget()
+            raise BoardError(f"{self._name}: the REPL did not answer as it should: {error}") from error
+        except DeadlineExceeded:
+            self.forget()
+            raise

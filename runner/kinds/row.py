@@ -1,0 +1,106 @@
+"""A row with its image and an open board: what each kind of measurement starts from, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from portbench.boards import Board, Deadline, Progress, RunOutput
+from portbench.boards.room import Room
+from portbench.firmware.catalogue import Family
+from portbench.firmware.images import Image
+from portbench.runner.client_result import ClientResult, RunFailed, check_result
+from portbench.runner.collect import RowDraft
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.program import Peer, build_program
+from portbench.runner.servers import Servers, SessionSource
+from portbench.runner.stages import PreparedBoard, Program, Stage, StageClock
+from portbench.workloads import Session
+
+if TYPE_CHECKING:
+    from portbench.runner.kinds.paired import PartnerBoard
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """The figures of a run. `report`: the client's result line, where the client timed the run itself."""
+
+    result: ClientResult
+    output: RunOutput
+    sessions: Sequence[Session] = ()
+    report: Mapping[str, Any] | None = None
+
+
+@dataclass
+class ReadyRow:
+    """`only_reporter` keeps other boards' clients from reporting to the same server at the same time."""
+
+    planned: PlannedRow
+    draft: RowDraft
+    prepared: PreparedBoard
+    room: Room | None
+    image_of: Callable[[PlannedRow], Image]
+    servers: Servers
+    partner_board: PartnerBoard
+    options: BenchOptions
+    clock: StageClock
+    printed: Progress
+    scratch: Path
+    only_reporter: Callable[[SessionSource | None], AbstractContextManager[None]]
+
+    @property
+    def board(self) -> Board:
+        return self.prepared.board
+
+    def peer(self) -> tuple[Peer | None, SessionSource | None]:
+        """Where the board finds the PC, and the server there if it is a real one. Raises ServerError."""
+        has_console = self.planned.entry.family is not Family.NATIVE
+        return self.servers.peer_for(self.board, self.planned.workload, has_console=has_console)
+
+    def program(self, peer: Peer | None) -> Program:
+        """The image, the client and its parameters. Raises what `build_program` does."""
+        assert self.draft.image is not None
+        return build_program(self.planned, self.draft.image, self.board, peer, self.options, self.scratch)
+
+    def prepare(self, peer: Peer | None) -> None:
+        """Flash and deploy; the board then awaits its start. Raises BoardError."""
+        self.prepared.prepare(self.program(peer), self.clock)
+        if self.prepared.runtime is not None:
+            self.draft.version = self.prepared.runtime.version
+        self.board.room = self.draft.room = self.room
+        self.board.equipment = self.planned.workload.equipment(self.planned.settings)
+
+    def run(self, progress: Progress | None = None, *, serve: bool = True) -> RunOutput:
+        """Start the client and wait for its end; `serve`: a simulated PC takes part. Raises BoardError."""
+        return self.board.run(self.start(serve=serve), progress or self.printed)
+
+    def start(self, *, serve: bool = True) -> Deadline:
+        """Enter the stage RUN, and have the simulated PC take its part if the board brings one along."""
+        deadline = self.clock.stage(Stage.RUN)
+        if serve:
+            self.board.serve(self.planned.workload.name, self.planned.settings.model_dump(mode="json"), deadline)
+        return deadline
+
+    def report(self, output: RunOutput, server: SessionSource | None, first: int) -> Mapping[str, Any] | None:
+        """The client's report: its line on the console, or what it told the server on a connection numbered `first` or
+        above where it has no console."""
+        if self.planned.entry.family is not Family.NATIVE:
+            return output.result
+        if server is not None:
+            return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
+        reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
+        if not reports:
+            raise RunFailed(
+                "the native client came back as boot loader without a report:"
+                " the image did not arrive whole, or the server did not answer"
+            )
+        return reports[-1]
+
+    def measured(self, report: Mapping[str, Any], output: RunOutput, sessions: Sequence[Session]) -> MeasuredRow:
+        """The figures in the client's `report`, checked. Raises RunFailed."""
+        result = check_result(report, self.planned.workload, self.planned.settings, sessions)
+        return MeasuredRow(result, output, sessions, report)
