@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.errors import DeployFailed
-from portbench.boards.room import Room
+from portbench.boards.jitter import Jitter
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials
 from portbench.where import Where
@@ -113,7 +113,7 @@ class Board(ABC):
     name: str
     own_network: OwnNetwork | None = None
     """None: the board is on a network that this PC is on too, and uses the real server."""
-    room: Room | None = None
+    jitter: Jitter | None = None
     """What the next runs' surroundings are, where the board has any of its own; None: always the same."""
     equipment: Mapping[str, Any] = MappingProxyType({})
     """What the next runs want at an emulated board, as `boards.emulated.config.EmulatedConfig` has it; a real board has

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress
-from portbench.boards.room import Room, draw, still
+from portbench.boards.jitter import Jitter, draw, still
 from portbench.clients import DeploymentError
 from portbench.files import locked
 from portbench.firmware.catalogue import Family
@@ -212,7 +212,7 @@ class Bench:
             planned=planned,
             draft=draft,
             prepared=self._prepared,
-            room=self._room(planned, board),
+            jitter=self._jitter(planned, board),
             image_of=lambda other: self._store.obtain(other.entry),
             servers=self.servers,
             partner_board=self._partner,
@@ -255,7 +255,7 @@ class Bench:
             return contextlib.nullcontext()
         return turn(turns_lock(self.writer), alone=where is Where.HOSTED)
 
-    def _room(self, planned: PlannedRow, board: Board) -> Room | None:
+    def _jitter(self, planned: PlannedRow, board: Board) -> Jitter | None:
         """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
         if not emulated or planned.workload.readiness is Readiness.BOOTED:

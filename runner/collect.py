@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
-from portbench.boards.room import Room
+from portbench.boards.jitter import Jitter
 from portbench.clients import DeploymentError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
@@ -49,7 +49,7 @@ class RowDraft:
     what_if: list[WhatIf] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     """What the row's reader is to know beside what `_note` knows."""
-    room: Room | None = None
+    jitter: Jitter | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
         said = result.said.model_dump(include={"ready_us", "link_us", "connect_attempts"}, exclude_none=True)
@@ -123,7 +123,7 @@ class RowDraft:
         if output.sim is None:
             return None
         seed = surroundings(self.planned, self.options).seed
-        drawn = {} if self.room is None or seed is None else {"seed": seed, "room": self.room.figures()}
+        drawn = {} if self.jitter is None or seed is None else {"seed": seed, "room": self.jitter.figures()}
         return Sim.model_validate(output.sim | drawn)
 
     def _line(self) -> str | None:

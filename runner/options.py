@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, Wifi, board_definition
 from portbench.boards.emulated.access_point import AccessPoint
-from portbench.boards.room import MOST_SEED
+from portbench.boards.jitter import MOST_SEED
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError
 from portbench.firmware.catalogue import Family, Profile

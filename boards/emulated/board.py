@@ -25,8 +25,8 @@ from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
 from portbench.boards.emulated.hand import Hand
 from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
+from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
-from portbench.boards.room import Room
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
@@ -139,9 +139,9 @@ class EmulatedBoard(UsbBoard):
         attribute = measured and self._attribute
         config: dict[str, Any] = {}
         if measured:
-            room = {} if self.room is None else self.room.config()
+            jitter = {} if self.jitter is None else self.jitter.config()
             usual = {} if self.config.sd_card is not None else _NOTHING_MORE
-            config["config"] = {**room, **usual, **self.equipment, "usb_request_gap_us": gap_us}
+            config["config"] = {**jitter, **usual, **self.equipment, "usb_request_gap_us": gap_us}
         self.control(
             "power_cycle",
             deadline,
@@ -203,12 +203,12 @@ class EmulatedBoard(UsbBoard):
             output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
         )
 
-    def put_beside(self, server: EmulatedBoard, room: Room | None, deadline: Deadline) -> Listening:
+    def put_beside(self, server: EmulatedBoard, jitter: Jitter | None, deadline: Deadline) -> Listening:
         """`server` is powered up with what is on it now, and this board joins its switch when its own run begins.
         Returns where `server` listens. Raises BoardError where it never will."""
         flash = self.folder / "partner.flash"
         flash.write_bytes(base64.b64decode(server.control("flash", deadline)["flash"]))
-        config = replace(server.config, **({} if room is None else room.config()))
+        config = replace(server.config, **({} if jitter is None else jitter.config()))
         said = self.control(
             "add_partner",
             deadline,
@@ -351,10 +351,10 @@ class EmulatedPair:
     Raises BoardError where `server` never listens.
     """
 
-    def __init__(self, client: Board, server: Board, room: Room | None, deadline: Deadline) -> None:
+    def __init__(self, client: Board, server: Board, jitter: Jitter | None, deadline: Deadline) -> None:
         assert isinstance(client, EmulatedBoard) and isinstance(server, EmulatedBoard)
         self._client = client
-        said = client.put_beside(server, room, deadline)
+        said = client.put_beside(server, jitter, deadline)
         self.listening: tuple[IPv4Address, int] = (said.address, said.port)
 
     def served(self, timeout_s: float) -> RunOutput:

@@ -11,7 +11,7 @@ from queue import Queue
 from typing import Any, Final, Protocol
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
-from portbench.boards.room import Room
+from portbench.boards.jitter import Jitter
 from portbench.clients.second import as_second
 from portbench.firmware.catalogue import Family
 from portbench.runner.boards_for import AUTO, Listener, open_board
@@ -95,7 +95,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     image = row.image_of(partner)
     simulated = client.own_network is not None
     row.draft.own_network = None  # the PC's part in it is DHCP
-    client.room = row.room
+    client.jitter = row.jitter
     if options.address_mode == "static" and (options.static is not None or not simulated):
         raise RunFailed("--address-mode static: two boards cannot have the one --static-address; leave both out")
     server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
@@ -104,7 +104,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     server.prepare(replace(serving, deployment=as_second(serving.deployment, partner.board)), row.clock)
     run_s = options.timeouts_s[Stage.RUN]
     deadline = Deadline(run_s, f"{row.planned.label}: the board that serves")
-    with _joined(client, server.board, row.room, deadline, row.printed) as joined:
+    with _joined(client, server.board, row.jitter, deadline, row.printed) as joined:
         row.prepare(Peer(*joined.listening))
         output = row.run(serve=False)
         served = joined.served(_reports_late(row.planned, run_s))
@@ -148,13 +148,13 @@ class _Joined(Protocol):
 
 @contextmanager
 def _joined(
-    client: Board, server: Board, room: Room | None, deadline: Deadline, printed: Progress
+    client: Board, server: Board, jitter: Jitter | None, deadline: Deadline, printed: Progress
 ) -> Iterator[_Joined]:
     """Start the partner. Raises BoardError or RunFailed if it never listens."""
     if client.where is Where.EMULATED:
         from portbench.boards.emulated.board import EmulatedPair
 
-        yield EmulatedPair(client, server, None if room is None else replace(room, seed=room.seed ^ 1), deadline)
+        yield EmulatedPair(client, server, None if jitter is None else replace(jitter, seed=jitter.seed ^ 1), deadline)
     else:
         yield RealServer(server, deadline, printed)
 

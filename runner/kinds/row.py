@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
-from portbench.boards.room import Room
+from portbench.boards.jitter import Jitter
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image
 from portbench.runner.client_result import ClientResult, RunFailed, check_result
@@ -42,7 +42,7 @@ class ReadyRow:
     planned: PlannedRow
     draft: RowDraft
     prepared: PreparedBoard
-    room: Room | None
+    jitter: Jitter | None
     image_of: Callable[[PlannedRow], Image]
     servers: Servers
     partner_board: PartnerBoard
@@ -71,7 +71,7 @@ class ReadyRow:
         self.prepared.prepare(self.program(peer), self.clock)
         if self.prepared.runtime is not None:
             self.draft.version = self.prepared.runtime.version
-        self.board.room = self.draft.room = self.room
+        self.board.jitter = self.draft.jitter = self.jitter
         self.board.equipment = self.planned.workload.equipment(self.planned.settings)
 
     def run(self, progress: Progress | None = None, *, serve: bool = True) -> RunOutput:

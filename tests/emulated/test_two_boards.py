@@ -16,7 +16,7 @@ from portbench.boards.emulated import partner
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
-from portbench.boards.room import Room
+from portbench.boards.jitter import Jitter
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
@@ -189,12 +189,12 @@ def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, mo
     """Of 1000 messages; each board's cable is out from that time of its own on."""
     seen: list[int] = []
 
-    def config(room: Room) -> dict[str, Any]:
-        seen.append(room.seed)
-        from_us = served_cut_us if room.seed == seen[0] else cut_us  # the one that serves is powered up first
+    def config(jitter: Jitter) -> dict[str, Any]:
+        seen.append(jitter.seed)
+        from_us = served_cut_us if jitter.seed == seen[0] else cut_us  # the one that serves is powered up first
         return {"phy_link_delay_us": _PHY_US, "seed": 1, "faults": {"down_us": [[from_us, 2 * _NEVER_US]]}}
 
-    monkeypatch.setattr(Room, "config", config)
+    monkeypatch.setattr(Jitter, "config", config)
     asked = {"messages": 1000}
     (row,) = rows_of(workload("two_boards"), runtime, folder, monkeypatch, asked, seed=1, profiles=("tuned",))
     return row

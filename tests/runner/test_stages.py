@@ -86,7 +86,7 @@ def ready(prepared: PreparedBoard, seen: list[Stage]) -> ReadyRow:
         planned=planned,
         draft=unused,
         prepared=prepared,
-        room=None,
+        jitter=None,
         image_of=unused,
         servers=unused,
         partner_board=unused,

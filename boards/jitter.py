@@ -1,6 +1,6 @@
-"""The room that an emulated board stands in: what varies from run to run of a real one, drawn from a seed.
+"""The jitter around an emulated board: times that vary from run to run of a real board, drawn from a seed.
 
-The same seed and number give the same room for every firmware, so that two of them are compared under like conditions.
+The same seed and number give the same jitter for every firmware, so that two are compared under like conditions.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-_DATA: Final = Path(__file__).with_name("room.toml")
+_DATA: Final = Path(__file__).with_name("jitter.toml")
 MOST_SEED: Final = 2**53
 """Seeds are numbers in JSON, too."""
 
 
 @dataclass(frozen=True)
-class Room:
-    """Of one run. `seed` is the engine's own, for what it draws for each frame and each answer."""
+class Jitter:
+    """The jitter of one run. From `seed` the engine draws for each frame and each answer."""
 
     phy_link_delay_us: int
     dhcp_delay_us: int
     frame_jitter_us: int
     turnaround_us: int
-    """Of all that the PC answers but TCP, and of that where `turnarounds_us` is empty."""
+    """For the PC's answers, except those over TCP where `turnarounds_us` has values."""
     turnarounds_us: tuple[int, ...]
-    """Each as likely as the others, for each answer of the PC over TCP."""
+    """For each of the PC's answers over TCP, one of these, all as likely."""
     seed: int
 
     def config(self) -> dict[str, Any]:
-        """As `boards.emulated.config.EmulatedConfig` takes it."""
+        """Return it as fields of `boards.emulated.config.EmulatedConfig`."""
         return {
             "phy_link_delay_us": self.phy_link_delay_us,
             "dhcp_delay_us": self.dhcp_delay_us,
@@ -42,7 +42,7 @@ class Room:
         }
 
     def figures(self) -> dict[str, int]:
-        """What a reader may want to know of it."""
+        """Return the figures that a row shows of it."""
         return {
             "phy_link_delay_us": self.phy_link_delay_us,
             "dhcp_delay_us": self.dhcp_delay_us,
@@ -52,13 +52,13 @@ class Room:
         }
 
 
-def still(turnaround_us: int, phy_link_delay_s: float) -> Room:
-    """One in which nothing varies."""
-    return Room(round(1e6 * phy_link_delay_s), 0, 0, turnaround_us, (), 1)
+def still(turnaround_us: int, phy_link_delay_s: float) -> Jitter:
+    """Return the jitter of a run in which nothing varies."""
+    return Jitter(round(1e6 * phy_link_delay_s), 0, 0, turnaround_us, (), 1)
 
 
-def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) -> Room:
-    """The room of the run `number` of a bench with `seed`, about what was asked for."""
+def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) -> Jitter:
+    """Draw the jitter of run `number` from `seed`, around the values that were asked for."""
     data = _data()
     # A text is hashed the same everywhere; `random()` is the one method that is promised to stay as it is.
     source = random.Random(f"portbench room {seed} {number}")
@@ -67,7 +67,7 @@ def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) ->
         return least + (most - least) * source.random()
 
     phy, dhcp = data["phy_link_delay"], data["dhcp_delay_us"]
-    return Room(
+    return Jitter(
         phy_link_delay_us=round(1e6 * phy_link_delay_s * between(phy["least"], phy["most"])),
         dhcp_delay_us=round(between(dhcp["least"], dhcp["most"])),
         frame_jitter_us=data["frame_jitter_us"]["most"],

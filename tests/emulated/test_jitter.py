@@ -1,4 +1,4 @@
-"""What varies in a room moves figures, and the same seed gives the same; `fixed` is as exact as ever."""
+"""Jitter moves figures, and the same seed gives the same; with `fixed` each run is exactly the same."""
 
 from __future__ import annotations
 
