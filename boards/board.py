@@ -11,7 +11,6 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import DeployFailed
 from portbench.boards.jitter import Jitter
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials
@@ -177,10 +176,6 @@ class Board(ABC):
     @abstractmethod
     def console_tail(self, n: int = 20) -> list[str]:
         """The last `n` lines that the board printed, for a failure's report."""
-
-    def restore_files(self, saved: Path, deadline: Deadline) -> None:
-        """Put files that `saved_files` names back on the board. Raises DeployFailed."""
-        raise DeployFailed(f"{self.name}: keeps no user's files, so {saved} cannot go back to it")
 
     @abstractmethod
     def close(self) -> None:

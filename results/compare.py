@@ -1,6 +1,6 @@
 """Two runs, row by row: the ratio of what ranks them, how sure it is, and whether one is slower.
 
-Rows that were measured under the very same conditions, room by room (`--seed fixed`, or one seed), are compared run by
+Rows that were measured under the very same conditions, room by room (`-s seed=fixed`, or one seed), are compared run by
 run: what differs is the firmware's. Others are samples of two rooms, and a difference has to be larger than chance.
 """
 

@@ -92,7 +92,6 @@ class Bench:
         """What boards have turned out to be, by device and kind."""
         self._opened: set[tuple[str, str]] = set()
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
-        self._saved_files: dict[str, Path] = {}
         self._partner = PartnerBoard(options, self._current_listener())
         self.writer: RowSink = writer or new_run_file(options, root)
 
@@ -156,17 +155,8 @@ class Bench:
         return Outcome(row, log.path)
 
     def finish(self) -> None:
-        """All rows have been measured; the user's files go back where that was asked for.
-
-        Raises BoardError or StorageError.
-        """
-        try:
-            self.writer.finish()
-        finally:
-            self._restore_files()
-        if self.options.restore_files and self._saved_files:
-            where = ", ".join(f"{path} (device {device})" for device, path in self._saved_files.items())
-            raise BoardError(f"files of a board that failed were not put back; they are in {where}")
+        """Mark the run as complete. Raises StorageError."""
+        self.writer.finish()
 
     def close(self) -> None:
         """Ends whatever still runs."""
@@ -197,7 +187,7 @@ class Bench:
         hosted = planned.entry.package if planned.entry.family is Family.HOSTED else None
         key = (draft.where, planned.board.id, hosted, planned.device)
         if self._prepared is None or self._prepared_for != key:
-            self._leave_board()
+            self._drop_board()
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         board = self._prepared.board
@@ -311,32 +301,7 @@ class Bench:
         self._partner.close()
         prepared, key, self._prepared, self._prepared_for = self._prepared, self._prepared_for, None, None
         if prepared is not None and key is not None:
-            self._note_saved_files(prepared.board, key[3])
             prepared.board.close()
-
-    def _leave_board(self) -> None:
-        """Its rows are over: its user gets the files back. Raises BoardError."""
-        try:
-            self._restore_files()
-        finally:
-            self._drop_board()
-
-    def _restore_files(self) -> None:
-        if not self.options.restore_files or self._prepared is None or self._prepared_for is None:
-            return
-        device = self._prepared_for[3]
-        self._note_saved_files(self._prepared.board, device)
-        saved = self._saved_files.get(device)
-        if saved is not None:
-            self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
-            deadline = Deadline(self.options.timeouts_s[Stage.DEPLOY], "restoring the user's files")
-            self._prepared.board.restore_files(saved, deadline)
-            del self._saved_files[device]
-
-    def _note_saved_files(self, board: Board, device: str) -> None:
-        """The first copy is the user's; later ones hold what we deployed as well."""
-        if board.saved_files is not None:
-            self._saved_files.setdefault(device, board.saved_files)
 
 
 def new_run_file(options: BenchOptions, root: Path) -> RunWriter:

@@ -17,7 +17,6 @@ from portbench.results.attribution import Attribution
 from portbench.results.closer import Waveform, WhatIf
 from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status
 from portbench.results.published import published_of
-from portbench.runner.access_point import unusual
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings
@@ -158,7 +157,7 @@ class RowDraft:
             if self.where is Where.EMULATED and around.phy_link_delay_s != BenchOptions.phy_link_delay_s:
                 phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
-                access_point = unusual(self.options.access_point)
+                access_point = self.options.access_point.unusual()
         family = self.planned.entry.family
         # Which address a foreign image has, and how it got it, is its own business.
         has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)

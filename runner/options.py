@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, cast
 
 from pydantic import ValidationError
 
 from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, Wifi, board_definition
 from portbench.boards.emulated.access_point import AccessPoint
-from portbench.boards.jitter import MOST_SEED
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
+from portbench.nearest import unknown
 from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER
-from portbench.runner.access_point import read_access_point
+from portbench.runner.settings import (
+    FIXED,
+    PROFILE_SETTINGS,
+    WIFI,
+    Axis,
+    common_settings,
+    read_settings,
+    workload_settings,
+)
 from portbench.runner.stages import DEFAULT_S, Stage
 from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
 
@@ -30,10 +38,6 @@ Deployer = Literal["mpremote", "rshell"]
 DEFAULT_BOARD: Final = "W5500_EVB_PICO"
 DEFAULT_PORT: Final = 5000
 DEFAULT_RUNS: Final = 3
-DEFAULT_SEED: Final = 1
-FIXED: Final = "fixed"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,137 +49,114 @@ class Option:
     default: str | None = None
     repeatable: bool = False
     is_flag: bool = False
-    metavar: str | None = None
+    metavar: str = "VALUE"
     choices: tuple[str, ...] = ()
-    completes: Literal["runtime", "workload", "board", "profile", "folder", "device"] | None = None
+    completes: Literal["runtime", "workload", "board", "profile", "folder", "device", "setting"] | None = None
+    short: str | None = None
 
     @property
     def name(self) -> str:
-        """`--phy-link-delay-s` -> `phy_link_delay_s`"""
+        """`--results-dir` -> `results_dir`"""
         return self.flag[2:].replace("-", "_")
 
 
 EVERY_WORKLOAD: Final = "all"
 """In the place of a workload's name."""
 
+WORDS: Final = ("messages", "requests")
+"""Settings that are options by themselves, too: `--messages 100` is `-s messages=100`."""
+
 OPTIONS: Final = (
     Option(
         "--workload",
-        "what to measure, or all (repeatable; default: the default one of `portbench list`)",
+        "what to measure, or all; see: portbench list",
         repeatable=True,
+        metavar="NAME",
         completes="workload",
     ),
     Option(
         "--runtime",
-        "only this runtime: an id of the catalogue or a .uf2 file (repeatable)",
+        "only this runtime: an id of the catalogue or a .uf2 file",
         repeatable=True,
+        metavar="NAME",
         completes="runtime",
     ),
+    Option("--profile", "only this profile, as tuned", repeatable=True, metavar="NAME", completes="profile"),
     Option(
         "--family",
-        "how the .uf2 files of --runtime are talked to: auto (default: as each says it is, else foreign: left to"
-        f" itself, timed by the PC), {', '.join(IMAGE_FAMILIES)}",
+        "how to talk to .uf2 files (default: as each says it is, else foreign)",
         default="auto",
         metavar="NAME",
         choices=("auto", *map(str, IMAGE_FAMILIES)),
     ),
+    Option("--runs", f"runs of each row (default {DEFAULT_RUNS}; 1 with -s seed=fixed)", metavar="N"),
+    Option("--messages", "messages of a run of ping_pong, server and two_boards", metavar="N"),
+    Option("--requests", "pages of a run of http, http_asyncio and http_httpserver", metavar="N"),
     Option(
-        "--profile",
-        "only this profile, as tuned or as-published (repeatable)",
+        "--setting",
+        "another setting; several values measure each; see: portbench list settings",
         repeatable=True,
-        completes="profile",
+        metavar="NAME=VALUE",
+        short="-s",
+        completes="setting",
     ),
-    Option("--board", f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)", completes="board"),
+    Option(
+        "--board", f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)", metavar="NAME", completes="board"
+    ),
     Option(
         "--where",
-        "auto (default: a board on USB, else an emulated one), silicon, emulated or hosted",
+        "auto (a board on USB, else an emulated one), silicon, emulated or hosted",
         default="auto",
+        metavar="WHERE",
         choices=("auto", "silicon", "emulated", "hosted"),
     ),
     Option(
         "--device",
-        "which board: auto (default), id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT, socket://HOST:PORT,"
-        " labgrid:PLACE; repeatable: every row on each board",
+        "auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT or labgrid:PLACE",
         repeatable=True,
+        metavar="DEVICE",
         completes="device",
     ),
     Option(
         "--partner-device",
-        "of two real boards, the one that serves: as for --device, but auto",
+        "the board that serves, of two real ones",
         metavar="DEVICE",
         completes="device",
     ),
     Option(
         "--parallel",
-        "measure on this many boards at once: those of --device, else emulated ones (default: emulated ones on all of"
-        " this PC's cores, others one after the other)",
+        "boards at once (default: an emulated one for each core, else 1)",
         default="1",
         metavar="N",
-    ),
-    Option(
-        "--runs",
-        f"runs of every row (default {DEFAULT_RUNS}; 1 with --seed fixed)",
-        default=str(DEFAULT_RUNS),
-        metavar="N",
-    ),
-    Option(
-        "--timeout-s",
-        f"longest time of a stage, repeatable; now {', '.join(f'{s}={t:g}' for s, t in DEFAULT_S.items())}",
-        repeatable=True,
-        metavar="STAGE=SECONDS",
     ),
     Option(
         "--deploy",
         "how files get to MicroPython: mpremote (default) or rshell",
         default="mpremote",
+        metavar="TOOL",
         choices=("mpremote", "rshell"),
     ),
-    Option("--restore-files", "at the end, put the files that were on a real board back on it", is_flag=True),
-    Option("--server-host", "address of this PC that real boards reach (default: found; hosted rows use 127.0.0.1)"),
-    Option(
-        "--server-port",
-        f"TCP port of the workload's server, 0 for a free one (default {DEFAULT_PORT})",
-        default=str(DEFAULT_PORT),
-    ),
-    Option("--turnaround-us", "time the simulated PC takes to answer (default 200)", default="200"),
-    Option("--phy-link-delay-s", "time until the emulated board's link is up (default 1.5)", default="1.5"),
-    Option(
-        "--access-point",
-        f"of the emulated access point: {', '.join(vars(AccessPoint()))} (repeatable; see docs/pico-w.md)",
-        repeatable=True,
-        metavar="KEY=VALUE",
-    ),
-    Option(
-        "--seed",
-        f"what varies in a real room, drawn from this number for each run of emulated boards (default {DEFAULT_SEED});"
-        " fixed: nothing varies, and one run is exact",
-        default=str(DEFAULT_SEED),
-        metavar="N|fixed",
-    ),
-    Option("--address-mode", "dhcp (default) or static", default="dhcp", choices=("dhcp", "static")),
-    Option("--static-address", "a real board's IP,MASK,GATEWAY,DNS for --address-mode static"),
-    Option("--name", "what to call this run, as pr-1234: `portbench compare` and --baseline find it by that"),
     Option(
         "--require",
-        "a runtime whose rows must be measured, or all: they fail where they would be skipped (repeatable)",
+        "fail where rows of this runtime, or of all, are skipped",
         repeatable=True,
         metavar="RUNTIME",
         completes="runtime",
     ),
-    Option("--attribute", "keep where the time of emulated rows went: for `portbench explain`", is_flag=True),
+    Option("--attribute", "keep where the time of emulated rows went", is_flag=True),
     Option("--what-if", "keep what one change at a time would bring to emulated rows", is_flag=True),
-    Option("--results-dir", "where rows and logs go (default: the folder results here)", completes="folder"),
+    Option("--name", "name of this run, which compare and --baseline find it by", metavar="NAME"),
+    Option("--results-dir", "folder of rows and logs (default: results)", metavar="FOLDER", completes="folder"),
 )
 
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """The checked options of one bench. See `OPTIONS` for what each means.
+    """The checked options of one bench. `OPTIONS` and `runner.settings` say what each means.
 
-    `seed` None: nothing varies.
-
-    `board` None: each runtime's own. `settings`: of workloads, by the setting's name, as given. `quick`: what is not
-    given is not the workloads' defaults, but their shortest.
+    `board` None: each runtime's board. `seed` None: nothing varies. `settings`: of workloads, by name; `profile_sets`:
+    of profiles. `axes`: settings with several values, each combination of which is measured. `quick`: settings that are
+    not given are the workloads' shortest, not their defaults.
     """
 
     board: BoardDefinition | None = None
@@ -183,6 +164,8 @@ class BenchOptions:
     workloads_by_name: bool = True
     """Each of them was asked for: what a runtime cannot run is a mistake and not left out."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    profile_sets: Mapping[str, Any] = field(default_factory=dict)
+    axes: tuple[Axis, ...] = ()
     quick: bool = False
     runtimes: tuple[str, ...] = ()
     family: Family | None = None
@@ -196,7 +179,6 @@ class BenchOptions:
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
-    restore_files: bool = False
     server_host: str | None = None
     server_port: int = DEFAULT_PORT
     turnaround_us: int = 200
@@ -214,7 +196,7 @@ class BenchOptions:
     @property
     def chosen_workloads(self) -> tuple[Workload, ...]:
         """Those asked for, else those that are measured by default."""
-        return self.workloads or tuple(each for each in workloads().values() if each.by_default)
+        return self.workloads or _usual_workloads()
 
     def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
         """The workload's settings: its own defaults, the profile's in the catalogue, what was asked for.
@@ -230,72 +212,65 @@ class BenchOptions:
         except ValidationError as error:
             detail = error.errors(include_url=False)[0]
             name = ".".join(map(str, detail["loc"]))
-            source = f"--{name.replace('_', '-')}" if name in self.settings else f"profile {profile.name!r}: {name}"
+            source = name if name in self.settings else f"profile {profile.name!r}: {name}"
             if detail["type"] == "extra_forbidden":
                 raise OptionError(f"{source}: is no setting of {workload.name}; it has {', '.join(names)}") from None
             said = detail["msg"].removeprefix("Input should be ")
             raise OptionError(f"{source}: {detail['input']!r} is not {said} ({workload.name})") from None
 
 
-def workload_options() -> tuple[Option, ...]:
-    """An option for each setting of each workload; those that several have are one. Raises OptionError."""
-    told: dict[str, list[str]] = {}
-    try:
-        for each in workloads().values():
-            for name, info in each.settings_type.model_fields.items():
-                told.setdefault(name, []).append(f"{each.name}: {info.description} (default {info.default})")
-    except UnknownWorkload as error:
-        raise OptionError(str(error)) from None
-    taken = {option.name for option in OPTIONS}
-    if clash := next((name for name in told if name in taken), None):
-        raise OptionError(f"setting {clash!r} of a workload ({told[clash][0]}) has the name of an option; rename it")
-    return tuple(Option(f"--{name.replace('_', '-')}", "; ".join(lines)) for name, lines in told.items())
+def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOptions:
+    """The options as given, by `Option.name`; None where one was not given. Raises OptionError.
 
-
-def read_options(given: Mapping[str, Any]) -> BenchOptions:
-    """The options as given, by `Option.name`; None where one was not given. Raises OptionError."""
-    board, seed = given.get("board"), _seed(given)
+    `sweeps`: a setting may have several values. Then nothing varies unless a seed is given.
+    """
+    chosen = _workloads(given.get("workload") or ())
+    measured = chosen or _usual_workloads()
+    settings = _settings(given, measured)
+    axes = tuple(axis for axis in settings.values() if len(axis.values) > 1)
+    if axes and not sweeps:
+        several = ",".join(map(str, axes[0].values))
+        raise OptionError(f"{axes[0].name}: {several} are several values, which portbench run measures; give one here")
+    usual = {each.name: each.default for each in common_settings().values()} | ({"seed": FIXED} if axes else {})
+    single = {axis.name: axis.values[0] for axis in settings.values() if axis not in axes}
+    around = usual | single
+    own = workload_settings(measured)
+    board, seed = given.get("board"), None if around["seed"] == FIXED else int(around["seed"])
     devices = tuple(given.get("device") or ["auto"])
     twice = next((each for each in devices if devices.count(each) > 1), None)
     if twice is not None:
         raise OptionError(f"--device: {twice!r} is given twice; name each board once")
-    chosen = _workloads(given.get("workload") or ())
-    settings = {option.name: given[option.name] for option in workload_options() if given.get(option.name) is not None}
-    options = BenchOptions(
+    return BenchOptions(
         board=None if board is None else _board(board),
         workloads=chosen,
         workloads_by_name=EVERY_WORKLOAD not in (given.get("workload") or ()),
-        settings=settings,
-        runtimes=tuple(given.get("runtime") or ()),
+        settings={name: value for name, value in single.items() if name in own},
+        profile_sets={name: value for name, value in single.items() if name in PROFILE_SETTINGS},
+        axes=axes,
+        runtimes=_named(given, settings, "runtime"),
         family=None if (family := _choice(given, "family")) == "auto" else Family(family),
-        profiles=tuple(given.get("profile") or ()),
+        profiles=_named(given, settings, "profile"),
         where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
         partner_device=_partner_device(given.get("partner_device"), devices),
-        parallel=_number(given, "parallel", int, 1, 64),
-        runs=_number(given, "runs", int, 1, 1000) if given.get("runs") is not None or seed is not None else 1,
-        timeouts_s=DEFAULT_S | _timeouts(given.get("timeout_s") or []),
+        parallel=_number(given, "parallel", 1, 64),
+        runs=_number(given, "runs", 1, 1000) if given.get("runs") is not None else 1 if seed is None else DEFAULT_RUNS,
+        timeouts_s={stage: around[f"timeout_{stage}_s"] for stage in DEFAULT_S},
         deployer=cast(Deployer, _choice(given, "deploy")),
-        restore_files=bool(given.get("restore_files")),
-        server_host=given.get("server_host"),
-        server_port=_number(given, "server_port", int, 0, 65535),
-        turnaround_us=_number(given, "turnaround_us", int, 0, 1_000_000),
-        phy_link_delay_s=_number(given, "phy_link_delay_s", float, 0, 60),
-        access_point=_access_point(given),
+        server_host=around["server_host"],
+        server_port=around["server_port"],
+        turnaround_us=around["turnaround_us"],
+        phy_link_delay_s=around["phy_link_delay_s"],
+        access_point=_access_point(around, settings, given),
         seed=seed,
-        address_mode=cast(AddressMode, _choice(given, "address_mode")),
-        static=_static(given.get("static_address")),
+        address_mode=around["address_mode"],
+        static=_static(around["static_address"]),
         name=_run_name(given.get("name")),
         required=tuple(given.get("require") or ()),
         attribute=bool(given.get("attribute")),
         what_if=bool(given.get("what_if")),
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
-    known = {name for each in options.chosen_workloads for name in each.settings_type.model_fields}
-    if idle := next((name for name in settings if name not in known), None):
-        names = ", ".join(each.name for each in options.chosen_workloads)
-        raise OptionError(f"--{idle.replace('_', '-')}: is no setting of {names}; choose another --workload")
-    return options
 
 
 _BY_NAME: Final = {option.name: option for option in OPTIONS}
@@ -328,8 +303,12 @@ def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
         return tuple(known.values())
     for name in names:
         if name not in known:
-            raise OptionError(f"--workload: {name!r} is none of {', '.join(known)}")
+            raise OptionError(f"--workload: {unknown('workload', name, known)}")
     return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def _usual_workloads() -> tuple[Workload, ...]:
+    return tuple(each for each in workloads().values() if each.by_default)
 
 
 def _choice(given: Mapping[str, Any], name: str) -> str:
@@ -339,8 +318,15 @@ def _choice(given: Mapping[str, Any], name: str) -> str:
     return cast(str, value)
 
 
-def _number(given: Mapping[str, Any], name: str, kind: Callable[[str], T], low: float, high: float) -> T:
-    return _checked(_BY_NAME[name].flag, str(_value(given, name)), kind, low, high)
+def _number(given: Mapping[str, Any], name: str, low: int, high: int) -> int:
+    flag, text = _BY_NAME[name].flag, str(_value(given, name))
+    try:
+        value = int(text)
+    except ValueError:
+        raise OptionError(f"{flag}: {text!r} is not a whole number from {low} to {high}") from None
+    if not low <= value <= high:
+        raise OptionError(f"{flag}: {text} is not a whole number from {low} to {high}")
+    return value
 
 
 def _run_name(text: str | None) -> str | None:
@@ -349,47 +335,28 @@ def _run_name(text: str | None) -> str | None:
     return text
 
 
-def _seed(given: Mapping[str, Any]) -> int | None:
-    """None where nothing is to vary."""
-    text = str(_value(given, "seed"))
-    if text == FIXED:
-        return None
-    try:
-        return _checked("--seed", text, int, 0, MOST_SEED)
-    except OptionError as error:
-        raise OptionError(f"{error}, or {FIXED}") from None
+def _settings(given: Mapping[str, Any], measured: tuple[Workload, ...]) -> dict[str, Axis]:
+    words = [f"{word}={given[word]}" for word in WORDS if given.get(word) is not None]
+    return read_settings([*words, *(given.get("setting") or ())], measured)
 
 
-def _checked(option: str, text: str, kind: Callable[[str], T], low: float, high: float) -> T:
-    what = f"a {'whole ' if kind is int else ''}number from {low:g} to {high:,.0f}".replace(",", " ")
-    try:
-        value = kind(text)
-    except ValueError:
-        raise OptionError(f"{option}: {text!r} is not {what}") from None
-    if not low <= cast(float, value) <= high:
-        raise OptionError(f"{option}: {text} is not {what}")
-    return value
+def _named(given: Mapping[str, Any], settings: Mapping[str, Axis], name: str) -> tuple[str, ...]:
+    """Runtimes or profiles, by the option or by the setting of this name."""
+    return (*(given.get(name) or ()), *(settings[name].values if name in settings else ()))
 
 
-def _access_point(given: Mapping[str, Any]) -> AccessPoint:
-    asked = given.get("access_point") or ()
+def _access_point(around: Mapping[str, Any], settings: Mapping[str, Axis], given: Mapping[str, Any]) -> AccessPoint:
     name = given.get("board") or (None if given.get("runtime") else DEFAULT_BOARD)
+    asked = next((each for each in settings if each.startswith(WIFI)), None)
     if asked and name is not None and not isinstance((board := _board(name)).network, Wifi):
-        raise OptionError(f"--access-point: {board.title} has no radio chip; name one that has with --board")
+        raise OptionError(f"{asked}: {board.title} has no radio chip; choose another --board, such as RPI_PICO_W")
+    values = {each.removeprefix(WIFI): value for each, value in around.items() if each.startswith(WIFI)}
     try:
-        return read_access_point(asked)
-    except ValueError as error:
-        raise OptionError(f"--access-point: {error}") from None
-
-
-def _timeouts(given: list[str] | tuple[str, ...]) -> dict[Stage, float]:
-    timeouts: dict[Stage, float] = {}
-    for text in given:
-        name, equals, seconds = text.partition("=")
-        if not equals or name not in DEFAULT_S:
-            raise OptionError(f"--timeout-s: {text!r} is not STAGE=SECONDS with a stage of {', '.join(DEFAULT_S)}")
-        timeouts[Stage(name)] = _checked(f"--timeout-s {name}", seconds, float, 0.001, 86400)
-    return timeouts
+        return AccessPoint(**values | {"passphrase": values["passphrase"] or None})
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        said = detail["msg"][0].lower() + detail["msg"][1:]
+        raise OptionError(f"{WIFI}{detail['loc'][0]}: {detail['input']!r}: {said}") from None
 
 
 def _static(text: str | None) -> StaticAddress | None:
@@ -398,5 +365,5 @@ def _static(text: str | None) -> StaticAddress | None:
     try:
         ip, mask, gateway, dns = (IPv4Address(part) for part in text.split(","))
     except ValueError:
-        raise OptionError(f"--static-address: {text!r} is not IP,MASK,GATEWAY,DNS") from None
+        raise OptionError(f"static_address: {text!r} is not IP,MASK,GATEWAY,DNS") from None
     return StaticAddress(ip, mask, gateway, dns)

@@ -22,9 +22,11 @@ from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import entry_for_file, identify
 from portbench.firmware.uf2 import Uf2Error
+from portbench.nearest import unknown
 from portbench.results.published import BadPublished, published_of
 from portbench.runner import partners
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
+from portbench.runner.settings import HEEDED
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 ALL = "all"
@@ -132,7 +134,7 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
     profiles = sorted({profile.name for entry in entries for profile in entry.profiles})
     for wanted in options.profiles:
         if wanted not in profiles:
-            raise OptionError(f"--profile: {wanted!r} is none of {', '.join(profiles)}")
+            raise OptionError(f"--profile: {unknown('profile', wanted, profiles)}")
     rows = list(_rows(entries, options, known))
     planned = {row.entry.id for row in rows}
     if lacking := next((each for each in options.required if each not in (ALL, *planned)), None):
@@ -217,7 +219,7 @@ def _with_partners(
         if reason is None:
             yield from partners.with_partners(row, [entry], serving)
         elif options.workloads_by_name and asked != partners.EACH and options.runtimes:
-            raise OptionError(f"--partner {entry.id}: cannot serve: {reason}; choose another --partner")
+            raise OptionError(f"partner={entry.id}: cannot serve: {reason}; choose another partner")
 
 
 def _profiles(
@@ -230,6 +232,9 @@ def _profiles(
         if options.profiles and profile.name not in options.profiles:
             continue
         settings = options.settings_for(workload, profile)
+        heeded = HEEDED.get(entry.family, frozenset()) if workload.readiness is not Readiness.BOOTED else frozenset()
+        sets = {name: value for name, value in options.profile_sets.items() if name in heeded}
+        profile = replace(profile, **sets)
         if workload.readiness is Readiness.BOOTED and settings in seen:
             continue
         seen.append(settings)
@@ -257,8 +262,8 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     try:
         entry = known.get(runtime)
     except CatalogueError:
-        ids = ", ".join(entry.id for entry in known)
-        raise OptionError(f"--runtime: {runtime!r} is no .uf2 file and none of {ids}") from None
+        ids = (entry.id for entry in known)
+        raise OptionError(f"--runtime: {unknown('runtime or .uf2 file', runtime, ids)}") from None
     if options.board is not None and entry.family is not Family.HOSTED and _board_of(entry) != options.board:
         raise OptionError(f"--runtime {entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
     return entry

@@ -23,7 +23,7 @@ from portbench.results.table import terminal
 from portbench.runner.bench import Bench, Outcome, describe, new_run_file
 from portbench.runner.images import image_store
 from portbench.runner.interruptions import Interruptions
-from portbench.runner.options import OPTIONS, BenchOptions, Option, read_options, workload_options
+from portbench.runner.options import OPTIONS, BenchOptions, read_options
 from portbench.runner.parallel.collector import (
     ROW_PROPERTY,
     Collector,
@@ -54,27 +54,19 @@ _FILE_COLUMNS = 160  # of the table where no terminal sets them
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("portbench", "portbench: which firmware to run, where and how")
-    for option in (*OPTIONS, *_workload_options()):
+    for option in OPTIONS:
         more: dict[str, Any] = {"default": None, "action": "append" if option.repeatable else "store"}
         if option.is_flag:
             more["action"] = "store_true"
-        elif option.metavar is not None:
+        else:
             more["metavar"] = option.metavar
         group.addoption(option.flag, dest=_PREFIX + option.name, help=option.help, **more)
 
 
-def _workload_options() -> tuple[Option, ...]:
-    try:
-        return workload_options()
-    except OptionError as error:
-        raise pytest.UsageError(str(error)) from None
-
-
 def _options(config: pytest.Config) -> BenchOptions:
     """The options as given. Raises pytest.UsageError."""
-    known = (option.name for option in (*OPTIONS, *_workload_options()))
     try:
-        return read_options({name: config.getoption(_PREFIX + name) for name in known})
+        return read_options({option.name: config.getoption(_PREFIX + option.name) for option in OPTIONS})
     except OptionError as error:
         raise pytest.UsageError(shown(str(error))) from None
 

@@ -140,4 +140,4 @@ def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
         return StaticAddress(*board.own_network.static)
     if board.where is Where.HOSTED:
         return StaticAddress(*(IPv4Address("127.0.0.1") for _ in range(4)))  # unused: the PC has its address
-    raise RunFailed("--address-mode static needs the board's address: --static-address IP,MASK,GATEWAY,DNS")
+    raise RunFailed("address_mode=static needs the board's address: -s static_address=IP,MASK,GATEWAY,DNS")

@@ -129,7 +129,7 @@ def address_of_this_pc() -> str:
             probe.connect(("192.0.2.1", 9))  # a documentation address (RFC 5737)
         except OSError as error:
             raise ServerError(
-                f"no network for real boards ({error.strerror}); name it: --server-host ADDRESS"
+                f"no network for real boards ({error.strerror}); name it: -s server_host=ADDRESS"
             ) from error
         host: str = probe.getsockname()[0]
         return host

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr
 from pydantic.dataclasses import dataclass
@@ -33,6 +33,18 @@ class AccessPoint:
     def settings(self) -> dict[str, Any]:
         return dict(vars(self))
 
+    def unusual(self) -> dict[str, int | bool | str] | None:
+        """The settings that a row tells, as they are not the usual ones: `open` in the place of the passphrase."""
+        told: dict[str, int | bool | str] = {
+            name: value for name, value in vars(self).items() if value != getattr(_USUAL, name) and name != "passphrase"
+        }
+        if self.passphrase is None:
+            told["open"] = True
+        return told or None
+
     @property
     def credentials(self) -> WifiCredentials:
         return WifiCredentials(self.ssid, self.passphrase)
+
+
+_USUAL: Final = AccessPoint()

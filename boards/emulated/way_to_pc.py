@@ -83,7 +83,7 @@ class WayToPc:
         if self._asked_us is not None and now_us - self._asked_us >= limit_us:
             return (
                 f"no DHCP answer in {limit_us / 1e6:g} s of simulated time: there is no DHCP server on this LAN; use"
-                " --address-mode static"
+                " -s address_mode=static"
             )
         if self._refused is not None and self._refusals >= _REFUSALS and now_us - self._refused[0] >= REFUSED_US:
             return f"connection refused: nothing listens at {self._refused[1]}"

@@ -180,14 +180,6 @@ class UsbBoard(Board):
         else:
             hard_reset(self.link, deadline)
 
-    def restore_files(self, saved: Path, deadline: Deadline) -> None:
-        """Put files that `save_files_to` kept back on the board, over what is there under the same names.
-
-        Raises DeployFailed, or BoardError where `saved` cannot be read.
-        """
-        family = identify(self._session(deadline), deadline).family
-        self.deploy(Deployment(user_files.load(saved), family), deadline)
-
     def console_tail(self, n: int = 20) -> list[str]:
         return self._console.tail(n)
 

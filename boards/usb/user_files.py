@@ -60,17 +60,6 @@ def _is_ours(path: str, content: bytes) -> bool:
     return path == "portbench_config.json" or (path in ("main.py", "code.py") and _RESULT_LINE in content)
 
 
-def load(saved: Path) -> dict[str, bytes]:
-    """What `save` stored. Raises BoardError."""
-    try:
-        files = {path.relative_to(saved).as_posix(): path.read_bytes() for path in saved.rglob("*") if path.is_file()}
-    except OSError as error:
-        raise BoardError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    if not files:
-        raise BoardError(f"{saved}: holds no saved files")
-    return files
-
-
 def _below(folder: Path, path: str) -> Path:
     """A name from the board stays below the folder, whatever it is."""
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]

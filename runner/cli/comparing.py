@@ -16,7 +16,7 @@ from portbench.results.model import RunFile
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.measuring import measure_image
-from portbench.runner.cli.options import bench_options
+from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.shown import shown
 
 _COLUMNS = 160
@@ -41,8 +41,7 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
 
 
 measuring_options = bench_options(
-    *("workload", "profile", "board", "where", "runs", "parallel", "timeout_s"),
-    *("turnaround_us", "phy_link_delay_s", "seed", "address_mode", "attribute", "results_dir"),
+    *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "results_dir"),
 )
 limit_option = click.option(
     "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"

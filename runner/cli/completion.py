@@ -9,9 +9,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from portbench.boards import BadDefinition, known_boards
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CatalogueError
 from portbench.runner.options import Option
+from portbench.runner.settings import known_settings
 from portbench.workloads import UnknownWorkload, workloads
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -72,6 +74,23 @@ def _devices(context: click.Context, option: click.Parameter, incomplete: str) -
     return _items(["auto", *attached_selectors()], incomplete)
 
 
+def _settings(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of settings of the workloads that the line names already, else of the usual ones; then their values."""
+    named = context.params.get("workload") or ()
+    try:
+        known = workloads()
+        chosen = [known[name] for name in known if name in named] or [
+            each for each in known.values() if each.by_default
+        ]
+        settings = known_settings(chosen)
+    except PortbenchError:
+        return []
+    name, equals, _ = incomplete.partition("=")
+    if equals and name in settings:
+        return _items((f"{name}={value}" for value in settings[name].choices), incomplete)
+    return _items((f"{name}=" for name in settings), incomplete)
+
+
 def _folders(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(incomplete, type="dir")]
 
@@ -82,5 +101,6 @@ _VALUES: Final[dict[str, Completer]] = {
     "workload": _workloads,
     "board": _boards,
     "device": _devices,
+    "setting": _settings,
     "folder": _folders,
 }

@@ -8,44 +8,41 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from portbench.errors import OptionError
 from portbench.results.storage import LATEST, RESULTS_FOLDER
 from portbench.runner.cli.completion import completer
-from portbench.runner.options import OPTIONS, Option, workload_options
+from portbench.runner.options import OPTIONS, WORDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BY_NAME: Final = {option.name: option for option in OPTIONS}
+SETTINGS: Final = (*WORDS, "setting")
+"""The options that give settings."""
 
 
 def bench_options(*names: str, single: bool = False) -> Callable[[F], F]:
-    """The options of these names, of all where none is named, and one for each setting of a workload.
-
-    `single`: none is repeatable here.
-    """
+    """The options of these names, of all where none is named. `single`: none but `--setting` is repeatable here."""
 
     def add(command: F) -> F:
-        chosen = [_BY_NAME[name] for name in names] or list(OPTIONS)
-        for option in reversed([*chosen, *_workloads_own()]):
-            command = click.option(option.flag, option.name, **_as_click(option, single))(command)
+        for name in reversed(names or _BY_NAME):
+            command = bench_option(name, single=single and name != "setting")(command)
         return command
 
     return add
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given, as `runner.options.read_options` takes it."""
-    known = {option.name: option for option in (*OPTIONS, *_workloads_own())}
-    found = {name: value for name, value in values.items() if name in known and value not in (None, (), False)}
+    """The options that were given, as `runner.options.read_options` takes them."""
+    found = {name: value for name, value in values.items() if name in _BY_NAME and value not in (None, (), False)}
     return {
-        name: [value] if known[name].repeatable and isinstance(value, str) else value for name, value in found.items()
+        name: [value] if _BY_NAME[name].repeatable and isinstance(value, str) else value
+        for name, value in found.items()
     }
 
 
 def as_arguments(values: Mapping[str, Any]) -> list[str]:
     """The same for a command line. With `=`: pytest takes a path that stands alone as the place of its own files."""
     arguments = []
-    for option in (*OPTIONS, *_workloads_own()):
+    for option in OPTIONS:
         value = values.get(option.name)
         if option.is_flag:
             arguments += [option.flag] if value else []
@@ -57,7 +54,17 @@ def as_arguments(values: Mapping[str, Any]) -> list[str]:
 def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable[[F], F]:
     """One option of the bench, with what is different here; `single`: it is given once, not repeated."""
     option = _BY_NAME[name]
-    return click.option(option.flag, option.name, **{**_as_click(option, single), **changes})
+    flags = (option.flag,) if option.short is None else (option.short, option.flag)
+    how: dict[str, Any] = {"help": option.help, "is_flag": True}
+    if not option.is_flag:
+        multiple = option.repeatable and not single
+        how = {
+            "help": f"{option.help}; repeatable" if multiple else option.help,
+            "multiple": multiple,
+            "metavar": option.metavar,
+            "shell_complete": completer(option),
+        }
+    return click.option(*flags, option.name, **{**how, **changes})
 
 
 def run_file(file: str | None, results_dir: str | None) -> Path:
@@ -65,21 +72,3 @@ def run_file(file: str | None, results_dir: str | None) -> Path:
     if file is None or file == "latest":
         return Path(results_dir or RESULTS_FOLDER) / LATEST
     return Path(file)
-
-
-def _as_click(option: Option, single: bool) -> dict[str, Any]:
-    if option.is_flag:
-        return {"is_flag": True, "help": option.help}
-    return {
-        "multiple": option.repeatable and not single,
-        "metavar": option.metavar or "VALUE",
-        "help": option.help,
-        "shell_complete": completer(option),
-    }
-
-
-def _workloads_own() -> tuple[Option, ...]:
-    try:
-        return workload_options()
-    except OptionError as error:
-        raise click.ClickException(str(error)) from None

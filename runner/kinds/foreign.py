@@ -40,7 +40,7 @@ def meeting_places(options: BenchOptions) -> list[str]:
             try:
                 host = address_of_this_pc()
             except ServerError:
-                host = "this PC (no network found; --server-host ADDRESS)"
+                host = "this PC (no network found; -s server_host=ADDRESS)"
         lines.append(f"real boards: TCP to {host}:{options.server_port}, own address as the network there has it")
     return lines
 

@@ -97,7 +97,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     row.draft.own_network = None  # the PC's part in it is DHCP
     client.jitter = row.jitter
     if options.address_mode == "static" and (options.static is not None or not simulated):
-        raise RunFailed("--address-mode static: two boards cannot have the one --static-address; leave both out")
+        raise RunFailed("address_mode=static: two boards cannot have the one static_address; leave both out")
     server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
     peer = pc_of(partner, server.board, options.server_port or DEFAULT_PORT)
     serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)

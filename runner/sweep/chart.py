@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.errors import OptionError
-from portbench.runner.sweep.axes import CHOICES, Axis
+from portbench.runner.settings import CHOICES, Axis
 from portbench.runner.sweep.knees import Knee, LibraryMissing
 from portbench.runner.sweep.points import Curve, told
 
@@ -82,7 +82,7 @@ def _shared_out(
     others = [axis for axis in axes if axis.name != along and len(axis.values) > 1]
     fitting = [axis for axis in others if len(axis.values) <= _MOST_LINES]
     # Firmware by firmware, for one may be a hundred times as fast as another.
-    fitting = [axis for axis in fitting if axis.known.of != "choice"] or fitting
+    fitting = [axis for axis in fitting if axis.setting.part != "row"] or fitting
     by_line = max(fitting, key=lambda axis: len(axis.values), default=None)
     rest = [axis.name for axis in others if axis is not by_line]
     places = {axis.name: {told(value): place for place, value in enumerate(axis.values)} for axis in axes}

@@ -14,9 +14,9 @@ from portbench.firmware.catalogue import CatalogueError, Family
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.runner.images import image_store
 from portbench.runner.jobs.job import Job, job_of
-from portbench.runner.options import FIXED, read_options
+from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings, plan
-from portbench.runner.sweep.axes import SETS, Axis, read_axes
+from portbench.runner.settings import FIXED, HEEDED, Axis, common_settings
 
 _USUAL_PROFILE: Final = "tuned"
 
@@ -31,33 +31,37 @@ class Sweep:
     missing: list[str] = field(default_factory=list)
 
 
-def plan_sweep(texts: Sequence[str], asked: Mapping[str, Any]) -> Sweep:
-    """`asked`: what all jobs have in common, as `read_options` takes it.
-
-    Raises OptionError, ImageError, Uf2Error or UnknownWorkload.
-    """
-    common: dict[str, Any] = {"seed": FIXED, **asked, "where": "emulated"}
-    options = read_options(common)
+def plan_sweep(options: BenchOptions) -> Sweep:
+    """Raises OptionError, ImageError, Uf2Error or UnknownWorkload."""
+    options = replace(options, where="emulated")
     if len(options.chosen_workloads) != 1:
-        raise OptionError("--workload: a sweep is of one; name one")
-    axes = read_axes(texts, options.chosen_workloads[0])
-    known = _Known(common, image_store())
+        raise OptionError("--workload: a sweep takes one; name one")
+    axes = _axes(options)
+    known = _Known(options, image_store())
     jobs: dict[str, Job] = {}
     for point in _points(axes):
         for job in known.jobs(point, axes):
             jobs.setdefault(job.id, job)
     if not jobs:
         raise OptionError("; ".join(known.missing) or "nothing is left to measure; choose other axes")
-    # Those of one program follow each other, so that as few boards as can be are flashed anew.
+    # Those of one program follow each other, so that as few boards as possible are flashed anew.
     together = sorted(jobs.values(), key=lambda job: [str(part) for part in job.program])
     return Sweep(axes, together, known.paths, known.missing)
+
+
+def _axes(options: BenchOptions) -> list[Axis]:
+    """Several runtimes or profiles are an axis, too, however they were given."""
+    settings, given = common_settings(), {axis.name for axis in options.axes}
+    chosen = (("runtime", options.runtimes), ("profile", options.profiles))
+    rows = [Axis(settings[name], values) for name, values in chosen if len(values) > 1 and name not in given]
+    return [*rows, *options.axes]
 
 
 class _Known:
     """Rows and images that many points share."""
 
-    def __init__(self, common: Mapping[str, Any], store: ImageStore) -> None:
-        self._common = common
+    def __init__(self, options: BenchOptions, store: ImageStore) -> None:
+        self._options = replace(options, axes=())
         self._store = store
         self._images: dict[str, Image | None] = {}
         self._rows: dict[tuple[tuple[str, Any], ...], list[PlannedRow]] = {}
@@ -69,21 +73,21 @@ class _Known:
             raise OptionError(str(error)) from None
 
     def jobs(self, point: dict[str, Any], axes: Sequence[Axis]) -> Iterator[Job]:
-        of = {axis.name: axis.known.of for axis in axes}
-        settings = {name: value for name, value in point.items() if of[name] == "setting"}
-        room = {name: value for name, value in point.items() if of[name] == "room"}
-        options = read_options({**self._common, **settings, **{name: str(value) for name, value in room.items()}})
-        for planned in self._planned(settings, axes):
+        parts = {axis.name: axis.setting.part for axis in axes}
+        settings = {name: value for name, value in point.items() if parts[name] == "workload"}
+        around = {name: value for name, value in point.items() if parts[name] == "surroundings"}
+        options = replace(self._options, **around | ({"seed": None} if around.get("seed") == FIXED else {}))
+        for planned in self._planned(settings):
             if not self._is_meant(planned, point):
                 continue
             image = self._image(planned)
             if image is None:
                 continue
-            heeded = SETS.get(planned.entry.family, frozenset())
-            sets = {name: value for name, value in point.items() if of[name] == "profile" and name in heeded}
-            kept = {name: value for name, value in point.items() if of[name] != "profile" or name in heeded}
-            around = Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
-            row = replace(planned, profile=replace(planned.profile, **sets), surroundings=around)
+            heeded = HEEDED.get(planned.entry.family, frozenset())
+            sets = {name: value for name, value in point.items() if parts[name] == "profile" and name in heeded}
+            kept = {name: value for name, value in point.items() if parts[name] != "profile" or name in heeded}
+            surroundings = Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
+            row = replace(planned, profile=replace(planned.profile, **sets), surroundings=surroundings)
             for number in range(1, options.runs + 1):
                 yield job_of(replace(row, number=number, of=options.runs), image, options, self._told(kept, row, axes))
 
@@ -92,12 +96,11 @@ class _Known:
         named = {"runtime": row.entry.id, "profile": row.profile.name}
         return {axis.name: named.get(axis.name, point.get(axis.name)) for axis in axes}
 
-    def _planned(self, settings: dict[str, Any], axes: Sequence[Axis]) -> list[PlannedRow]:
+    def _planned(self, settings: dict[str, Any]) -> list[PlannedRow]:
         """All runtimes at once, so that files of one name are told apart."""
         key = tuple(sorted((name, str(value)) for name, value in settings.items()))
         if key not in self._rows:
-            choices = {axis.name: [str(value) for value in axis.values] for axis in axes if axis.known.of == "choice"}
-            asked = read_options({**self._common, **choices, **settings, "runs": "1"})
+            asked = replace(self._options, settings={**self._options.settings, **settings}, runs=1)
             rows = [row for row in plan(asked, self._catalogue) if row.entry.family is not Family.HOSTED]
             self._rows[key] = rows
         return self._rows[key]
@@ -106,7 +109,7 @@ class _Known:
         if "profile" in point:
             if row.profile.name != point["profile"]:
                 return False
-        else:
+        elif not self._options.profiles:
             names = [each.name for each in row.entry.profiles]
             if row.profile.name != (_USUAL_PROFILE if _USUAL_PROFILE in names else names[0]):
                 return False

@@ -9,7 +9,7 @@ from typing import Any
 
 from portbench.results.model import Headline, Row, Status
 from portbench.runner.jobs.job import Job
-from portbench.runner.sweep.axes import Axis, as_number
+from portbench.runner.settings import Axis, as_number
 
 
 @dataclass(frozen=True)

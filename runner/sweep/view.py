@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from portbench.results.cells import figure
 from portbench.results.model import Row, Status
 from portbench.runner.jobs.job import Job
-from portbench.runner.sweep.axes import Axis
+from portbench.runner.settings import Axis
 from portbench.runner.sweep.points import Point, told
 from portbench.shown import shown
 

@@ -19,7 +19,7 @@ from tests.slowed import calls, slowed
 W5500_WRITE = 0x1000_2ADC
 """A function of the native client that the ping-pong calls while nothing hides it: it runs between two messages."""
 WAITS = 25
-QUICK = ("--where=emulated", "--messages=50", "--turnaround-us=0", "--seed=fixed")
+QUICK = ("--where=emulated", "--messages=50", "--setting=turnaround_us=0", "--setting=seed=fixed")
 
 
 def stored(folder: Path, name: str, run: RunFile) -> Path:
@@ -125,7 +125,7 @@ def test_one_slow_function_is_found_by_compare_and_by_bisect_among_ten(
 @pytest.mark.engine
 @pytest.mark.slow
 def test_a_run_is_named_compared_with_its_baseline_and_told_to_junit(start: Start, empty: Path) -> None:
-    rows = ("--where=emulated", "--runtime=portbench-native", "--messages=20", "--seed=fixed")
+    rows = ("--where=emulated", "--runtime=portbench-native", "--messages=20", "--setting=seed=fixed")
     assert start("run", *rows, "--name=main").returncode == 0
     done = start("run", *rows, "--baseline=main", "--fail-if-slower=0%", "--", "--junitxml=junit.xml")
     assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr

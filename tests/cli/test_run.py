@@ -18,7 +18,7 @@ from portbench.results import storage
 from portbench.results.model import Status
 from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
 
-HOSTED = ("run", "--runtime=micropython-unix", "--server-port=0")
+HOSTED = ("run", "--runtime=micropython-unix", "--setting=server_port=0")
 emulated = pytest.mark.skipif(
     importlib.util.find_spec("portbench._engine") is None, reason="the engine is not built; run: make build"
 )
@@ -40,7 +40,7 @@ def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Pa
 
 @emulated
 def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
-    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--seed", "fixed")
+    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--setting=seed=fixed")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[1/1] measured portbench-native tuned ping_pong  4573.2 messages/s" in done.stdout
     assert sorted(path.name for path in empty.iterdir()) == ["results"]
@@ -58,7 +58,7 @@ def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_pa
 
 
 def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: Path) -> None:
-    failed = start(*HOSTED, "--runs=1", "--timeout-s", "run=0.001")
+    failed = start(*HOSTED, "--runs=1", "--setting=timeout_run_s=0.001")
     assert failed.returncode == 1 and "still waiting for the client's result line" in failed.stdout
     skipped = start(*HOSTED, "--runtime=micropython-1.20.0", "--messages=30", "--runs=1")
     assert skipped.returncode == 0 and skipped.stdout.count("curl -") == 1

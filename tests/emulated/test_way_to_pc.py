@@ -28,7 +28,7 @@ CASES = [
     ),
     (
         EmulatedConfig(dhcp=False),
-        "no DHCP answer in 5 s of simulated time: there is no DHCP server on this LAN; use --address-mode static",
+        "no DHCP answer in 5 s of simulated time: there is no DHCP server on this LAN; use -s address_mode=static",
     ),
     (EmulatedConfig(server_port=5001), "connection refused: nothing listens at 192.168.50.1:5000"),
 ]

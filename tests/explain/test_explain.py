@@ -107,7 +107,7 @@ def test_the_way_to_ready_is_attributed_too(native: Attributed) -> None:
 def test_a_bench_row_keeps_its_attribution_and_is_explained_from_it(tmp_path: Path) -> None:
     folder = f"--results-dir={tmp_path}"
     command = ["run", "--runtime", "portbench-native", "--where=emulated", "--messages=12", "--runs=2", "--attribute"]
-    command.append("--seed=fixed")
+    command.append("--setting=seed=fixed")
     assert CliRunner().invoke(portbench, [*command, folder]).exit_code == 0
     run = read(tmp_path / "latest.json")
     first, second = run.rows

@@ -29,7 +29,8 @@ from portbench.runner.jobs.work import close, run_job
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 from portbench.runner.progress import ProgressView
-from portbench.runner.sweep.plan import Sweep, plan_sweep
+from portbench.runner.sweep.plan import Sweep
+from tests.sweep.test_plan import planned
 
 pytest.importorskip("distributed", reason="Dask is not installed; install it: pip install 'portbench[dask]'")
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -83,7 +84,7 @@ def worker(begin: Processes, scheduler: str) -> subprocess.Popen[bytes]:
 
 
 def sweep(points: int) -> Sweep:
-    return plan_sweep(["runtime=portbench-native", f"turnaround_us=1..{points}+1", "messages=20"], {})
+    return planned("runtime=portbench-native", f"turnaround_us=1..{points}+1", "messages=20")
 
 
 def test_a_lost_worker_costs_its_job_alone_and_rows_are_as_here(

@@ -13,8 +13,8 @@ from portbench.results.model import Status
 from portbench.runner.jobs import local
 from portbench.runner.jobs.job import Job
 from portbench.runner.jobs.local import MeasuringStopped, measure_here
-from portbench.runner.sweep.plan import plan_sweep
 from tests.sweep.test_knees import point
+from tests.sweep.test_plan import planned
 
 pytest.importorskip("pebble", reason="pebble is not installed; install it: pip install 'portbench[sweep]'")
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ def dies_of_the_second(job: Job, image: Path) -> str:
 def test_a_job_that_kills_its_process_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2])  # where its processes find this file
     monkeypatch.setattr(local, "run_job", dies_of_the_second)
-    asked = plan_sweep(["runtime=portbench-native", "turnaround_us=1,2,3,4"], {})
+    asked = planned("runtime=portbench-native", "turnaround_us=1,2,3,4")
     rows = {job.surroundings.turnaround_us: row for job, row in measure_here(asked.jobs, asked.images, 1)}
     assert {us: row.status for us, row in rows.items()} == {
         1: Status.MEASURED,
@@ -43,7 +43,7 @@ def test_a_job_that_kills_its_process_fails_alone(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.engine
 def test_an_image_that_has_changed_stops_it(tmp_path: Path) -> None:
-    asked = plan_sweep(["runtime=portbench-native"], {})
+    asked = planned("runtime=portbench-native", "seed=fixed")
     (sha256,) = asked.images
     other = tmp_path / "native.uf2"
     other.write_bytes(b"something else")

@@ -160,7 +160,7 @@ def test_the_documented_lab_measures_firmware(
             tmp_path / "results",
             f"--device=labgrid:{configuration}",
             "--where=emulated",
-            f"--server-port={port}",
+            f"--setting=server_port={port}",
             "--runtime=wiznet-hardwired",
         )
     assert [row.status for row in rows] == [Status.MEASURED], done.stdout

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pytest", "-k", "runtime", "-p", "no:cacheprovider", "--messages=20"]
-    command += [f"--results-dir={folder / 'results'}", "--server-port=0", *arguments]
+    command += [f"--results-dir={folder / 'results'}", "--setting=server_port=0", *arguments]
     environment = os.environ | {
         "PORTBENCH_OFFLINE": "1",
         "PORTBENCH_RUNTIME_DIR": str(folder / "run"),

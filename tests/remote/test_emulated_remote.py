@@ -42,7 +42,7 @@ def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
 
 def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[Row]]:
     command = [sys.executable, "-m", "pytest", "-k", "runtime", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
-    command += [f"--results-dir={folder}", "--server-host=127.0.0.1", *arguments]
+    command += [f"--results-dir={folder}", "--setting=server_host=127.0.0.1", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=PROJECT, check=False)
     latest = folder / storage.LATEST
     return done, list(storage.read(latest).rows) if latest.exists() else []
@@ -60,7 +60,12 @@ def test_the_bench_measures_a_board_behind_a_network_console(
         bridged_board(image(wanted), port) as board,
         SerialServer(board.link.device, protocol=protocol) as server,
     ):
-        arguments = [f"--device={server.url}", "--where=emulated", f"--server-port={port}", f"--runtime={wanted}"]
+        arguments = [
+            f"--device={server.url}",
+            "--where=emulated",
+            f"--setting=server_port={port}",
+            f"--runtime={wanted}",
+        ]
         arguments += [f"--runtime={other}"]
         done, rows = bench(tmp_path / "results", *arguments)
     by_runtime = {row.runtime: row for row in rows}

@@ -183,7 +183,7 @@ def test_a_page_has_the_newest_figures_of_the_runtimes_that_it_names() -> None:
 
 
 def test_runs_under_other_conditions_are_other_histories() -> None:
-    """`portbench run --turnaround-us 0` and 200 measure two things, and make no step in one history."""
+    """`portbench run -s turnaround_us=0` and 200 measure two things, and make no step in one history."""
     entries = [
         entry
         for day, turnaround_us in enumerate((0, 200, 0, 200))

@@ -290,25 +290,6 @@ def test_an_interruption_stores_nothing_half_done(world: World) -> None:
     assert [row.status for row in world.stored] == [Status.MEASURED]
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_the_users_files_go_back_when_asked_for(asked: bool, world: World) -> None:
-    restored: list[Path] = []
-
-    class UsersBoard(ScriptedBoard):
-        def restore_files(self, saved: Path, deadline: Deadline) -> None:
-            restored.append(saved)
-
-    first, second = UsersBoard(raises("run", ConsoleLost("gone"))), UsersBoard()
-    first.saved_files, second.saved_files = world.folder / "users", world.folder / "ours"
-    world.boards = [first, second]
-    world.bench.options = replace(world.options, restore_files=asked)
-    world.measure()
-    world.measure()
-    world.bench.finish()
-    assert restored == ([world.folder / "users"] if asked else [])
-    assert storage.read(world.bench.writer.path).finished_utc is not None
-
-
 def test_the_native_clients_report_comes_from_its_server(world: World) -> None:
     output = RunOutput(None, [], [Reported(None), Reported(dict(RESULT))], None)
     board = ScriptedBoard(lambda stage: output if stage == "run" else None)

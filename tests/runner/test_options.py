@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from portbench.errors import OptionError
 from portbench.runner import plugin
-from portbench.runner.options import OPTIONS, BenchOptions, read_options, workload_options
+from portbench.runner.options import OPTIONS, BenchOptions, read_options
 from portbench.runner.stages import DEFAULT_S, Stage
 
 
@@ -21,7 +21,7 @@ def read(*arguments: str) -> BenchOptions:
     parser = Parser(_ispytest=True)
     plugin.pytest_addoption(parser)
     given = vars(parser.parse(arguments))
-    return read_options({option.name: given[f"portbench_{option.name}"] for option in (*OPTIONS, *workload_options())})
+    return read_options({option.name: given[f"portbench_{option.name}"] for option in OPTIONS})
 
 
 def test_the_defaults() -> None:
@@ -39,18 +39,20 @@ def test_everything_can_be_chosen() -> None:
     options = read(
         "--runtime=a", "--runtime=b.uf2", "--profile=tuned", "--board=wiznet_w5100s_evb_pico", "--where=silicon",
         "--device=id:E660", "--device=usb:1-2", "--parallel=2",
-        "--workload=ping_pong", "--messages=7", "--runs=2", "--timeout-s=flash=9.5", "--timeout-s=run=60",
-        "--deploy=rshell",
-        "--server-host=10.0.0.1", "--server-port=0", "--turnaround-us=0", "--phy-link-delay-s=2.5",
-        "--address-mode=static", "--static-address=10.0.0.2,255.255.255.0,10.0.0.1,8.8.8.8", "--results-dir=/x",
+        "--workload=ping_pong", "--messages=7", "--runs=2",
+        "--setting=timeout_flash_s=9.5", "--setting=timeout_run_s=60",
+        "--deploy=rshell", "--setting=server_host=10.0.0.1", "--setting=server_port=0",
+        "--setting=turnaround_us=0", "--setting=phy_link_delay_s=2.5", "--setting=address_mode=static",
+        "--setting=static_address=10.0.0.2,255.255.255.0,10.0.0.1,8.8.8.8", "--setting=spi_hz=2M", "--results-dir=/x",
     )  # fmt: skip
     assert options.devices == ("id:E660", "usb:1-2") and options.parallel == 2
     assert options.runtimes == ("a", "b.uf2") and options.profiles == ("tuned",)
     assert options.board is not None and options.board.id == "W5100S_EVB_PICO" and options.runs == 2
-    assert [each.name for each in options.workloads] == ["ping_pong"] and options.settings == {"messages": "7"}
+    assert [each.name for each in options.workloads] == ["ping_pong"] and options.settings == {"messages": 7}
     assert options.timeouts_s == DEFAULT_S | {Stage.FLASH: 9.5, Stage.RUN: 60}
     assert options.static is not None and options.static.gateway == IPv4Address("10.0.0.1")
     assert (options.deployer, options.server_host, options.server_port) == ("rshell", "10.0.0.1", 0)
+    assert options.profile_sets == {"spi_hz": 2_000_000} and options.axes == ()
     assert (options.turnaround_us, options.phy_link_delay_s, options.results_dir) == (0, 2.5, Path("/x"))
 
 
@@ -60,24 +62,25 @@ def test_everything_can_be_chosen() -> None:
         ("--board=pico", "--board: unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO"),
         ("--parallel=0", "--parallel: 0 is not a whole number from 1 to 64"),
         ("--where=moon", "--where: 'moon' is none of auto, silicon, emulated, hosted"),
-        ("--workload=pong", "--workload: 'pong' is none of ping_pong"),
-        ("--runs=many", "--runs: 'many' is not a whole number from 1 to 1 000"),
-        ("--runs=1.5", "--runs: '1.5' is not a whole number from 1 to 1 000"),
-        ("--runs=-1", "--runs: -1 is not a whole number from 1 to 1 000"),
-        ("--server-port=70000", "--server-port: 70000 is not a whole number from 0 to 65 535"),
-        ("--phy-link-delay-s=nan", "--phy-link-delay-s: nan is not a number from 0 to 60"),
-        (
-            "--timeout-s=flush=3",
-            "--timeout-s: 'flush=3' is not STAGE=SECONDS with a stage of open, flash, console",
-        ),
-        ("--timeout-s=60", "--timeout-s: '60' is not STAGE=SECONDS with a stage of open, flash, console"),
-        ("--timeout-s=flash=0", "--timeout-s flash: 0 is not a number from 0.001 to 86 400"),
-        ("--timeout-s=run=nan", "--timeout-s run: nan is not a number from 0.001 to 86 400"),
-        ("--timeout-s=run=inf", "--timeout-s run: inf is not a number from 0.001 to 86 400"),
+        ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
+        ("--workload=xyzzy", "--workload: unknown workload 'xyzzy'; choose one of ping_pong, bulk, "),
+        ("--runs=many", "--runs: 'many' is not a whole number from 1 to 1000"),
+        ("--runs=1.5", "--runs: '1.5' is not a whole number from 1 to 1000"),
+        ("--runs=-1", "--runs: -1 is not a whole number from 1 to 1000"),
+        ("--setting=server_port=70000", "server_port: 70000 is not a whole number from 0 to 65 535"),
+        ("--setting=phy_link_delay_s=nan", "phy_link_delay_s: 'nan' is no number"),
+        ("--setting=timeout_flush_s=3", "unknown setting 'timeout_flush_s'; did you mean timeout_flash_s"),
+        ("--setting=timeout_flash_s=0", "timeout_flash_s: 0 is not a number from 0.001 to 86 400"),
+        ("--setting=timeout_run_s=nan", "timeout_run_s: 'nan' is no number"),
+        ("--setting=timeout_run_s=inf", "timeout_run_s: 'inf' is no number"),
         ("--deploy=ftp", "--deploy: 'ftp' is none of mpremote, rshell"),
-        ("--address-mode=ppp", "--address-mode: 'ppp' is none of dhcp, static"),
-        ("--static-address=1.2.3", "--static-address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),
-        ("--static-address=1.2.3.4,255.0.0.0,1.0.0.1,dns", "--static-address: '1.2.3.4,255.0.0.0,1.0.0.1,dns' is not"),
+        ("--setting=address_mode=ppp", "address_mode: unknown value 'ppp'; choose one of dhcp, static"),
+        ("--setting=static_address=1.2.3", "static_address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),
+        (
+            "--setting=static_address=1.2.3.4,255.0.0.0,1.0.0.1,dns",
+            "static_address: '1.2.3.4,255.0.0.0,1.0.0.1,dns' is not",
+        ),
+        ("--setting=messages=1,2", "messages: 1,2 are several values, which portbench run measures; give one here"),
     ],
 )
 def test_a_bad_value_is_one_line(argument: str, says: str) -> None:
@@ -86,19 +89,36 @@ def test_a_bad_value_is_one_line(argument: str, says: str) -> None:
     assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
 
 
-@given(
-    st.sampled_from(
-        ["workload", "runs", "timeout-s", "server-port", "turnaround-us", "phy-link-delay-s", "static-address"]
-    ),
-    st.text(max_size=12) | st.integers().map(str) | st.floats().map(str) | st.floats().map(lambda f: f"run={f}"),
-)
-def test_any_text_is_an_option_or_a_fault(name: str, text: str) -> None:
+NAMES = ("server_port", "turnaround_us", "phy_link_delay_s", "static_address", "timeout_run_s", "seed")
+VALUES = st.text(max_size=12) | st.integers().map(str) | st.floats().map(str)
+
+
+@given(st.sampled_from(["--workload=", "--runs=", *(f"--setting={name}=" for name in NAMES)]), VALUES)
+def test_any_text_is_an_option_or_a_fault(start: str, text: str) -> None:
+    name = start.removeprefix("--setting=").rstrip("=")
     try:
-        options = read(f"--{name}={text}")
+        options = read(f"{start}{text}")
     except OptionError as error:
-        assert str(error).startswith(f"--{name}") and "\n" not in str(error).replace(repr(text), "")
+        assert str(error).startswith(name) and "\n" not in str(error).replace(text, "")
     else:
         assert options.runs > 0 and all(seconds > 0 for seconds in options.timeouts_s.values())
+
+
+def test_several_values_are_axes_and_nothing_varies_beside_them() -> None:
+    asked = {
+        "runtime": ["a"],
+        "messages": "5,10",
+        "setting": ["spi_hz=1M,2M", "intn=yes", "runtime=b", "turnaround_us=0"],
+    }
+    options = read_options(asked, sweeps=True)
+    assert [(axis.name, axis.values) for axis in options.axes] == [
+        ("messages", (5, 10)),
+        ("spi_hz", (10**6, 2 * 10**6)),
+    ]
+    assert (options.settings, options.profile_sets, options.turnaround_us) == ({}, {"intn": True}, 0)
+    assert (options.runtimes, options.seed, options.runs) == (("a", "b"), None, 1)
+    assert read_options(asked | {"setting": ["seed=7"]}, sweeps=True).seed == 7
+    assert read_options({"setting": ["seed=fixed"]}).seed is None
 
 
 def test_devices_and_workloads_given_twice() -> None:
@@ -108,6 +128,6 @@ def test_devices_and_workloads_given_twice() -> None:
 
 
 def test_options_have_names_of_their_own() -> None:
-    names = [option.name for option in (*OPTIONS, *workload_options())]
+    names = [option.name for option in OPTIONS]
     assert len(set(names)) == len(names)
     assert {option.default for option in OPTIONS if option.choices} <= {each for o in OPTIONS for each in o.choices}

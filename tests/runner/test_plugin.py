@@ -83,7 +83,7 @@ def harness(tmp_path: Path) -> Harness:
     return Harness(tmp_path)
 
 
-HOSTED = ("-k", "runtime", "--runtime=micropython-unix", "--server-port=0")
+HOSTED = ("-k", "runtime", "--runtime=micropython-unix", "--setting=server_port=0")
 
 
 def test_measures_prints_and_stores(harness: Harness) -> None:
@@ -157,9 +157,12 @@ def test_only_skips_are_a_failure(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
-        ("--runtime=nothing-1", "--runtime: 'nothing-1' is no .uf2 file and none of micropython-1.20.0, "),
-        ("--messages=0", "--messages: '0' is not greater than or equal to 1 (ping_pong)"),
-        ("--workload=pong", "--workload: 'pong' is none of ping_pong"),
+        (
+            "--runtime=nothing-1",
+            "--runtime: unknown runtime or .uf2 file 'nothing-1'; choose one of micropython-1.20.0, ",
+        ),
+        ("--messages=0", "messages: 0 is not greater than or equal to 1 (ping_pong)"),
+        ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
         ("--board=pico", "--board: unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO"),
     ],
 )
@@ -204,7 +207,7 @@ def test_a_results_folder_that_cannot_be_written_is_one_line(harness: Harness) -
 def test_a_port_in_use_fails_the_row(harness: Harness) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = harness.run("--runtime=micropython-unix", f"--server-port={port}", "--runs=1")
+        done = harness.run("--runtime=micropython-unix", f"--setting=server_port={port}", "--runs=1")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     reason = harness.stored().rows[0].reason
     assert reason and reason.startswith(f"open: 127.0.0.1:{port}: cannot listen: the port is in use")
@@ -222,7 +225,7 @@ def test_a_client_that_raises_fails_the_row_and_quotes_its_console(harness: Harn
 
 
 def test_a_board_that_never_answers_fails_at_its_deadline(harness: Harness) -> None:
-    done = harness.run(*HOSTED, "--timeout-s=run=0.001", "--runs=2")
+    done = harness.run(*HOSTED, "--setting=timeout_run_s=0.001", "--runs=2")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     reasons = [row.reason for row in harness.stored().rows]
     assert len(reasons) == 2 and all(
@@ -283,7 +286,7 @@ def test_users_workloads_are_measured_with_ours(harness: Harness) -> None:
         "--workload=echo",
         "--workload=spin",
         "--workload=ping_pong",
-        "--passes=7",
+        "--setting=passes=7",
         "--block-bytes=3",
         "--runs=2",
     )
@@ -311,7 +314,9 @@ def test_the_page_leads_to_a_workload_of_ones_own(harness: Harness, tmp_path: Pa
     (own / "workload.py").write_text(script)
     (own / "micropython.py").write_text(body)
     harness.environment[WORKLOADS_VARIABLE] = str(tmp_path / "own")
-    done = harness.run("--runtime=micropython-unix", "--workload=count", "--passes=500", "--runs=1", "--server-port=0")
+    done = harness.run(
+        "--runtime=micropython-unix", "--workload=count", "--setting=passes=500", "--runs=1", "--setting=server_port=0"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = harness.stored().rows
     assert row.workload == "count" and row.settings == {"passes": 500}

@@ -74,7 +74,7 @@ def test_a_static_address_comes_from_the_option_or_the_boards_own_network(image:
     assert config_of(row, image, static, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
     given = replace(static, static=STATIC)
     assert config_of(row, image, given, board(Where.SILICON), tmp_path)["static"] == STATIC.as_list()
-    with pytest.raises(RunFailed, match="needs the board's address: --static-address"):
+    with pytest.raises(RunFailed, match="needs the board's address: -s static_address"):
         config_of(row, image, static, board(Where.SILICON), tmp_path)
 
 

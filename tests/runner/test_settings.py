@@ -1,4 +1,4 @@
-"""A workload's settings: each an option by itself, a key of the catalogue, and checked before anything starts."""
+"""A workload's settings: of the command line, the catalogue and the workload, and checked before anything starts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from portbench.errors import OptionError
 from portbench.firmware.catalogue import Profile
-from portbench.runner.options import BenchOptions, read_options, workload_options
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import plan
-from portbench.workloads import WORKLOADS_VARIABLE, workload
+from portbench.runner.settings import workload_settings
+from portbench.workloads import WORKLOADS_VARIABLE, workload, workloads
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
 
@@ -33,12 +34,11 @@ def refusal(call: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def test_each_setting_is_an_option() -> None:
-    options = {option.flag: option for option in workload_options()}
-    assert "ping_pong: messages of one run (default 1000)" in options["--messages"].help.split("; ")
-    assert "spin: passes through the loop (default 100)" in options["--passes"].help.split("; ")
-    assert options["--block-bytes"].name == "block_bytes" and options["--block-bytes"].default is None
-    assert {"--backwards", "--blocks"} < set(options)
+def test_each_setting_is_known_with_its_workloads() -> None:
+    settings = workload_settings(workloads().values())
+    assert (settings["messages"].help, settings["messages"].default) == ("messages of one run", 1000)
+    assert "ping_pong" in settings["messages"].workloads and "spin" in settings["passes"].workloads
+    assert {"backwards", "blocks", "block_bytes"} < set(settings)
 
 
 def own_script(name: str, field: str) -> str:
@@ -59,26 +59,23 @@ def use_own(name: str, field: str, folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(folder))
 
 
-def test_a_setting_that_several_workloads_have_is_one_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_several_workloads_have_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_own("pong_again", "messages", tmp_path, monkeypatch)
-    (messages,) = (option for option in workload_options() if option.flag == "--messages")
-    said = messages.help.split("; ")
-    assert {"ping_pong: messages of one run (default 1000)", "pong_again: more of it (default 5)"} <= set(said)
+    assert {"ping_pong", "pong_again"} <= set(workload_settings(workloads().values())["messages"].workloads)
     options = read_options({"workload": ["ping_pong", "pong_again"], "messages": "7"})
     assert [options.settings_for(each, TUNED).model_dump() for each in options.workloads] == [{"messages": 7}] * 2
 
 
-def test_a_setting_that_has_the_name_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_own("clashing", "runs", tmp_path, monkeypatch)
-    assert refusal(workload_options) == (
-        "setting 'runs' of a workload (clashing: more of it (default 5)) has the name of an option; rename it"
-    )
+def test_a_setting_that_has_the_name_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_own("clashing", "seed", tmp_path, monkeypatch)
+    line = "workload clashing: seed is the name of another setting; rename it"
+    assert refusal(lambda: read_options({"workload": ["clashing"]})) == line
 
 
 def test_a_broken_workload_is_told_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path / "absent"))
     line = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is no folder; name the folder that holds workloads"
-    assert refusal(workload_options) == refusal(lambda: read_options({})) == line
+    assert refusal(lambda: read_options({})) == line
 
 
 PROFILE = Profile("short", settings={"ping_pong": {"messages": 40}, "spin": {"passes": 9}})
@@ -89,11 +86,11 @@ PROFILE = Profile("short", settings={"ping_pong": {"messages": 40}, "spin": {"pa
     [
         (BenchOptions(), TUNED, 1000),
         (BenchOptions(), PROFILE, 40),
-        (BenchOptions(settings={"messages": "7"}), PROFILE, 7),
-        (BenchOptions(settings={"passes": "7"}), PROFILE, 40),
+        (BenchOptions(settings={"messages": 7}), PROFILE, 7),
+        (BenchOptions(settings={"passes": 7}), PROFILE, 40),
         (BenchOptions(quick=True), TUNED, 20),
         (BenchOptions(quick=True), PROFILE, 40),
-        (BenchOptions(quick=True, settings={"messages": "7"}), PROFILE, 7),
+        (BenchOptions(quick=True, settings={"messages": 7}), PROFILE, 7),
     ],
 )
 def test_asked_for_comes_before_the_catalogue_and_that_before_the_default(
@@ -103,23 +100,23 @@ def test_asked_for_comes_before_the_catalogue_and_that_before_the_default(
 
 
 def test_text_becomes_what_the_setting_is() -> None:
-    options = read_options({"workload": ["spin"], "passes": "12", "backwards": "yes"})
+    options = read_options({"workload": ["spin"], "setting": ["passes=12", "backwards=yes"]})
     assert options.settings_for(workload("spin"), TUNED).model_dump() == {"passes": 12, "backwards": True}
 
 
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"messages": "0"}, "--messages: '0' is not greater than or equal to 1 (ping_pong)"),
-        ({"messages": "1000001"}, "--messages: '1000001' is not less than or equal to 1000000 (ping_pong)"),
-        ({"messages": "many"}, "--messages: 'many' is not a valid integer, unable to parse string as an integer (p"),
-        ({"messages": "1.5"}, "--messages: '1.5' is not a valid integer, "),
-        ({"messages": ""}, "--messages: '' is not a valid integer, "),
+        ({"messages": "0"}, "messages: 0 is not greater than or equal to 1 (ping_pong)"),
+        ({"messages": "1000001"}, "messages: 1000001 is not less than or equal to 1000000 (ping_pong)"),
+        ({"messages": "many"}, "messages: 'many' is no number; write 200, 8M or 0.5"),
+        ({"messages": "1.5"}, "messages: 1.5 is no whole number"),
+        ({"messages": ""}, "messages: '' is no number"),
         (
-            {"workload": ["echo"], "block_bytes": "2000"},
-            "--block-bytes: '2000' is not less than or equal to 1024 (echo)",
+            {"workload": ["echo"], "setting": ["block-bytes=2000"]},
+            "block_bytes: 2000 is not less than or equal to 1024 (echo)",
         ),
-        ({"workload": ["spin"], "backwards": "perhaps"}, "--backwards: 'perhaps' is not a valid boolean, "),
+        ({"workload": ["spin"], "setting": ["backwards=perhaps"]}, "backwards: 'perhaps' is neither yes nor no"),
     ],
 )
 def test_a_setting_out_of_range_is_one_line(given: dict[str, Any], says: str) -> None:
@@ -139,12 +136,12 @@ def test_a_catalogues_setting_that_cannot_be_is_one_line(settings: dict[str, Any
 
 
 def test_a_setting_of_a_workload_that_is_not_measured() -> None:
-    assert refusal(lambda: read_options({"passes": "3"})) == (
-        "--passes: is no setting of ping_pong; choose another --workload"
+    assert refusal(lambda: read_options({"setting": ["passes=3"]})) == (
+        "passes: is a setting of interpreter, spin, not of ping_pong; choose another --workload"
     )
-    given = {"workload": ["ping_pong", "echo"], "messages": "3", "backwards": "1"}
+    given = {"workload": ["ping_pong", "echo"], "messages": "3", "setting": ["backwards=yes"]}
     assert refusal(lambda: read_options(given)) == (
-        "--backwards: is no setting of ping_pong, echo; choose another --workload"
+        "backwards: is a setting of spin, not of ping_pong, echo; choose another --workload"
     )
 
 
@@ -164,11 +161,10 @@ def test_what_a_device_cannot_keep_is_told_before_anything_starts(runtime: str, 
 
 @given(st.sampled_from(["messages", "passes", "backwards", "blocks"]), st.text(max_size=12) | st.integers().map(str))
 def test_any_text_is_a_setting_or_one_line(name: str, text: str) -> None:
-    options = read_options({"workload": ["ping_pong", "spin", "echo"], name: text})
-    for each in options.workloads:
-        try:
-            settings = options.settings_for(each, TUNED)
-        except OptionError as error:
-            assert str(error).startswith(f"--{name}: {text!r} is not ") and "\n" not in str(error)
-        else:
-            assert type(settings) is each.settings_type
+    try:
+        options = read_options({"workload": ["ping_pong", "spin", "echo"], "setting": [f"{name}={text}"]})
+        settings = [(each, options.settings_for(each, TUNED)) for each in options.workloads]
+    except OptionError as error:
+        assert str(error).startswith(f"{name}: ") and "\n" not in str(error)
+    else:
+        assert all(type(each) is of.settings_type for of, each in settings)

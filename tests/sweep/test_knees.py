@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from portbench.results.model import Headline, Row, Status
-from portbench.runner.sweep.axes import Axis, read_axes
+from portbench.runner.settings import Axis, read_settings
 from portbench.runner.sweep.knees import knees
 from portbench.runner.sweep.points import Curve, Point, curves
 from portbench.where import Where
@@ -60,7 +60,7 @@ def test_few_points_say_nothing() -> None:
 
 
 def axes(*texts: str) -> list[Axis]:
-    return read_axes(texts, workload("ping_pong"))
+    return list(read_settings(texts, [workload("ping_pong")]).values())
 
 
 def test_there_is_a_curve_along_each_axis_of_numbers() -> None:

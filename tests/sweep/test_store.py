@@ -13,13 +13,13 @@ from portbench.results.model import Row
 from portbench.results.storage import StorageError
 from portbench.runner.jobs.failed import failed_row
 from portbench.runner.jobs.job import Job
-from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.store import SweepStore
 from tests.sweep.test_knees import point
+from tests.sweep.test_plan import planned
 
 
 def jobs() -> list[Job]:
-    return plan_sweep(["runtime=portbench-native", "turnaround_us=0,100,200"], {}).jobs
+    return planned("runtime=portbench-native", "turnaround_us=0,100,200").jobs
 
 
 def row() -> Row:

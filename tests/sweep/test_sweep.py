@@ -101,7 +101,7 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
     found = storage.read(run)
     assert found.name == "s" and len(found.rows) == 21 and not (empty / "results" / "latest.json").exists()
     (row,) = (each for each in found.rows if each.conditions.turnaround_us == 250)
-    same = alone(tmp_path / "alone", messages="20", seed="fixed", turnaround_us="250")
+    same = alone(tmp_path / "alone", messages="20", setting=["seed=fixed", "turnaround_us=250"])
     assert row.simulated_figures() == same.simulated_figures()
     assert (empty / "c.svg").read_text().lstrip().startswith("<?xml")
     again = start(*words, "--x=messages")
@@ -130,15 +130,19 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, 
 
 def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
     done = start("sweep", NATIVE, "spi_hz=1M..32M*2", "intn=no,yes", "--dry-run")
-    assert done.returncode == 0 and "12 rows, 1 images; axes: runtime portbench-native, spi_hz 1M 2M 4M" in done.stdout
+    assert done.returncode == 0 and "12 rows, 1 images; axes: spi_hz 1M 2M 4M" in done.stdout
     assert not (empty / "results").exists()
 
 
 @pytest.mark.parametrize(
     "words, status, said",
     [
-        (["spi_hz=1M,2M", "--workload=interpreter"], 2, "spi_hz: is no axis of interpreter"),
-        (["runtime=nothing"], 2, "'nothing' is no .uf2 file and none of"),
+        (
+            ["spi_hz=1M,2M", "--workload=interpreter"],
+            2,
+            "spi_hz: is a setting of sd_card, those that use the network, not of interpreter",
+        ),
+        (["runtime=nothing"], 2, "unknown runtime or .uf2 file 'nothing'; choose one of"),
         (["runtime=micropython-1.26.0"], 2, "micropython-1.26.0: "),
         ([NATIVE, "--chart=a.bmp"], 2, "--chart a.bmp: a chart is one of .svg, .png, .pdf"),
         ([NATIVE, "messages=0"], 2, "messages"),

@@ -63,7 +63,7 @@ def test_a_board_that_is_off_the_bus_is_waited_for(desk: Path, tmp_path: Path) -
 
 def test_a_failed_row_on_a_named_board_is_an_emulated_one(desk: Path, tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    done = harness.run(*NATIVE, "--runs=2", "--timeout-s=flash=0.001")
+    done = harness.run(*NATIVE, "--runs=2", "--setting=timeout_flash_s=0.001")
     rows = harness.stored().rows
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert [(row.status, row.where) for row in rows] == [(Status.FAILED, "emulated")] * 2

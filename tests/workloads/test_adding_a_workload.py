@@ -25,7 +25,7 @@ def test_the_page_leads_to_a_workload_of_ones_own(tmp_path: Path) -> None:
     (folder / "micropython.py").write_text(body, encoding="utf-8")
     command = [sys.executable, "-m", "portbench", "run", "--workload", "count", "--runtime", "micropython-unix"]
     done = subprocess.run(
-        [*command, "--passes", "500", "--runs", "1", "--results-dir", str(tmp_path / "results")],
+        [*command, "--setting=passes=500", "--runs", "1", "--results-dir", str(tmp_path / "results")],
         cwd=tmp_path,
         env={
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},

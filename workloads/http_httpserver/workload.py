@@ -19,7 +19,7 @@ class HttpHttpserverWorkload(HttpWorkload):
     def check_room(self, family: str, settings: Settings) -> None:
         super().check_room(family, settings)
         if settings.keep_alive > 1:
-            raise ValueError("adafruit_httpserver closes each connection after its answer; leave --keep-alive out")
+            raise ValueError("adafruit_httpserver closes each connection after its answer; leave keep_alive out")
 
 
 WORKLOAD = HttpHttpserverWorkload()

@@ -131,7 +131,7 @@ def _check_loop(loop: Loop, timed: TimedLoop, clock_step_us: int, settings: Sett
     if (least_us := min(timed.times_us)) < LEAST_STEPS * clock_step_us:
         raise BadResult(
             f"the client's {loop.name} took {least_us} us, less than {LEAST_STEPS} steps of its clock, {clock_step_us}"
-            f" us each; ask for more than --passes {settings.passes}"
+            f" us each; ask for more than passes={settings.passes}"
         )
 
 

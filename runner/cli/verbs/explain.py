@@ -27,7 +27,7 @@ from portbench.results.storage import StorageError, read
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.options import bench_option, bench_options, given, run_file
+from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given, run_file
 from portbench.runner.client_result import RunFailed
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.stored import RowName, stored_row
@@ -57,7 +57,7 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 @click.command()
 @click.argument("row", metavar="ROW")
-@bench_options("workload", "board", "turnaround_us", "phy_link_delay_s", single=True)
+@bench_options("workload", "board", *SETTINGS, single=True)
 @bench_option("results_dir")
 @click.option("--file", metavar="FILE", help="look for the row in this run file, and run nothing")
 @click.option(

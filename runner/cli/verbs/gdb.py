@@ -12,7 +12,7 @@ import click
 
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.options import bench_option, bench_options, given
+from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given
 from portbench.runner.cli.traceable import FAULTS
 from portbench.runner.cli.until_stopped import until_stopped
 from portbench.runner.options import read_options
@@ -21,7 +21,7 @@ from portbench.runner.plan import plan
 
 @click.command()
 @bench_option("runtime", single=True, default="portbench-native", show_default=True)
-@bench_options("profile", "workload", "board", "turnaround_us", "phy_link_delay_s", single=True)
+@bench_options("profile", "workload", "board", *SETTINGS, single=True)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="where gdb attaches (0: a free port)"
 )

@@ -14,7 +14,7 @@ import click
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.options import bench_options, given
+from portbench.runner.cli.options import SETTINGS, bench_options, given
 from portbench.runner.cli.traceable import FAULTS
 from portbench.runner.cli.writable import writable
 from portbench.runner.options import read_options
@@ -29,7 +29,7 @@ _DEFAULT_HZ = 10_007
 
 @click.command()
 @click.argument("runtime", default="portbench-native")
-@bench_options("profile", "workload", "board", "turnaround_us", "phy_link_delay_s", single=True)
+@bench_options("profile", "workload", "board", *SETTINGS, single=True)
 @click.option("--elf", type=_FOUND, help="names of functions: the image's ELF file, or its linker map")
 @click.option(
     "--sampled", type=click.IntRange(1, 10_000_000), metavar="HZ", help=f"samples a second (default: {_DEFAULT_HZ})"

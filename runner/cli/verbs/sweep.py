@@ -49,7 +49,7 @@ _FAULTS = (BoardUnavailable, ImageError, LibraryMissing, MeasuringStopped, Stora
 
 @click.command()
 @click.argument("axes", metavar="AXIS...", nargs=-1, required=True)
-@bench_options("board", "family", "runs", "seed", "address_mode", "timeout_s", "attribute", "parallel", "results_dir")
+@bench_options("board", "family", "runs", "attribute", "parallel", "results_dir")
 @click.option("--workload", metavar="NAME", help="what to measure (default ping_pong)")
 @click.option("--name", metavar="NAME", help="what to call the sweep, to go on with it (default: made of its axes)")
 @click.option("--on", metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers")
@@ -68,12 +68,17 @@ def COMMAND(
     as_json: bool,
     **values: Any,
 ) -> int:
-    asked = given(values) | ({"workload": [workload]} if workload else {}) | ({"name": name} if name else {})
+    asked = (
+        given(values)
+        | {"setting": list(axes)}
+        | ({"workload": [workload]} if workload else {})
+        | ({"name": name} if name else {})
+    )
     with one_line(*_FAULTS):
-        options = read_options(asked)
+        options = read_options(asked, sweeps=True)
         folder = Path(asked.get("results_dir") or RESULTS_FOLDER)
         processes = options.parallel if "parallel" in asked else os.cpu_count() or 1
-        sweep = plan_sweep(axes, asked)
+        sweep = plan_sweep(options)
         along = chart_axis(sweep.axes, x)
         called = name or _name(sweep, axes, asked)
         picture = Path(chart) if chart else folder / "sweeps" / f"{called.replace('/', '-')}.svg"

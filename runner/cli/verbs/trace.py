@@ -15,7 +15,7 @@ import click
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.options import bench_option, bench_options, given
+from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given
 from portbench.runner.cli.traceable import FAULTS
 from portbench.runner.cli.writable import writable
 from portbench.runner.options import read_options
@@ -27,7 +27,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @bench_option("runtime", single=True, default="portbench-native", show_default=True)
-@bench_options("profile", "workload", "board", "turnaround_us", "phy_link_delay_s", single=True)
+@bench_options("profile", "workload", "board", *SETTINGS, single=True)
 @click.option(
     "--message",
     "--exchange",

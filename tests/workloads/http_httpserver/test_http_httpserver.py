@@ -24,7 +24,7 @@ def test_it_asks_as_http_does_and_has_a_body_of_its_own() -> None:
 
 def test_it_keeps_no_connection() -> None:
     HTTPSERVER.check_room("circuitpython", Settings())
-    with pytest.raises(ValueError, match="closes each connection after its answer; leave --keep-alive out"):
+    with pytest.raises(ValueError, match="closes each connection after its answer; leave keep_alive out"):
         HTTPSERVER.check_room("circuitpython", Settings(keep_alive=2))
 
 
