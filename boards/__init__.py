@@ -11,25 +11,13 @@ from portbench.boards.definition import (
     known_boards,
     load_board,
 )
-from portbench.boards.errors import (
-    BadDefinition,
-    BoardError,
-    BoardUnavailable,
-    BrokenSetup,
-    ConsoleLost,
-    DeadlineExceeded,
-    DeployFailed,
-    FlashFailed,
-    UnknownBoard,
-    WrongRuntime,
-)
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials, users_credentials
 from portbench.boards.wiring import require_wiring
+from portbench.errors import BoardError, BoardUnavailable, BrokenSetup, ConsoleLost, DeadlineExceeded
 
 __all__ = [
     "ASK_FOR_RESULT",
-    "BadDefinition",
     "Board",
     "BoardDefinition",
     "BoardError",
@@ -39,19 +27,15 @@ __all__ = [
     "ConsoleLost",
     "Deadline",
     "DeadlineExceeded",
-    "DeployFailed",
     "Deployment",
     "Ethernet",
-    "FlashFailed",
     "OwnNetwork",
     "Progress",
     "RunOutput",
     "RuntimeIdentity",
     "Unattended",
-    "UnknownBoard",
     "Wifi",
     "WifiCredentials",
-    "WrongRuntime",
     "board_definition",
     "board_of_machine",
     "known_boards",

@@ -122,7 +122,7 @@ class Board(ABC):
 
     @abstractmethod
     def flash(self, image: Path, deadline: Deadline) -> None:
-        """Program a checked UF2 image and start it. Raises FlashFailed."""
+        """Program a checked UF2 image and start it. Raises BoardError."""
 
     @abstractmethod
     def wait_console(self, deadline: Deadline) -> None:
@@ -134,7 +134,7 @@ class Board(ABC):
 
     @abstractmethod
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        """Put the files on the board, without running them. Raises DeployFailed.
+        """Put the files on the board, without running them. Raises BoardError.
 
         A deployment that is in its image only says what `run` will run.
         """

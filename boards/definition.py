@@ -14,10 +14,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, PlainValidator, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from portbench.boards.errors import BadDefinition, UnknownBoard
 from portbench.boards.pins import HeldPins
 from portbench.complaint import first_complaint
-from portbench.toml_files import BadFile, parse_toml, read_text, users_files
+from portbench.errors import PortbenchError, UnknownName
+from portbench.toml_files import parse_toml, read_text, users_files
 
 DEFINITIONS: Final = Path(__file__).with_name("definitions")
 BOARDS_VARIABLE: Final = "PORTBENCH_BOARDS"
@@ -199,30 +199,27 @@ _KINDS: Final = ("ethernet", "wifi")
 
 
 def load_board(path: Path) -> BoardDefinition:
-    """The board of one file. Raises BadDefinition, one line that names file, key, value and fix."""
-    try:
-        document = parse_toml(read_text(path), path)
-    except BadFile as error:
-        raise BadDefinition(str(error)) from error
+    """The board of one file. Raises PortbenchError, one line that names file, key, value and fix."""
+    document = parse_toml(read_text(path), path)
     if "id" in document:
-        raise BadDefinition(f"{path}: id is {document['id']!r}; remove it, the file's name is the board's id")
+        raise PortbenchError(f"{path}: id is {document['id']!r}; remove it, the file's name is the board's id")
     try:
         return _BOARD.validate_python({"id": path.stem, **document})
     except ValidationError as error:
-        raise BadDefinition(f"{path}: {first_complaint(error, _KINDS)}") from error
+        raise PortbenchError(f"{path}: {first_complaint(error, _KINDS)}") from error
 
 
 def known_boards() -> dict[str, BoardDefinition]:
-    """All boards by id: ours, then the user's. Raises BadDefinition for the first file that cannot be used."""
+    """All boards by id: ours, then the user's. Raises PortbenchError for the first file that cannot be used."""
     return _load(tuple([*sorted(DEFINITIONS.glob("*.toml")), *users_files(BOARDS_VARIABLE, _USUAL)]))
 
 
 def board_definition(name: str) -> BoardDefinition:
-    """The board called `name`, by id or alias, whatever its case. Raises UnknownBoard or BadDefinition."""
+    """The board called `name`, by id or alias, whatever its case. Raises PortbenchError."""
     for definition in known_boards().values():
         if name.lower() in definition.names:
             return definition
-    raise UnknownBoard(f"unknown board {name!r}: there are {', '.join(known_boards())}")
+    raise UnknownName(f"unknown board {name!r}: there are {', '.join(known_boards())}")
 
 
 def board_of_machine(machine: str) -> BoardDefinition | None:
@@ -239,7 +236,7 @@ def _load(paths: tuple[Path, ...]) -> dict[str, BoardDefinition]:
         board = load_board(path)
         for name in board.names:
             if name in owners:
-                raise BadDefinition(f"{path}: the name {name!r} is taken by {owners[name]}; use another")
+                raise PortbenchError(f"{path}: the name {name!r} is taken by {owners[name]}; use another")
             owners[name] = path
         boards[board.id] = board
     return boards

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 from mpremote.transport import TransportError, TransportExecError  # type: ignore[import-untyped]
 from mpremote.transport_serial import SerialTransport  # type: ignore[import-untyped]
 
-from portbench.boards.errors import BoardError, DeadlineExceeded
+from portbench.errors import BoardError, DeadlineExceeded
 
 T = TypeVar("T")
 

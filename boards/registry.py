@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from portbench.boards.errors import BoardUnavailable, BrokenSetup
 from portbench.boards.port_links import links_in
+from portbench.errors import BoardUnavailable, BrokenSetup
 from portbench.files import hold, is_held, replace_file
 
 RUNTIME_DIR_VARIABLE = "PORTBENCH_RUNTIME_DIR"

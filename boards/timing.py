@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from portbench.boards.errors import DeadlineExceeded
 from portbench.boards.host_time import host_time
+from portbench.errors import DeadlineExceeded
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from platformdirs import user_config_path
 
-from portbench.boards.errors import BoardUnavailable
-from portbench.toml_files import BadFile, parse_toml, read_text
+from portbench.errors import BoardUnavailable, PortbenchError
+from portbench.toml_files import parse_toml, read_text
 
 SSID_VARIABLE: Final = "PORTBENCH_WIFI_SSID"
 PASSPHRASE_VARIABLE: Final = "PORTBENCH_WIFI_PASSPHRASE"
@@ -51,7 +51,7 @@ def users_credentials() -> WifiCredentials:
 def _of_file(path: Path) -> WifiCredentials:
     try:
         document = parse_toml(read_text(path), path)
-    except BadFile as error:
+    except PortbenchError as error:
         raise BoardUnavailable(str(error)) from error
     ssid, passphrase = document.pop("ssid", None), document.pop("passphrase", None)
     if document:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portbench.boards.definition import BoardDefinition, Ethernet, Network
-from portbench.boards.errors import BoardUnavailable
+from portbench.errors import BoardUnavailable
 
 
 def require_wiring(definition: BoardDefinition, built_for: BoardDefinition, what: str) -> None:

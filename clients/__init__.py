@@ -2,7 +2,6 @@
 
 from portbench.clients.config import AddressMode, ClientNetwork, StaticAddress
 from portbench.clients.deployment import build_deployment
-from portbench.clients.errors import DeploymentError
 from portbench.clients.families import FAMILIES
 from portbench.clients.nic_line import nic_line
 
@@ -10,7 +9,6 @@ __all__ = [
     "FAMILIES",
     "AddressMode",
     "ClientNetwork",
-    "DeploymentError",
     "StaticAddress",
     "build_deployment",
     "nic_line",

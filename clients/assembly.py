@@ -15,7 +15,7 @@ import symtable
 from collections.abc import Mapping
 from pathlib import Path
 
-from portbench.clients.errors import DeploymentError
+from portbench.errors import PortbenchError
 
 _PLACE = "workload"
 _CLIENT_MODULE = "portbench_client"
@@ -28,7 +28,7 @@ Import = tuple[str | None, str, str | None]
 
 
 def assemble(client: Path, parts: Mapping[str, Path], body: Path, name: str, title: str) -> str:
-    """The script of workload `name`; `parts` by the function that each brings. Raises DeploymentError for files that do
+    """The script of workload `name`; `parts` by the function that each brings. Raises PortbenchError for files that do
     not fit together.
     """
     script = _Script(client)
@@ -41,7 +41,7 @@ def assemble(client: Path, parts: Mapping[str, Path], body: Path, name: str, tit
     assembled = _filled(script, _PLACE, workload)
     calls = _CALL.findall(assembled)
     if len(calls) != 1:
-        raise DeploymentError(f"{client}: calls workload(..., **config) {len(calls)} times, not once")
+        raise PortbenchError(f"{client}: calls workload(..., **config) {len(calls)} times, not once")
     handed = calls[0].rstrip(", ")
     settings = [argument.arg for argument in entry.args.args[1 if handed else 0 :]]
     arguments = ", ".join([*([handed] if handed else []), *(f'config["{setting}"]' for setting in settings)])
@@ -59,7 +59,7 @@ def _filled(script: _Script, function: str, part: _Script) -> str:
 
 
 class _Script:
-    """A file of Python and what it has at its top level. Raises DeploymentError."""
+    """A file of Python and what it has at its top level. Raises PortbenchError."""
 
     def __init__(self, path: Path, source: str | None = None) -> None:
         self.path = path
@@ -68,7 +68,7 @@ class _Script:
             self._module = ast.parse(self._source)
             symbols = symtable.symtable(self._source, str(path), "exec").get_symbols()
         except (OSError, SyntaxError, ValueError) as error:
-            raise DeploymentError(f"{path}: cannot be read as Python ({error})") from error
+            raise PortbenchError(f"{path}: cannot be read as Python ({error})") from error
         self.lines = list(io.StringIO(self._source))
         """With their ends; as the parser counts them, which knows fewer ends of a line than `str.splitlines`."""
         self.names = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
@@ -77,7 +77,7 @@ class _Script:
         for node in self._module.body:
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 return node
-        raise DeploymentError(f"{self.path}: has no function {name!r}, which a board is to run; add it")
+        raise PortbenchError(f"{self.path}: has no function {name!r}, which a board is to run; add it")
 
     def imports(self) -> list[tuple[tuple[Import, ...], str]]:
         """Each import statement, but of the client, as what it binds and as text."""
@@ -113,7 +113,7 @@ class _Script:
         first = _first_line(code[0])
         late = (n for n in self._module.body if isinstance(n, ast.Import | ast.ImportFrom) and n.lineno >= first)
         if (node := next(late, None)) is not None:
-            raise DeploymentError(f"{self.path}: line {node.lineno}: move this import before everything else")
+            raise PortbenchError(f"{self.path}: line {node.lineno}: move this import before everything else")
         return "".join(self.lines[first - 1 :])
 
 
@@ -127,7 +127,7 @@ def _check_names(script: _Script, part: _Script, place: str) -> None:
     """In one file, no name can mean two things; but what takes the place of a function may have its name."""
     for alias in part.of_client():
         if alias.asname is not None or alias.name not in script.names:
-            raise DeploymentError(
+            raise PortbenchError(
                 f"{part.path}: imports {ast.unparse(alias)} of the client; take names that {script.path} has, as"
                 f" they are: from {_CLIENT_MODULE} import RESULT"
             )
@@ -135,7 +135,7 @@ def _check_names(script: _Script, part: _Script, place: str) -> None:
     both = {bound for bound, what in theirs.items() if ours.get(bound) == what}
     taken = (part.names & script.names) - both - {alias.name for alias in part.of_client()} - {place}
     if taken:
-        raise DeploymentError(
+        raise PortbenchError(
             f"{part.path}: {min(taken)!r} is a name of {script.path} too, which is deployed with it; rename it"
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.boards import BoardDefinition
-from portbench.clients.errors import DeploymentError
+from portbench.errors import PortbenchError
 from portbench.workloads import Readiness, Workload
 
 _HERE = Path(__file__).parent
@@ -37,17 +37,17 @@ class ClientFamily:
 
     def parts(self, readiness: Readiness, board: BoardDefinition) -> dict[str, Path]:
         """The parts of that script by the function that each brings, for the kind of network that `board` has. Raises
-        DeploymentError where it has none, or one that no part is for.
+        PortbenchError where it has none, or one that no part is for.
         """
         if readiness is Readiness.BOOTED:
             return {}
         parts = {"get_socket": self._readiness_part(readiness)}
         if (kinds := self._folder / "network").is_dir():
             if board.network is None:
-                raise DeploymentError(f"{board.id}: has no network, which a client needs to be {readiness}")
+                raise PortbenchError(f"{board.id}: has no network, which a client needs to be {readiness}")
             parts["get_address"] = part = kinds / f"{board.network.kind}.py"
             if not part.is_file():
-                raise DeploymentError(f"{board.id}: its network is {board.network.kind}, for which there is no {part}")
+                raise PortbenchError(f"{board.id}: its network is {board.network.kind}, for which there is no {part}")
         return parts
 
     def _readiness_part(self, readiness: Readiness) -> Path:

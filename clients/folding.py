@@ -10,13 +10,13 @@ import re
 from typing import Final
 
 from portbench.boards import BoardDefinition, Ethernet
-from portbench.clients.errors import DeploymentError
+from portbench.errors import PortbenchError
 
 _NAME: Final = re.compile(r"\bboard\.GP_[A-Z_]+\b|\bBOARD_[A-Z_]+\b")
 
 
 def fold(source: str, definition: BoardDefinition) -> str:
-    """`source` for that board. Raises DeploymentError for a name that the board has no value for.
+    """`source` for that board. Raises PortbenchError for a name that the board has no value for.
 
     The names are `BOARD_MACHINE`, `BOARD_SPI_ID`, `BOARD_SPI_HZ`, and `BOARD_SCK_PIN`, `BOARD_MOSI_PIN` and so on for
     the GPIO numbers; CircuitPython's pins are `board.GP_SCK` and so on, which become `board.GP18`. Those of the SD card
@@ -27,7 +27,7 @@ def fold(source: str, definition: BoardDefinition) -> str:
     def value(match: re.Match[str]) -> str:
         if match[0] not in values:
             known = ", ".join(sorted(values))
-            raise DeploymentError(f"{definition.id}: has no {match[0]}, which the client asks for; there are {known}")
+            raise PortbenchError(f"{definition.id}: has no {match[0]}, which the client asks for; there are {known}")
         return values[match[0]]
 
     return _NAME.sub(value, source)

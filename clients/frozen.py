@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from portbench.clients.errors import DeploymentError
+from portbench.errors import PortbenchError
 
 _FIRST: Final = 'import sys\n\nsys.path.insert(0, "/lib")\n'
 _PLACE: Final = "def make_nic(config):\n"
@@ -28,5 +28,5 @@ def hidden(files: Iterable[str], frozen: Collection[str]) -> list[str]:
 def ours_first(script: str) -> str:
     """The client that takes what is in lib/ before what is in the image, and says which it got."""
     if script.count(_PLACE) != 1:
-        raise DeploymentError(f"the client has {_PLACE.strip()!r} {script.count(_PLACE)} times, not once")
+        raise PortbenchError(f"the client has {_PLACE.strip()!r} {script.count(_PLACE)} times, not once")
     return _FIRST + script.replace(_PLACE, _NAMED + _PLACE)

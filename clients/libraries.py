@@ -15,7 +15,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from portbench.clients.errors import DeploymentError
+from portbench.errors import PortbenchError
 from portbench.files import replace_file
 
 PINS = Path(__file__).with_name("circuitpython_libraries.toml")
@@ -39,7 +39,7 @@ class Library:
 def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | None = None) -> list[Library]:
     """What CircuitPython `major` needs with a network, or those of `names`.
 
-    Raises DeploymentError for a major that nothing is pinned for.
+    Raises PortbenchError for a major that nothing is pinned for.
     """
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
     every = [
@@ -52,7 +52,7 @@ def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | Non
         known = ", ".join(
             str(m) for m in sorted({m for library in every if library.name == name for m in library.majors})
         )
-        raise DeploymentError(f"CircuitPython {major}: {path.name} pins {name} for {known} only; add {major} to it")
+        raise PortbenchError(f"CircuitPython {major}: {path.name} pins {name} for {known} only; add {major} to it")
     return wanted
 
 
@@ -66,7 +66,7 @@ def library_files(
     """Contents of every library file for CircuitPython `major`, by path on the board (`lib/...`); of `names` alone, if
     they are given.
 
-    Wheels come from the cache, else from pip within `timeout_s`. Raises DeploymentError.
+    Wheels come from the cache, else from pip within `timeout_s`. Raises PortbenchError.
     """
     cache = cache or user_cache_path("portbench") / "circuitpython"
     files: dict[str, bytes] = {}
@@ -100,11 +100,11 @@ def _download(library: Library, timeout_s: float) -> bytes:
                 [*command, "-r", str(requirements)], capture_output=True, text=True, timeout=timeout_s, check=False
             )
         except subprocess.TimeoutExpired:
-            raise DeploymentError(f"{wanted}: pip still downloading after {timeout_s:g} s; run once online") from None
+            raise PortbenchError(f"{wanted}: pip still downloading after {timeout_s:g} s; run once online") from None
         wheel = Path(folder, library.wheel)
         if done.returncode != 0 or not wheel.is_file():
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip gave no wheel"]
-            raise DeploymentError(
+            raise PortbenchError(
                 f"{wanted}: needed in the board's lib/, not in the cache, and pip could not download it: {said[0]}"
             )
         return wheel.read_bytes()
@@ -120,5 +120,5 @@ def _modules(library: Library, wheel: bytes) -> dict[str, bytes]:
     found = {name.split("/")[1] for name in files}
     missing = [module for module in library.modules if module not in found]
     if missing:
-        raise DeploymentError(f"{library.wheel}: has no {', '.join(missing)}; correct modules in {PINS.name}")
+        raise PortbenchError(f"{library.wheel}: has no {', '.join(missing)}; correct modules in {PINS.name}")
     return files

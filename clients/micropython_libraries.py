@@ -11,7 +11,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from portbench.clients.errors import DeploymentError
+from portbench.errors import PortbenchError
 
 PINS = Path(__file__).with_name("micropython_libraries.toml")
 FOLDER_VARIABLE = "PORTBENCH_FIRMWARE_DIR"
@@ -38,13 +38,13 @@ def pinned_drivers(path: Path = PINS) -> dict[str, Driver]:
 def driver_files(
     names: Collection[str], timeout_s: float, *, cache: Path | None = None, pins: Path = PINS
 ) -> dict[str, bytes]:
-    """The contents of the drivers by path on the board, downloaded within `timeout_s`. Raises DeploymentError."""
+    """The contents of the drivers by path on the board, downloaded within `timeout_s`. Raises PortbenchError."""
     known = pinned_drivers(pins)
     cache = cache or user_cache_path("portbench") / "micropython"
     files: dict[str, bytes] = {}
     for name in names:
         if name not in known:
-            raise DeploymentError(f"{name}: {pins.name} pins {', '.join(known)} only; add it there")
+            raise PortbenchError(f"{name}: {pins.name} pins {', '.join(known)} only; add it there")
         driver = known[name]
         files[driver.file] = _content(driver, cache, timeout_s)
     return files
@@ -58,27 +58,27 @@ def _content(driver: Driver, cache: Path, timeout_s: float) -> bytes:
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise DeploymentError(f"{path}: cannot be read ({error.strerror})") from None
+            raise PortbenchError(f"{path}: cannot be read ({error.strerror})") from None
         if hashlib.sha256(content).hexdigest() == driver.sha256:
             return content
         if path.parent != cache:
-            raise DeploymentError(f"{path}: is not {driver.name} {driver.version} as pinned; take it from {driver.url}")
+            raise PortbenchError(f"{path}: is not {driver.name} {driver.version} as pinned; take it from {driver.url}")
     return _download(driver, cache, timeout_s)
 
 
 def _download(driver: Driver, cache: Path, timeout_s: float) -> bytes:
-    from portbench.firmware.download import DownloadError, download
+    from portbench.firmware.download import download
 
     wanted = f"{driver.file}: micropython-lib's driver"
     give = f"put it into the folder of {FOLDER_VARIABLE}, from {driver.url}"
     if os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0"):
-        raise DeploymentError(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
+        raise PortbenchError(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
     (cache / driver.file).unlink(missing_ok=True)
     try:
         content = download(driver.url, cache, driver.file, limit_s=timeout_s).read_bytes()
-    except (DownloadError, OSError) as error:
-        raise DeploymentError(f"{wanted} is not at hand and could not be downloaded ({error}); {give}") from None
+    except (PortbenchError, OSError) as error:
+        raise PortbenchError(f"{wanted} is not at hand and could not be downloaded ({error}); {give}") from None
     if hashlib.sha256(content).hexdigest() != driver.sha256:
         (cache / driver.file).unlink(missing_ok=True)
-        raise DeploymentError(f"{driver.url}: is not {driver.name} {driver.version} as pinned")
+        raise PortbenchError(f"{driver.url}: is not {driver.name} {driver.version} as pinned")
     return content

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Final
 
 from portbench.boards import BoardDefinition
-from portbench.clients.errors import DeploymentError
 from portbench.clients.families import FAMILIES
 from portbench.clients.folding import fold
+from portbench.errors import PortbenchError
 from portbench.workloads import Readiness
 
 _FUNCTION: Final = "make_nic"
@@ -50,7 +50,7 @@ def nic_line(
 ) -> str | None:
     """What the client of `family` writes on `board` to get its network interface; None where it has none to bring up.
 
-    Raises DeploymentError for a client that cannot be read, and for a board without a network.
+    Raises PortbenchError for a client that cannot be read, and for a board without a network.
     """
     parts = FAMILIES[family].parts(Readiness.CONNECTED, board)
     if "get_address" not in parts:
@@ -59,7 +59,7 @@ def nic_line(
     try:
         module = ast.parse(fold(path.read_text(encoding="utf-8"), board))
     except (OSError, SyntaxError, ValueError) as error:
-        raise DeploymentError(f"{path}: cannot be read as Python ({error})") from error
+        raise PortbenchError(f"{path}: cannot be read as Python ({error})") from error
     wanted: list[ast.stmt] = [
         node
         for node in module.body

@@ -20,16 +20,12 @@ from pydantic.dataclasses import dataclass
 
 from portbench.complaint import first_complaint
 from portbench.errors import PortbenchError
-from portbench.toml_files import BadFile, parse_toml, read_text, users_files
+from portbench.toml_files import parse_toml, read_text, users_files
 
 CATALOGUE_PATH: Final = Path(__file__).parent / "catalogue.toml"
 CATALOGUE_VARIABLE: Final = "PORTBENCH_CATALOGUE"
 """A user's own catalogues, separated as in PATH."""
 _USUAL: Final = "catalogue.toml"
-
-
-class CatalogueError(PortbenchError):
-    """The catalogue, or a runtime asked of it, is wrong: one line with file, entry, value and fix."""
 
 
 class Family(StrEnum):
@@ -148,53 +144,47 @@ class Catalogue:
         return iter(self.entries)
 
     def get(self, runtime: str) -> FirmwareEntry:
-        """Entry with the id `runtime`; raises `CatalogueError` that names the nearest ids."""
+        """Entry with the id `runtime`; raises `PortbenchError` that names the nearest ids."""
         for entry in self.entries:
             if entry.id == runtime:
                 return entry
         ids = [entry.id for entry in self.entries]
         near = difflib.get_close_matches(runtime, ids, n=3, cutoff=0.5) or ids
         files = ", ".join(map(str, self.paths))
-        raise CatalogueError(f"{files}: unknown runtime {runtime!r}; choose one of: {', '.join(near)}")
+        raise PortbenchError(f"{files}: unknown runtime {runtime!r}; choose one of: {', '.join(near)}")
 
 
 def load(*paths: Path) -> Catalogue:
-    """The catalogue of these files; without any, ours and then the user's. Raises `CatalogueError`."""
+    """The catalogue of these files; without any, ours and then the user's. Raises `PortbenchError`."""
     entries: dict[str, FirmwareEntry] = {}
     owners: dict[str, Path] = {}
     paths = paths or (CATALOGUE_PATH, *users_files(CATALOGUE_VARIABLE, _USUAL))
     for path in paths:
         for entry in _read(path):
             if entry.id in entries:
-                raise CatalogueError(f"{path}: image {entry.id!r}: the id is taken by {owners[entry.id]}; use another")
+                raise PortbenchError(f"{path}: image {entry.id!r}: the id is taken by {owners[entry.id]}; use another")
             entries[entry.id], owners[entry.id] = entry, path
     return Catalogue(paths, tuple(entries.values()))
 
 
 def _read(path: Path) -> Catalogue:
-    try:
-        return parse(read_text(path), path)
-    except BadFile as error:
-        raise CatalogueError(str(error)) from error
+    return parse(read_text(path), path)
 
 
 def parse(text: str, path: Path) -> Catalogue:
     """The catalogue in the TOML document `text`; `path` is its file's name for messages."""
-    try:
-        document = parse_toml(text, path)
-    except BadFile as error:
-        raise CatalogueError(str(error)) from error
+    document = parse_toml(text, path)
     unknown = sorted(document.keys() - {"image"})
     if unknown:
-        raise CatalogueError(f"{path}: unknown key {unknown[0]!r}; only [[image]] entries belong here")
+        raise PortbenchError(f"{path}: unknown key {unknown[0]!r}; only [[image]] entries belong here")
     images = document.get("image")
     if not isinstance(images, list) or not images or not all(isinstance(image, dict) for image in images):
-        raise CatalogueError(f"{path}: has no [[image]] entry; add one")
+        raise PortbenchError(f"{path}: has no [[image]] entry; add one")
     entries: dict[str, FirmwareEntry] = {}
     for number, raw in enumerate(images, start=1):
         entry = _entry(raw, f"{path}: image {raw.get('id', f'number {number}')!r}")
         if entry.id in entries:
-            raise CatalogueError(
+            raise PortbenchError(
                 f"{path}: image {entry.id!r}: the id is used twice; give entry number {number} another"
             )
         entries[entry.id] = entry
@@ -204,19 +194,19 @@ def parse(text: str, path: Path) -> Catalogue:
 def _entry(raw: dict[str, Any], where: str) -> FirmwareEntry:
     family = raw.get("family")
     if not isinstance(family, str) or family not in set(Family):
-        raise CatalogueError(f"{where}: family is {family!r}; use one of: {', '.join(Family)}")
+        raise PortbenchError(f"{where}: family is {family!r}; use one of: {', '.join(Family)}")
     _check_keys(raw, Family(family), where)
     try:
         entry = _ENTRY.validate_python(raw)
     except ValidationError as error:
-        raise CatalogueError(f"{where}: {first_complaint(error)}") from error
+        raise PortbenchError(f"{where}: {first_complaint(error)}") from error
     names = [profile.name for profile in entry.profiles]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise CatalogueError(f"{where}: profile {twice!r} is there twice; give each profile its own name")
+        raise PortbenchError(f"{where}: profile {twice!r} is there twice; give each profile its own name")
     _check_file_name(entry.file, where)
     _check_url(entry.url, where)
     if entry.family is not Family.MICROPYTHON and any(profile.intn is not None for profile in entry.profiles):
-        raise CatalogueError(f"{where}: intn is set, but only family 'micropython' takes that pin; remove intn")
+        raise PortbenchError(f"{where}: intn is set, but only family 'micropython' takes that pin; remove intn")
     return entry
 
 
@@ -224,17 +214,17 @@ def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
     required = _ALWAYS | _REQUIRED[family]
     allowed = required | _OPTIONAL[family]
     if unknown := sorted(raw.keys() - allowed):
-        raise CatalogueError(
+        raise PortbenchError(
             f"{where}: key {unknown[0]!r} = {raw[unknown[0]]!r} is unknown for family {str(family)!r};"
             f" remove it or use one of: {', '.join(sorted(allowed))}"
         )
     if missing := sorted(required - raw.keys()):
-        raise CatalogueError(f"{where}: key {missing[0]!r} is missing; add it")
+        raise PortbenchError(f"{where}: key {missing[0]!r} is missing; add it")
 
 
 def _check_file_name(name: str | None, where: str) -> None:
     if name is not None and re.fullmatch(r"[\w.\-]+\.uf2", name) is None:
-        raise CatalogueError(f"{where}: file is {name!r}; give a plain .uf2 file name")
+        raise PortbenchError(f"{where}: file is {name!r}; give a plain .uf2 file name")
 
 
 def _check_url(url: str | None, where: str) -> None:
@@ -247,4 +237,4 @@ def _check_url(url: str | None, where: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise CatalogueError(f"{where}: url is {url!r}; give an address that can be: https://HOST/FILE.uf2")
+        raise PortbenchError(f"{where}: url is {url!r}; give an address that can be: https://HOST/FILE.uf2")

@@ -30,10 +30,6 @@ _CHUNK_BYTES: Final = 1 << 14
 pooch.get_logger().setLevel(logging.WARNING)
 
 
-class DownloadError(PortbenchError):
-    """The file could not be had; one clause that says why."""
-
-
 class _Abort(Exception):
     """Ends the download at once: `pooch` tries again on any other error."""
 
@@ -70,7 +66,7 @@ def _too_slow(limit_s: float) -> str:
 
 
 def download(url: str, folder: Path, file: str, *, progress: Progress | None = None, limit_s: float = LIMIT_S) -> Path:
-    """Fetches `url` as `folder`/`file` and returns that path; raises `DownloadError`.
+    """Fetches `url` as `folder`/`file` and returns that path; raises `PortbenchError`.
 
     Nothing is there under that name until the last byte has come.
     """
@@ -87,7 +83,7 @@ def download(url: str, folder: Path, file: str, *, progress: Progress | None = N
     thread.start()
     thread.join(limit_s)
     if not ended:
-        raise DownloadError(_too_slow(limit_s))
+        raise PortbenchError(_too_slow(limit_s))
     if isinstance(ended[0], BaseException):
         raise ended[0]
     return ended[0]
@@ -110,8 +106,8 @@ def _download(url: str, folder: Path, file: str, progress: Progress | None, dead
     try:
         return Path(files.fetch(file, downloader=fetch))
     except _Abort as error:
-        raise DownloadError(str(error)) from error
+        raise PortbenchError(str(error)) from error
     except requests.exceptions.RequestException as error:
-        raise DownloadError(f"{_TRIES} tries failed, the last with {type(error).__name__}") from error
+        raise PortbenchError(f"{_TRIES} tries failed, the last with {type(error).__name__}") from error
     except (OSError, ValueError) as error:
-        raise DownloadError(f"it cannot be stored in {folder} ({error})") from error
+        raise PortbenchError(f"it cannot be stored in {folder} ({error})") from error

@@ -22,10 +22,6 @@ _WAIT_S: Final = 10.0
 _VERSION: Final = 1
 
 
-class HashLockError(PortbenchError):
-    """The lock file cannot be used: one line with file, what is wrong and fix."""
-
-
 @dataclass(frozen=True)
 class Seen:
     """What the lock file holds of one image."""
@@ -45,7 +41,7 @@ class HashLock:
         """What is locked for the image `file`; records `sha256` if nothing is. `source` says where it came from."""
         if seen := self._read().get(file):
             return seen
-        busy = HashLockError(f"{self.path}: another process has held it for {_WAIT_S:g} s; end that process")
+        busy = PortbenchError(f"{self.path}: another process has held it for {_WAIT_S:g} s; end that process")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked(self.path.with_name(f"{self.path.name}.guard"), busy, within_s=_WAIT_S):
@@ -56,13 +52,13 @@ class HashLock:
                     self._write(images)
                 return images[file]
         except OSError as error:
-            raise HashLockError(f"{self.path}: cannot be written ({error.strerror}); make it writable") from error
+            raise PortbenchError(f"{self.path}: cannot be written ({error.strerror}); make it writable") from error
 
     def _read(self) -> dict[str, Seen]:
         try:
             document = json.loads(self.path.read_text(encoding="utf-8"))
             if document["version"] != _VERSION:
-                raise HashLockError(
+                raise PortbenchError(
                     f"{self.path}: version is {document['version']!r}, not {_VERSION}; use the portbench that wrote it"
                     " or delete the file"
                 )
@@ -73,9 +69,9 @@ class HashLock:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise HashLockError(f"{self.path}: cannot be read ({error.strerror}); make it readable") from error
+            raise PortbenchError(f"{self.path}: cannot be read ({error.strerror}); make it readable") from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise HashLockError(
+            raise PortbenchError(
                 f"{self.path}: is damaged; delete it, the hashes are then taken anew at the next run"
             ) from error
 

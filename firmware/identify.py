@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, CatalogueError, Family, FirmwareEntry
+from portbench.firmware.catalogue import DEFAULT_PROFILES, Family, FirmwareEntry
 from portbench.shown import shown
 
 IMAGE_FAMILIES: Final = tuple(family for family in Family if family is not Family.HOSTED)
@@ -90,12 +91,12 @@ def entry_for_file(
     """Wraps the image in `path` as an entry with its family's usual profiles; its id is the file's name.
 
     `family` and `version` are guessed from the image where they are not given; one that says nothing known is foreign.
-    Raises `uf2.Uf2Error` for a bad image and `CatalogueError` for a family that no image can have.
+    Raises `uf2.Uf2Error` for a bad image and `PortbenchError` for a family that no image can have.
     """
     image = uf2.read(path)
     identity = identify(image)
     if family is not None and family not in IMAGE_FAMILIES:
-        raise CatalogueError(f"{path}: family is {str(family)!r}; use one of: {', '.join(IMAGE_FAMILIES)}")
+        raise PortbenchError(f"{path}: family is {str(family)!r}; use one of: {', '.join(IMAGE_FAMILIES)}")
     chosen = (identity.family or Family.FOREIGN) if family is None else Family(family)
     return FirmwareEntry(
         id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",

@@ -19,7 +19,7 @@ import platformdirs
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
-from portbench.firmware.download import DownloadError, Progress, download
+from portbench.firmware.download import Progress, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
 from portbench.firmware.identify import identify, release
 from portbench.firmware.network import Reachability
@@ -36,34 +36,13 @@ _RUNTIME: Final = {
 }
 
 
-class ImageError(PortbenchError):
-    """An image cannot be used: one line with file, value and fix."""
-
-
-class ImageUnavailable(ImageError):
-    """The image is nowhere to be had. `command` is the one line that would provide it, `reason` why it is missing."""
+class ImageUnavailable(PortbenchError):
+    """The image is missing. `command` provides it, `reason` says why it is missing."""
 
     def __init__(self, runtime: str, reason: str, command: str) -> None:
         self.reason = reason
         self.command = command
         super().__init__(f"{runtime}: {reason}; provide it: {command}")
-
-
-class HashMismatch(ImageError):
-    """The image is not the one that is known under its name. Both hashes are in the text."""
-
-    def __init__(self, file: str, actual: str, expected: str, known_from: str, fix: str) -> None:
-        self.actual = actual
-        self.expected = expected
-        super().__init__(f"{file}: sha256 is {actual}, not {expected} ({known_from}); {fix}")
-
-
-class WrongImage(ImageError):
-    """The image says that it is another release, or for another board, than the catalogue has under its name."""
-
-
-class FolderError(ImageError):
-    """PORTBENCH_FIRMWARE_DIR names something that is no readable folder."""
 
 
 class Source(StrEnum):
@@ -93,7 +72,7 @@ class ImageStore:
 
     `folder` None: PORTBENCH_FIRMWARE_DIR, if set. `cache` and `state` None: the user's folders. `offline` None:
     PORTBENCH_OFFLINE, if set to anything but 0. `machines`: what boards call themselves, by id, to see that an image is
-    for its entry's. Raises `FolderError` for a folder that cannot be used.
+    for its entry's. Raises `PortbenchError` for a folder that cannot be used.
     """
 
     def __init__(
@@ -127,8 +106,8 @@ class ImageStore:
     def obtain(self, entry: FirmwareEntry) -> Image:
         """The image of `entry`, checked.
 
-        Raises `ImageUnavailable` where it cannot be had, `HashMismatch` or `WrongImage` where it is another one than
-        expected, `uf2.Uf2Error` where it is no image for the chip, `HashLockError` where its hash cannot be recorded.
+        Raises `ImageUnavailable` where it is missing, and `PortbenchError` where it is another image than expected, is
+        no image for the chip, or its hash cannot be recorded.
         """
         if entry.family is Family.HOSTED:
             return Image(entry, package_version(entry), Source.PACKAGE)
@@ -202,7 +181,7 @@ class ImageStore:
         return Image(entry, _version(entry), source, path, actual, content)
 
     def _check_identity(self, entry: FirmwareEntry, image: uf2.Uf2Image, shown: str) -> None:
-        """Raises WrongImage for an image that says it is something else than its entry does."""
+        """Raises PortbenchError for an image that says it is something else than its entry does."""
         says = identify(image)
         if says.family is None or says.version is None or entry.family is Family.FOREIGN:
             return
@@ -219,7 +198,7 @@ class ImageStore:
             name = says.machine and says.machine.partition(" with ")[0]
             board = next((board for board, machine in self._machines.items() if machine == name), name)
             on = f" for {board}" if board else ""
-            raise WrongImage(
+            raise PortbenchError(
                 f"{shown}: says {_RUNTIME[says.family]} {says.version}{on}, the catalogue has {', '.join(faults)};"
                 " get the file again, or measure it as it is with --runtime=FILE"
             )
@@ -232,7 +211,7 @@ class ImageStore:
             uf2.parse(data, "it")
         except uf2.Uf2Error as error:
             known_from += f"; also {str(error).rpartition(';')[0]}"
-        raise HashMismatch(shown, actual, expected, known_from, fix)
+        raise PortbenchError(f"{shown}: sha256 is {actual}, not {expected} ({known_from}); {fix}")
 
     def _download(self, entry: FirmwareEntry) -> Image:
         file, url = _file(entry), entry.url
@@ -251,15 +230,16 @@ class ImageStore:
         try:
             self.cache.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.cache, prefix="incoming-") as incoming:
-                fresh = download(url, Path(incoming), file, progress=self._progress)
+                try:
+                    fresh = download(url, Path(incoming), file, progress=self._progress)
+                except PortbenchError as error:
+                    self._failed[url] = f"{missing}, and {url} failed: {error}"
+                    raise ImageUnavailable(entry.id, self._failed[url], command) from error
                 image = self._checked(entry, fresh, Source.DOWNLOAD, shown=url)
                 final = self.cache / file
                 fresh.replace(final)
-        except DownloadError as error:
-            self._failed[url] = f"{missing}, and {url} failed: {error}"
-            raise ImageUnavailable(entry.id, self._failed[url], command) from error
         except OSError as error:
-            raise ImageError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
+            raise PortbenchError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
         return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256, image.content)
 
 
@@ -275,15 +255,19 @@ def _for_shell(path: Path) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises `FolderError` unless `folder` is a readable folder."""
+    """Raises `PortbenchError` unless `folder` is a readable folder."""
     try:
         next(folder.iterdir(), None)
     except FileNotFoundError as error:
-        raise FolderError(f"{FOLDER_VARIABLE}={folder}: there is no such folder; create it or unset it") from error
+        raise PortbenchError(f"{FOLDER_VARIABLE}={folder}: there is no such folder; create it or unset it") from error
     except NotADirectoryError as error:
-        raise FolderError(f"{FOLDER_VARIABLE}={folder}: is not a folder; name the folder that holds images") from error
+        raise PortbenchError(
+            f"{FOLDER_VARIABLE}={folder}: is not a folder; name the folder that holds images"
+        ) from error
     except OSError as error:
-        raise FolderError(f"{FOLDER_VARIABLE}={folder}: cannot be read ({error.strerror}); make it readable") from error
+        raise PortbenchError(
+            f"{FOLDER_VARIABLE}={folder}: cannot be read ({error.strerror}); make it readable"
+        ) from error
 
 
 def package_version(entry: FirmwareEntry) -> str:
@@ -297,7 +281,7 @@ def package_version(entry: FirmwareEntry) -> str:
 
 def _file(entry: FirmwareEntry) -> str:
     if entry.file is None:
-        raise ImageError(f"{entry.id}: has no file name; add the key 'file' to its entry")
+        raise PortbenchError(f"{entry.id}: has no file name; add the key 'file' to its entry")
     return entry.file
 
 

@@ -33,10 +33,6 @@ _ANY: Final = IPv4Address(0)
 _ERASED: Final = b"\xff"
 
 
-class NativeConfigError(PortbenchError, ValueError):
-    """A setting that the native firmware would refuse; one line with name, value and what is allowed."""
-
-
 @dataclass(frozen=True, slots=True)
 class StaticAddress:
     """The board's own address, for a network without DHCP."""
@@ -78,12 +74,12 @@ class NativeConfig:
 
 def _check_range(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise NativeConfigError(f"native firmware: {name} is {value}; choose {low} to {high}")
+        raise PortbenchError(f"native firmware: {name} is {value}; choose {low} to {high}")
 
 
 def _host(name: str, address: IPv4Address) -> bytes:
     if address.is_multicast or address.is_reserved or address == _ANY:
-        raise NativeConfigError(f"native firmware: {name} is {address}; give the address of one host")
+        raise PortbenchError(f"native firmware: {name} is {address}; give the address of one host")
     return address.packed
 
 
@@ -91,13 +87,11 @@ def _static(address: StaticAddress) -> tuple[bytes, bytes, bytes]:
     try:
         network = IPv4Network(f"{address.ip}/{address.mask}", strict=False)
     except ValueError as error:
-        raise NativeConfigError(
-            f"native firmware: static mask is {address.mask}; give one like 255.255.255.0"
-        ) from error
+        raise PortbenchError(f"native firmware: static mask is {address.mask}; give one like 255.255.255.0") from error
     if network.netmask != address.mask:  # IPv4Network also takes host masks such as 0.0.0.255
-        raise NativeConfigError(f"native firmware: static mask is {address.mask}; give one like 255.255.255.0")
+        raise PortbenchError(f"native firmware: static mask is {address.mask}; give one like 255.255.255.0")
     if address.gateway != _ANY and address.gateway not in network:
-        raise NativeConfigError(
+        raise PortbenchError(
             f"native firmware: static gateway {address.gateway} is outside {network}; give one inside, or none"
         )
     return _host("static ip", address.ip), address.mask.packed, address.gateway.packed
@@ -107,12 +101,12 @@ def _mac(mac: bytes | None) -> bytes:
     if mac is None:
         return bytes(6)
     if len(mac) != 6 or mac[0] & 1 or mac == bytes(6):
-        raise NativeConfigError(f"native firmware: mac is {mac.hex(':')!r}; give 6 bytes of a unicast address")
+        raise PortbenchError(f"native firmware: mac is {mac.hex(':')!r}; give 6 bytes of a unicast address")
     return mac
 
 
 def pack(config: NativeConfig) -> bytes:
-    """The 256-byte block to program at `CONFIG_ADDRESS`; raises `NativeConfigError` for a setting out of range."""
+    """The 256-byte block to program at `CONFIG_ADDRESS`; raises `PortbenchError` for a setting out of range."""
     _check_range("port", config.port, 1, 0xFFFF)
     _check_range("count", config.count, 1, COUNT_MAX)
     _check_range("repeat", config.repeat, 1, 0xFFFF)
@@ -123,7 +117,7 @@ def pack(config: NativeConfig) -> bytes:
     _check_range("failure_wait_ms", config.failure_wait_ms, 0, WAIT_MAX_MS)
     ip, mask, gateway = _static(config.static) if config.static else (bytes(4), bytes(4), bytes(4))
     if config.server is None and config.static and config.static.gateway == _ANY:
-        raise NativeConfigError("native firmware: no server; give one, or a gateway that is the server")
+        raise PortbenchError("native firmware: no server; give one, or a gateway that is the server")
     flags = (_FLAG_STATIC if config.static else 0) | (0 if config.intn else _FLAG_POLL)
     body = _BODY.pack(
         _MAGIC,

@@ -1,4 +1,4 @@
-"""The one base of every error that a user may cause or meet."""
+"""The errors that a user may cause or meet, under one base. A class of its own is for what some code tells apart."""
 
 from __future__ import annotations
 
@@ -9,3 +9,31 @@ class PortbenchError(Exception):
 
 class OptionError(PortbenchError):
     """A wrong word on the command line; the command ends with status 2."""
+
+
+class UnknownName(PortbenchError):
+    """A board or a workload that does not exist here. Lists the names there are."""
+
+
+class LibraryMissing(PortbenchError):
+    """An optional library is not installed. Names the extra that brings it."""
+
+
+class BoardError(PortbenchError):
+    """A board did not do as it was asked."""
+
+
+class DeadlineExceeded(BoardError):
+    """A wait ended in vain. Says what it waited for and how long."""
+
+
+class BoardUnavailable(BoardError):
+    """No such board here: not built, not plugged in, not on this operating system. Says what would provide it."""
+
+
+class BrokenSetup(BoardError):
+    """This installation, or this user's folder, can run no emulated board at all; it ends the whole run."""
+
+
+class ConsoleLost(BoardError):
+    """The board's console went away, or its process ended, before the result line."""

@@ -12,10 +12,6 @@ from platformdirs import user_config_path
 from portbench.errors import PortbenchError
 
 
-class BadFile(PortbenchError, ValueError):
-    """A file that cannot be read, or is not TOML: one line with file, fault and fix."""
-
-
 def users_files(variable: str, usual: str) -> list[Path]:
     """A user's own files: those that the environment's `variable` names, then those in their usual place.
 
@@ -31,18 +27,20 @@ def users_files(variable: str, usual: str) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """What the file holds. Raises BadFile."""
+    """What the file holds. Raises PortbenchError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BadFile(f"{path}: cannot be read ({error.strerror}); correct its name or its permissions") from error
+        raise PortbenchError(
+            f"{path}: cannot be read ({error.strerror}); correct its name or its permissions"
+        ) from error
     except UnicodeDecodeError as error:
-        raise BadFile(f"{path}: byte {error.start} is not UTF-8; save it as UTF-8") from error
+        raise PortbenchError(f"{path}: byte {error.start} is not UTF-8; save it as UTF-8") from error
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """The document `text`; `path` is its file's name for messages. Raises BadFile."""
+    """The document `text`; `path` is its file's name for messages. Raises PortbenchError."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
-        raise BadFile(f"{path}: is not TOML ({error}); correct that line") from error
+        raise PortbenchError(f"{path}: is not TOML ({error}); correct that line") from error

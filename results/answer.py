@@ -9,9 +9,10 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.results.cells import figure, stated
 from portbench.results.model import Offers, Published, Row, Status
-from portbench.results.published import BadPublished, as_headline
+from portbench.results.published import as_headline
 from portbench.results.stats import Group
 from portbench.where import Where
 from portbench.workloads import Workload
@@ -46,7 +47,7 @@ def published_lines(known: Workload | None, groups: Sequence[Group]) -> list[str
     for source in known.published:
         if source.board not in boards:
             continue
-        with contextlib.suppress(BadPublished):
+        with contextlib.suppress(PortbenchError):
             figures = [(each.runtime, as_headline(known, source, each)) for each in source.firmware]
             told = ", ".join(f"{runtime} {stated(published)}" for runtime, published in figures)
             lines.append(f"Silicon: {told} {_unit(known, figures[0][1])}, by {source.who}: {source.url}")

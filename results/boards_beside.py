@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import tabulate
 
+from portbench.errors import UnknownName
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
-from portbench.workloads import UnknownWorkload, workload
+from portbench.workloads import workload
 
 _DIGITS: Final = 4
 
@@ -142,5 +143,5 @@ def _cell(group: Group | None) -> str:
 def _title(name: str) -> str:
     try:
         return workload(name).title
-    except UnknownWorkload:  # of somebody whose workloads are not here
+    except UnknownName:  # of somebody whose workloads are not here
         return name

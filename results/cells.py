@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Iterable
 from typing import Final
 
+from portbench.errors import PortbenchError, UnknownName
 from portbench.results.model import Published, Row
-from portbench.results.published import BadPublished, nearest
+from portbench.results.published import nearest
 from portbench.results.stats import Group
-from portbench.workloads import Column, UnknownWorkload, Workload, workload
+from portbench.workloads import Column, Workload, workload
 
 EXACT: Final = "exact"
 """In the place of a spread: another run would be the same."""
@@ -21,7 +22,7 @@ def known_workload(name: str) -> Workload | None:
     """None for one of somebody whose workloads are not here."""
     try:
         return workload(name)
-    except UnknownWorkload:
+    except UnknownName:
         return None
 
 
@@ -75,7 +76,7 @@ def beside(group: Group, known: Workload | None) -> tuple[str, str]:
     if published := group.publication:
         return stated(published), _ratio(group, published)
     if known is not None:
-        with contextlib.suppress(BadPublished):
+        with contextlib.suppress(PortbenchError):
             if near := nearest(known, group.first):
                 firmware, published = near
                 return f"{stated(published)} ({firmware.version})", _ratio(group, published)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, get_args
 
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryMissing
 from portbench.results.model import RunFile, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.where import Where
@@ -31,10 +31,6 @@ class Basis(StrEnum):
     """Each run beside the other's run in the same room."""
     SAMPLES = "samples"
     """Runs in rooms of their own, or on real boards."""
-
-
-class LibraryMissing(PortbenchError):
-    """Samples cannot be compared here: one line that says what to install."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from portbench.errors import UnknownName
 from portbench.files import replace_file
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
@@ -18,7 +19,7 @@ from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown, panels, tables
 from portbench.shown import shown
-from portbench.workloads import UnknownWorkload, workload
+from portbench.workloads import workload
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
@@ -93,7 +94,7 @@ def _readings(run: RunFile) -> list[str]:
     """How the columns are to be read, those that all tables have and those of each workload."""
     paragraphs = [*_READING, UNSTABLE_RULE]
     for name in dict.fromkeys(row.workload for row in run.rows):
-        with contextlib.suppress(UnknownWorkload):  # of somebody whose workloads are not here
+        with contextlib.suppress(UnknownName):  # of somebody whose workloads are not here
             known = workload(name)
             if known.reading:
                 paragraphs.append(f"{known.title}: {known.reading}")

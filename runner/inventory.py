@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from portbench.boards import BoardDefinition, UnknownBoard, board_definition, known_boards
+from portbench.boards import BoardDefinition, board_definition, known_boards
+from portbench.errors import UnknownName
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
@@ -16,7 +17,7 @@ from portbench.workloads import Workload, workloads
 
 
 def inventory() -> dict[str, list[dict[str, Any]]]:
-    """Runtimes, workloads and boards. Raises CatalogueError, ImageError, UnknownWorkload or BoardError."""
+    """Runtimes, workloads and boards. Raises PortbenchError."""
     known = catalogue.load()
     store = image_store(known)
     return {
@@ -29,7 +30,7 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
 def _runtime(entry: FirmwareEntry, store: ImageStore) -> dict[str, Any]:
     try:
         board = board_definition(entry.board)
-    except UnknownBoard:  # a port that runs on the PC
+    except UnknownName:  # a port that runs on the PC
         board = board_definition(DEFAULT_BOARD)
     image = _image(entry, store)
     return {

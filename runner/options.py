@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, cast
 
 from pydantic import ValidationError
 
-from portbench.boards import BadDefinition, BoardDefinition, UnknownBoard, Wifi, board_definition
+from portbench.boards import BoardDefinition, Wifi, board_definition
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.nearest import unknown
@@ -30,7 +30,7 @@ from portbench.runner.settings import (
     workload_settings,
 )
 from portbench.runner.stages import DEFAULT_S, Stage
-from portbench.workloads import UnknownWorkload, Workload, WorkloadSettings, workloads
+from portbench.workloads import Workload, WorkloadSettings, workloads
 
 WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]
 Deployer = Literal["mpremote", "rshell"]
@@ -284,7 +284,7 @@ def _value(given: Mapping[str, Any], name: str) -> Any:
 def _board(name: str) -> BoardDefinition:
     try:
         return board_definition(name)
-    except (BadDefinition, UnknownBoard) as error:
+    except PortbenchError as error:
         raise OptionError(f"--board: {error}") from None
 
 
@@ -297,7 +297,7 @@ def _partner_device(device: str | None, devices: tuple[str, ...]) -> str | None:
 def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
     try:
         known = workloads()
-    except UnknownWorkload as error:
+    except UnknownName as error:
         raise OptionError(str(error)) from None
     if EVERY_WORKLOAD in names:
         return tuple(known.values())

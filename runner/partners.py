@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portbench.boards import board_definition
-from portbench.errors import OptionError
-from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
+from portbench.errors import OptionError, PortbenchError
+from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
 from portbench.workloads import Workload, WorkloadSettings
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def entries_of(
         return [entry]
     try:
         return [known.get(partner)]
-    except CatalogueError:
+    except PortbenchError:
         ids = ", ".join(entry.id for entry in known if entry.family is not Family.HOSTED)
         raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
 

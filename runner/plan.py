@@ -8,22 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portbench.boards import (
-    BadDefinition,
-    BoardDefinition,
-    UnknownBoard,
-    board_definition,
-    board_of_machine,
-    known_boards,
-)
+from portbench.boards import BoardDefinition, board_definition, board_of_machine, known_boards
 from portbench.clients import FAMILIES
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError, UnknownName
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.catalogue import Catalogue, CatalogueError, Family, FirmwareEntry, Profile
+from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import entry_for_file, identify
-from portbench.firmware.uf2 import Uf2Error
 from portbench.nearest import unknown
-from portbench.results.published import BadPublished, published_of
+from portbench.results.published import published_of
 from portbench.runner import partners
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
 from portbench.runner.settings import HEEDED
@@ -129,7 +121,7 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
     try:
         known = catalogue.load() if known is None else known
         entries = chosen_entries(options, known)
-    except (BadDefinition, CatalogueError) as error:
+    except PortbenchError as error:
         raise OptionError(str(error)) from None
     profiles = sorted({profile.name for entry in entries for profile in entry.profiles})
     for wanted in options.profiles:
@@ -252,7 +244,7 @@ def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload)
     """So that what cannot be used is told before anything starts. Raises OptionError."""
     try:
         published_of(workload, entry.id, profile.name)
-    except BadPublished as error:
+    except PortbenchError as error:
         raise OptionError(str(error)) from None
 
 
@@ -261,7 +253,7 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
         return _entry_of_file(Path(runtime), options)
     try:
         entry = known.get(runtime)
-    except CatalogueError:
+    except PortbenchError:
         ids = (entry.id for entry in known)
         raise OptionError(f"--runtime: {unknown('runtime or .uf2 file', runtime, ids)}") from None
     if options.board is not None and entry.family is not Family.HOSTED and _board_of(entry) != options.board:
@@ -282,7 +274,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
             raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
         board = says or options.board
         return entry_for_file(path, family=options.family, board=board.id if board else DEFAULT_BOARD)
-    except (BadDefinition, CatalogueError, Uf2Error) as error:
+    except PortbenchError as error:
         raise OptionError(f"--runtime: {error}") from None
 
 
@@ -309,5 +301,5 @@ def _id_of(name: str) -> str:
 def _board_of(entry: FirmwareEntry) -> BoardDefinition | None:
     try:
         return board_definition(entry.board)
-    except UnknownBoard:
+    except UnknownName:
         return None

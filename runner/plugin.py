@@ -13,10 +13,8 @@ import pytest
 from rich.console import Console
 
 from portbench.boards import BoardError, BrokenSetup
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import ImageError
 from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
@@ -39,7 +37,7 @@ from portbench.runner.plan import ALL, PlannedRow, chosen_entries, plan
 from portbench.runner.progress import ProgressView
 from portbench.runner.streams import prepare_streams
 from portbench.shown import shown
-from portbench.workloads import UnknownWorkload, workloads
+from portbench.workloads import workloads
 
 # Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
 PROJECT = Path(__file__).resolve().parents[1]
@@ -157,7 +155,7 @@ class BenchPlugin:
             try:
                 image_store()  # what is wrong with its folders is told once, before there are workers
                 self._writer = new_run_file(options, PROJECT)
-            except (ImageError, StorageError) as error:
+            except PortbenchError as error:
                 raise pytest.UsageError(str(error)) from None
             self._collector = Collector(options, self._rows, self._writer)
             self._take_the_terminal()
@@ -278,7 +276,7 @@ class BenchPlugin:
             else:
                 self._writer = new_run_file(options, PROJECT)
                 self._bench = Bench(options, store, PROJECT, self._writer)
-        except (ImageError, StorageError) as error:
+        except PortbenchError as error:
             raise pytest.UsageError(str(error)) from None
         self._view = ProgressView(rows, Console(quiet=True) if is_worker(self._config) else None)
         self._take_the_terminal()
@@ -310,7 +308,7 @@ def _names_rows(word: str) -> bool:
         return True
     try:
         return word in workloads() or any(word.startswith(entry.id) for entry in catalogue.load())
-    except (CatalogueError, UnknownWorkload):
+    except PortbenchError:
         return False
 
 

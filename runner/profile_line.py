@@ -13,7 +13,7 @@ def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile)
     """The line of the client that the profile decides; None without a network, with the PC's own, or
     without a client of ours.
 
-    Raises DeploymentError for a client that cannot be read.
+    Raises PortbenchError for a client that cannot be read.
     """
     if entry.family is Family.NATIVE:
         spi_hz, intn = native_sets(profile)

@@ -19,11 +19,11 @@ from portbench.boards import (
     users_credentials,
 )
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment
+from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import identify
 from portbench.firmware.images import Image
-from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.stages import Program, Stage
@@ -45,11 +45,11 @@ def build_program(
 
     `peer` None: the workload needs no network.
 
-    Raises BoardUnavailable, DeploymentError, NativeConfigError or RunFailed.
+    Raises PortbenchError.
     """
     if row.entry.family is Family.NATIVE:
         if peer is None or peer.address is None:
-            raise RunFailed(f"{row.workload.name}: the native client has nobody to report to")
+            raise PortbenchError(f"{row.workload.name}: the native client has nobody to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
     if row.entry.family is Family.FOREIGN:
@@ -87,7 +87,7 @@ def _network(
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         name = ".".join(map(str, detail["loc"]))
-        raise RunFailed(f"client: {name} is {detail['input']!r}: {detail['msg']}") from None
+        raise PortbenchError(f"client: {name} is {detail['input']!r}: {detail['msg']}") from None
 
 
 def _native(
@@ -95,7 +95,7 @@ def _native(
 ) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
     if image.path is None or image.content is None:
-        raise RunFailed(f"{row.entry.id}: has no image file")
+        raise PortbenchError(f"{row.entry.id}: has no image file")
     spi_hz, intn = native_sets(row.profile)
     block = native_config.pack(
         native_config.NativeConfig(
@@ -140,4 +140,4 @@ def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
         return StaticAddress(*board.own_network.static)
     if board.where is Where.HOSTED:
         return StaticAddress(*(IPv4Address("127.0.0.1") for _ in range(4)))  # unused: the PC has its address
-    raise RunFailed("address_mode=static needs the board's address: -s static_address=IP,MASK,GATEWAY,DNS")
+    raise PortbenchError("address_mode=static needs the board's address: -s static_address=IP,MASK,GATEWAY,DNS")

@@ -8,9 +8,10 @@ from ipaddress import IPv4Address
 from typing import Protocol
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
+from portbench.errors import PortbenchError
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
-from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
+from portbench.server.tcp import DEFAULT_PORT, WorkloadServer
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround, Workload
 
@@ -52,7 +53,7 @@ class Servers:
     ) -> tuple[Peer | None, SessionSource | None]:
         """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
         as server where the board brings its own. A client without a console has a server to report to, and to tell
-        where it listens, whatever the workload. Raises ServerError."""
+        where it listens, whatever the workload. Raises PortbenchError."""
         if workload.readiness is Readiness.BOOTED and has_console:
             return None, None
         if workload.readiness is Readiness.LISTENING and has_console:
@@ -72,7 +73,7 @@ class Servers:
         return self._options.server_host or address_of_this_pc()
 
     def at(self, host: str, workload: Workload) -> SessionSource:
-        """The server of `workload` that listens on `host`, started when it is first asked for. Raises ServerError."""
+        """The server of `workload` that listens on `host`, started when it is first asked for."""
         key = (host, workload.name)
         if key not in self._servers:
             server = WorkloadServer(workload, host, self._port(host), idle_timeout_s=_IDLE_TIMEOUT_S)
@@ -123,12 +124,12 @@ def _find(server: SessionSource, number: int, address: str | None) -> list[Sessi
 
 
 def address_of_this_pc() -> str:
-    """The address of the interface that the default route uses; nothing is sent. Raises ServerError."""
+    """The address of the interface that the default route uses; nothing is sent. Raises PortbenchError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a documentation address (RFC 5737)
         except OSError as error:
-            raise ServerError(
+            raise PortbenchError(
                 f"no network for real boards ({error.strerror}); name it: -s server_host=ADDRESS"
             ) from error
         host: str = probe.getsockname()[0]

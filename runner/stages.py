@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from portbench.boards import Board, Deadline, Deployment, RuntimeIdentity, WrongRuntime
+from portbench.boards import Board, Deadline, Deployment, RuntimeIdentity
+from portbench.errors import BoardError
 from portbench.firmware.identify import Identity, release
 
 
@@ -101,7 +102,7 @@ class PreparedBoard:
 
 
 def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:
-    """Raise WrongRuntime unless the runtime that answers is the one in the image.
+    """Raise BoardError unless the runtime that answers is the one in the image.
 
     The image's banner holds the version, sometimes with what `git describe` added (`1.20.0-370-g7bfc22571`); the
     runtime answers with the three numbers. WIZnet's builds call themselves MicroPython.
@@ -109,8 +110,8 @@ def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) ->
     family = "circuitpython" if flashed.family == "circuitpython" else "micropython"
     said = f"{answered.family} {answered.version} on {answered.machine or 'a board it does not name'}"
     if flashed.family is not None and answered.family != family:
-        raise WrongRuntime(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
+        raise BoardError(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
     if flashed.version is not None and release(flashed.version) != release(answered.version):
-        raise WrongRuntime(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
+        raise BoardError(f"{board.name}: flashed {family} {flashed.version}, but {said} answers")
     if flashed.machine is not None and answered.machine and flashed.machine != answered.machine:
-        raise WrongRuntime(f"{board.name}: flashed an image for {flashed.machine}, but {said} answers")
+        raise BoardError(f"{board.name}: flashed an image for {flashed.machine}, but {said} answers")

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls
 from portbench.server.connection import Connection, Limits
 from portbench.server.listening import Listening
 from portbench.server.recording import Recording
-from portbench.server.tcp import ServerError
 from portbench.workloads import Caller, Session
 
 MAX_BYTES: Final = 4 << 20
@@ -63,17 +63,17 @@ class WorkloadCaller:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(_STOP_LIMIT_S)
         if self._thread.is_alive() and kind is None:
-            raise ServerError(f"the PC's connections did not end within {_STOP_LIMIT_S:g} s")
+            raise PortbenchError(f"the PC's connections did not end within {_STOP_LIMIT_S:g} s")
 
     def call(self, board: Listening) -> None:
-        """Opens the connections; a board that says so twice is called once. Raises ServerError."""
+        """Opens the connections; a board that says so twice is called once. Raises PortbenchError."""
         if self._thread is not None:
             return
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(board, started), name=f"caller of {board}", daemon=True)
         self._thread.start()
         if not started.wait(_START_LIMIT_S):
-            raise ServerError(f"{board}: connecting did not begin within {_START_LIMIT_S:g} s; try again")
+            raise PortbenchError(f"{board}: connecting did not begin within {_START_LIMIT_S:g} s; try again")
 
     def finish(self, timeout_s: float) -> list[Session]:
         """One per connection so far, once all are over or `timeout_s` has passed."""

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from portbench.server.icmp import IcmpError, ping
+from portbench.errors import PortbenchError
+from portbench.server.icmp import ping
 from portbench.server.recording import Recording
 from portbench.workloads import Disturbance, PingPlan, Session
 
@@ -160,7 +161,7 @@ class Connection(asyncio.Protocol):
         """Pings the board meanwhile, and says when that is over."""
         try:
             found = await ping(self._recording.peer.rpartition(":")[0], plan)
-        except IcmpError as error:
+        except PortbenchError as error:
             self._end(str(error))
             return
         self._progress_s = time.monotonic()

@@ -20,12 +20,8 @@ _IDENT: Final = 0x5042
 _MOST_BYTES: Final = 2048
 
 
-class IcmpError(PortbenchError):
-    """The PC may not ping, or has no way to the board: one line."""
-
-
 async def ping(address: str, plan: PingPlan) -> list[Ping]:
-    """What came back, in the order in which it was sent. Raises IcmpError."""
+    """What came back, in the order in which it was sent. Raises PortbenchError."""
     loop = asyncio.get_running_loop()
     round_trips_us: dict[int, float] = {}
     sent_ns: dict[int, int] = {}
@@ -57,7 +53,7 @@ async def ping(address: str, plan: PingPlan) -> list[Ping]:
                 async with asyncio.timeout(plan.wait_us / 1e6):
                     await all_back.wait()
         except OSError as error:
-            raise IcmpError(f"ping {address}: cannot send ({error.strerror or error})") from error
+            raise PortbenchError(f"ping {address}: cannot send ({error.strerror or error})") from error
         finally:
             loop.remove_reader(icmp)
     return [Ping(size, round_trips_us.get(number)) for number, (_, size) in enumerate(plan)]
@@ -72,7 +68,7 @@ def _socket(address: str) -> Iterator[tuple[socket.socket, bool]]:
         except PermissionError:
             made, owns = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP), False
     except OSError as error:
-        raise IcmpError(
+        raise PortbenchError(
             f"ping {address}: this PC does not let you ({error.strerror}); allow it: sudo sysctl -w"
             " net.ipv4.ping_group_range='0 2147483647'"
         ) from error

@@ -66,7 +66,7 @@ class Part:
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
     """The PC's part in the workload `name`; `settings` as JSON has them; `limit`: see `Part`.
 
-    Raises UnknownWorkload or ValidationError.
+    Raises UnknownName or ValidationError.
     """
     found = workload(name)
     if found.readiness is not Readiness.LISTENING:

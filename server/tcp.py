@@ -28,10 +28,6 @@ _KEPT_SESSIONS: Final = 1000
 _Found = TypeVar("_Found")
 
 
-class ServerError(PortbenchError):
-    """The server cannot start, stop or answer in time: one line with address, cause and fix."""
-
-
 class WorkloadServer:
     """Serves a workload to many clients at once while the `with` block runs.
 
@@ -80,7 +76,7 @@ class WorkloadServer:
         )
         self._thread.start()
         if not started.wait(_START_LIMIT_S) or self._stop is None:
-            raise ServerError(
+            raise PortbenchError(
                 f"{self.host}:{self.port}: the server did not start within {_START_LIMIT_S:g} s; try again"
             )
         return self
@@ -94,7 +90,7 @@ class WorkloadServer:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(_STOP_LIMIT_S)
         if self._thread.is_alive() and kind is None:
-            raise ServerError(f"{self.host}:{self.port}: the server did not stop within {_STOP_LIMIT_S:g} s")
+            raise PortbenchError(f"{self.host}:{self.port}: the server did not stop within {_STOP_LIMIT_S:g} s")
 
     def sessions(self) -> list[Session]:
         """Records of the clients that have gone, oldest first; the last 1000 of them."""
@@ -107,7 +103,7 @@ class WorkloadServer:
         return next((each.listening for each in active if each.number > after and each.listening is not None), None)
 
     def wait_sessions(self, count: int, timeout_s: float) -> list[Session]:
-        """`sessions()` once `count` clients have gone; raises `ServerError` after `timeout_s`."""
+        """`sessions()` once `count` clients have gone; raises `PortbenchError` after `timeout_s`."""
 
         def find() -> list[Session] | None:
             return list(self._sessions) if len(self._sessions) >= count else None
@@ -117,7 +113,7 @@ class WorkloadServer:
     def wait_report(self, timeout_s: float, *, after: int = -1) -> Session:
         """The first finished session with a report whose number is above `after`.
 
-        Raises `ServerError` after `timeout_s`.
+        Raises `PortbenchError` after `timeout_s`.
         """
 
         def find() -> Session | None:
@@ -159,7 +155,7 @@ class WorkloadServer:
 
         with self._changed:
             if not self._changed.wait_for(look, timeout_s):
-                raise ServerError(
+                raise PortbenchError(
                     f"{self.host}:{self.port}: waited {timeout_s:g} s for {what}; {len(self._sessions)} sessions"
                     f" have ended, {len(self._active)} clients are connected"
                 )
@@ -229,18 +225,18 @@ class WorkloadServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket at the first address that `host` stands for; raises `ServerError`."""
+    """A listening socket at the first address that `host` stands for; raises `PortbenchError`."""
     where = f"{host}:{port}"
     if not 0 <= port <= 65535:
-        raise ServerError(f"{where}: is no TCP port; give one from 0 to 65535")
+        raise PortbenchError(f"{where}: is no TCP port; give one from 0 to 65535")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
         return socket.create_server(address, family=family, backlog=128)
     except socket.gaierror as error:
-        raise ServerError(f"{where}: no such host ({error.strerror}); give an address of this machine") from error
+        raise PortbenchError(f"{where}: no such host ({error.strerror}); give an address of this machine") from error
     except UnicodeError as error:
-        raise ServerError(f"{where}: is no host name ({error}); give an address of this machine") from error
+        raise PortbenchError(f"{where}: is no host name ({error}); give an address of this machine") from error
     except OSError as error:
         fixes = {
             errno.EADDRINUSE: "the port is in use; stop the other server or choose another port",
@@ -248,4 +244,4 @@ def _listen(host: str, port: int) -> socket.socket:
             errno.EADDRNOTAVAIL: "this machine does not have that address; choose one of its own, or 0.0.0.0",
         }
         fix = fixes.get(error.errno or 0, f"{error.strerror}; choose another address")
-        raise ServerError(f"{where}: cannot listen: {fix}") from error
+        raise PortbenchError(f"{where}: cannot listen: {fix}") from error

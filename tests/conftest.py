@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.clients import DeploymentError
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
@@ -64,7 +64,7 @@ def libraries_or_skip() -> Iterator[None]:
     """Skips the test where pip cannot fetch CircuitPython's libraries."""
     try:
         yield
-    except DeploymentError as error:
+    except PortbenchError as error:
         if "pip could not download it" not in str(error):
             raise
         pytest.skip(str(error))

@@ -24,7 +24,7 @@ def settings(messages: int) -> WorkloadSettings:
 def deployment(
     family: str, network: ClientNetwork, messages: int, version: str = "", board: BoardDefinition = EVB
 ) -> Deployment:
-    """The client of `family` with the ping-pong. Raises DeploymentError."""
+    """The client of `family` with the ping-pong. Raises PortbenchError."""
     return build_deployment(family, version, board, PING_PONG, settings(messages), network)
 
 

@@ -9,7 +9,7 @@ from portbench.workloads.datagrams import Datagrams
 from portbench.workloads.disturbance import Disturbance
 from portbench.workloads.pings import Ping, PingPlan
 from portbench.workloads.published import PublishedFirmware, PublishedSource
-from portbench.workloads.registry import WORKLOADS_VARIABLE, UnknownWorkload, workload, workloads
+from portbench.workloads.registry import WORKLOADS_VARIABLE, workload, workloads
 from portbench.workloads.session import Session, Turnaround
 from portbench.workloads.workload import (
     BadResult,
@@ -44,7 +44,6 @@ __all__ = [
     "Spent",
     "Timed",
     "Turnaround",
-    "UnknownWorkload",
     "Workload",
     "WorkloadSettings",
     "read_result",

@@ -25,7 +25,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from portbench.complaint import first_complaint
-from portbench.toml_files import BadFile, parse_toml, read_text
+from portbench.errors import PortbenchError
+from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = "published.toml"
 
@@ -69,11 +70,11 @@ class _File(_Part):
 
 @cache
 def read_published(folder: Path) -> tuple[PublishedSource, ...]:
-    """What the workload in `folder` has; nothing where it has no such file. Raises BadFile."""
+    """What the workload in `folder` has; nothing where it has no such file. Raises PortbenchError."""
     path = folder / FILE
     if not path.exists():
         return ()
     try:
         return tuple(_File.model_validate(parse_toml(read_text(path), path)).source)
     except ValidationError as error:
-        raise BadFile(f"{path}: {first_complaint(error)}") from error
+        raise PortbenchError(f"{path}: {first_complaint(error)}") from error

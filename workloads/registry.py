@@ -11,8 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from portbench.errors import PortbenchError
-from portbench.toml_files import BadFile
+from portbench.errors import PortbenchError, UnknownName
 from portbench.workloads.published import read_published
 from portbench.workloads.workload import Workload
 
@@ -24,21 +23,17 @@ _SCRIPT = "workload.py"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class UnknownWorkload(PortbenchError):
-    """A workload that is not there or cannot be used: one line that names it, its folder and the fix."""
-
-
 def workloads() -> dict[str, Workload]:
-    """All workloads by name, those that are measured by default first. Raises UnknownWorkload for a broken one."""
+    """All workloads by name, those that are measured by default first. Raises UnknownName for a broken one."""
     loaded = [_load(name, folder) for name, folder in _folders().items()]
     return {each.name: each for each in sorted(loaded, key=lambda each: (not each.by_default, each.name))}
 
 
 def workload(name: str) -> Workload:
-    """The workload called `name`. Raises UnknownWorkload."""
+    """The workload called `name`. Raises UnknownName."""
     known = _folders()
     if name not in known:
-        raise UnknownWorkload(f"unknown workload {name!r}: there are {', '.join(known)}")
+        raise UnknownName(f"unknown workload {name!r}: there are {', '.join(known)}")
     return _load(name, known[name])
 
 
@@ -47,14 +42,14 @@ def _folders() -> dict[str, Path]:
     named = [Path(part) for part in os.environ.get(WORKLOADS_VARIABLE, "").split(os.pathsep) if part]
     for root in (_HERE, *named):
         if not root.is_dir():
-            raise UnknownWorkload(f"{WORKLOADS_VARIABLE}: {root} is no folder; name the folder that holds workloads")
+            raise UnknownName(f"{WORKLOADS_VARIABLE}: {root} is no folder; name the folder that holds workloads")
         for script in sorted(root.glob(f"*/{_SCRIPT}")):
             name = script.parent.name
             if not _NAME.fullmatch(name):
-                raise UnknownWorkload(f"{script.parent}: is no name of a workload; use letters a to z, digits and _")
+                raise UnknownName(f"{script.parent}: is no name of a workload; use letters a to z, digits and _")
             taken = found.get(name, _HERE / f"{name}.py")
             if taken.exists():
-                raise UnknownWorkload(f"{script.parent}: {taken} has that name already; rename one of them")
+                raise UnknownName(f"{script.parent}: {taken} has that name already; rename one of them")
             found[name] = script.parent
     return found
 
@@ -70,11 +65,11 @@ def _load(name: str, folder: Path) -> Workload:
         script = importlib.import_module(f"{package}.{_SCRIPT.removesuffix('.py')}")
         made: Workload = script.WORKLOAD
         read_published(folder)  # a slip in it is told here, not in the middle of a table
-    except BadFile as error:
-        raise UnknownWorkload(str(error)) from error
+    except PortbenchError as error:
+        raise UnknownName(str(error)) from error
     except (Exception, SystemExit) as error:  # whatever the user's file does
         said = " ".join(str(error).split())
-        raise UnknownWorkload(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {said})") from error
+        raise UnknownName(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {said})") from error
     if not isinstance(made, Workload) or made.name != name:
-        raise UnknownWorkload(f"{folder / _SCRIPT}: WORKLOAD is no workload called {name!r}; name it as its folder")
+        raise UnknownName(f"{folder / _SCRIPT}: WORKLOAD is no workload called {name!r}; name it as its folder")
     return made

@@ -160,7 +160,7 @@ class Workload(ABC):
 
     @property
     def published(self) -> tuple[PublishedSource, ...]:
-        """What others published of it on silicon. Raises BadFile."""
+        """What others published of it on silicon. Raises PortbenchError."""
         return read_published(self.folder)
 
     def body(self, language: str) -> Path | None:

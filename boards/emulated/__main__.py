@@ -20,10 +20,10 @@ from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.process import BoardProcess
-from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import claimed_folder
 from portbench.complaint import first_complaint
+from portbench.errors import BoardError
 
 _MOST_FLASH_BYTES: Final = 16 << 20
 """The most that XIP can address (RP2040 datasheet 2.6.3)."""

@@ -12,7 +12,6 @@ from typing import Any
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.control import ControlClient, Watch
-from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
@@ -20,6 +19,7 @@ from portbench.boards.usb.bootloader import enter_bootloader
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.wifi import WifiCredentials
+from portbench.errors import BoardError, BoardUnavailable
 from portbench.where import Where
 from portbench.workloads import Session
 

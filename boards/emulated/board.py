@@ -23,7 +23,6 @@ from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
 from portbench.boards.emulated.hand import Hand
-from portbench.boards.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
@@ -32,6 +31,7 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.files import TemporaryFolder
 from portbench.server.listening import Listening
 from portbench.where import Where

@@ -16,9 +16,9 @@ from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.sd_card import SdCard, card_settings
-from portbench.boards.errors import BoardUnavailable
 from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
+from portbench.errors import BoardUnavailable
 
 
 def engine_settings(definition: BoardDefinition) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.boards.errors import BoardError
 from portbench.boards.registry import CONTROL_SOCKET
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError
 
 
 class Request:

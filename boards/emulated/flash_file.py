@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardUnavailable
+from portbench.errors import BoardUnavailable
 from portbench.files import lock, replace_file
 
 _SETTLED_S: Final = 1.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from portbench.boards.errors import BoardError
+from portbench.errors import BoardError
 
 if TYPE_CHECKING:
     from portbench._engine import Machine

@@ -19,11 +19,11 @@ from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.partner import Partner, partner_config
-from portbench.boards.errors import BoardError
 from portbench.boards.pins import pin_number, pin_volts
 from portbench.complaint import first_complaint
+from portbench.errors import BoardError, UnknownName
 from portbench.server.simulated_pc import part_in
-from portbench.workloads import Timed, UnknownWorkload
+from portbench.workloads import Timed
 
 if TYPE_CHECKING:
     from portbench.boards.emulated.process import BoardProcess
@@ -44,7 +44,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
         operation(board, request)
     except ValidationError as error:
         request.fail(f"{request.op}: {first_complaint(error)}")
-    except (BoardError, EngineError, UnknownWorkload, ValueError, KeyError, TypeError, OSError) as error:
+    except (BoardError, EngineError, UnknownName, ValueError, KeyError, TypeError, OSError) as error:
         request.fail(f"{request.op}: {error}")
 
 

@@ -12,7 +12,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import Simulation, Step, ps
 from portbench.boards.emulated.way_to_pc import WayToPc
-from portbench.boards.errors import BoardError
+from portbench.errors import BoardError
 from portbench.server.listening import Listening, parse_listening
 from portbench.server.simulated import SimulatedServer
 from portbench.workloads.announcement import Announcement

@@ -35,10 +35,10 @@ from portbench.boards.emulated.serial_port import UartPorts
 from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.emulated.way_to_pc import WayToPc
-from portbench.boards.errors import BoardError
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.boards.simulated_lan import board_address
+from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part
 
 _BOOT_US = 12_000_000.0

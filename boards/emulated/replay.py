@@ -15,8 +15,8 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.simulation import Simulation, ps
 from portbench.boards.emulated.trace import ExchangeTrace, SpiFrame, exchange_trace, exchange_window
-from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Session, Timed
 

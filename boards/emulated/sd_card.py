@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from portbench._engine import SD_CARDS, SdMedium
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardUnavailable
+from portbench.errors import BoardUnavailable
 from portbench.files import lock, replacing
 
 BLOCK: Final = 512

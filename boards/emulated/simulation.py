@@ -11,8 +11,8 @@ from portbench.boards.console import Console
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
 from portbench.boards.emulated.pings import Pings, RunPings
-from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part, SimulatedPc
 
 PS_PER_US: Final = 10**6

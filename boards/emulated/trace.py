@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from portbench.boards.emulated.attribution import Spent, exception_name
-from portbench.boards.errors import BoardError
+from portbench.errors import BoardError
 from portbench.workloads import Session
 
 _BYTE_US: Final = 0.08

@@ -24,9 +24,9 @@ from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunO
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.config import ethernet_settings
-from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError, BoardUnavailable, ConsoleLost
 from portbench.where import Where
 from portbench.workloads import Session
 
@@ -99,14 +99,14 @@ class HostedCircuitPython(Board):
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         if _SCRIPT not in deployment.files:
-            raise DeployFailed(f"{self.name}: the deployment has no {_SCRIPT}, only {', '.join(deployment.files)}")
+            raise BoardError(f"{self.name}: the deployment has no {_SCRIPT}, only {', '.join(deployment.files)}")
         try:
             for name, content in deployment.files.items():
                 path = Path(self._folder.name, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         except OSError as error:
-            raise DeployFailed(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
+            raise BoardError(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
         self._deployed = True
 
     def serve(
@@ -117,7 +117,7 @@ class HostedCircuitPython(Board):
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if not self._deployed:
-            raise DeployFailed(f"{self.name}: nothing was deployed to run")
+            raise BoardError(f"{self.name}: nothing was deployed to run")
         self.reset(deadline)
         self._console = Console(progress)
         folder = Path(self._folder.name)

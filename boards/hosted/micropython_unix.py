@@ -11,9 +11,9 @@ from pathlib import Path
 from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardError, BoardUnavailable, ConsoleLost, DeployFailed
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError, BoardUnavailable, ConsoleLost
 from portbench.where import Where
 
 _IDENTIFY = "import sys; i = sys.implementation; print(i.name, '.'.join(str(p) for p in i.version[:3]), i._machine)"
@@ -60,19 +60,19 @@ class HostedMicroPython(Board):
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         if "main.py" not in deployment.files:
-            raise DeployFailed(f"{self.name}: the deployment has no main.py, only {', '.join(deployment.files)}")
+            raise BoardError(f"{self.name}: the deployment has no main.py, only {', '.join(deployment.files)}")
         try:
             for name, content in deployment.files.items():
                 path = Path(self._folder.name, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         except OSError as error:
-            raise DeployFailed(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
+            raise BoardError(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
         self._script = "main.py"
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if self._script is None:
-            raise DeployFailed(f"{self.name}: nothing was deployed to run")
+            raise BoardError(f"{self.name}: nothing was deployed to run")
         self._console = Console(progress)
         self._execute([self._script], self._console, deadline, "the client's result line")
         if self._console.result is None:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portbench.boards.console import Console
-from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError
 
 _LOOK_S = 0.25
 """A deadline may be cut while a program is silent."""

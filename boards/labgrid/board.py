@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardError, BoardUnavailable, DeadlineExceeded, FlashFailed
 from portbench.boards.labgrid.lab import Lab
 from portbench.boards.remote.board import RemoteBoard
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bootloader import ENTER
 from portbench.boards.usb.wire import PortLost
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.firmware import uf2
 from portbench.firmware.identify import NATIVE_PROGRAM
 
@@ -47,7 +47,7 @@ class LabgridBoard(RemoteBoard):
             raise
 
     def flash(self, image: Path, deadline: Deadline) -> None:
-        """Raises FlashFailed unless the image runs afterwards."""
+        """Raises BoardError unless the image runs afterwards."""
         if self._lab.storage is None:
             super().flash(image, deadline)
             return
@@ -55,7 +55,7 @@ class LabgridBoard(RemoteBoard):
         try:
             content = b"\0".join(uf2.read(image, family_id=self.definition.uf2_family).ranges().values())
         except uf2.Uf2Error as error:
-            raise FlashFailed(f"{self.name}: {error}") from error
+            raise BoardError(f"{self.name}: {error}") from error
         if self._lab.has_drive():
             self._saved = True  # in the boot loader nobody can read the board's files
         self._save_files(deadline)

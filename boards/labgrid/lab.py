@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any
 
-from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice
+from portbench.errors import BoardError, BoardUnavailable
 
 DEFAULT_TARGET = "main"
 _PARTITION = 1  # the boot loader's drive has a partition table with one entry (RP2040 datasheet section 2.8.4)

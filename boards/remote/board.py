@@ -8,11 +8,11 @@ from typing import Any
 from portbench.boards.board import Deployment, Progress, RunOutput
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardUnavailable, DeadlineExceeded, DeployFailed, FlashFailed
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.run import hard_reset, read_result
 from portbench.boards.usb.wire import PortLost
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.firmware import uf2
 
 ASK_BANNER = "import sys; print(sys.version)"
@@ -37,16 +37,16 @@ class RemoteBoard(UsbBoard):
         super().__init__(definition, device=device, **settings)
 
     def flash(self, image: Path, deadline: Deadline) -> None:
-        """Raises FlashFailed unless the banner that the board runs with, build and date included, is in the image."""
+        """Raises BoardError unless the banner that the board runs with, build and date included, is in the image."""
         self._drop_repl()
         try:
             content = uf2.read(image, family_id=self.definition.uf2_family).ranges()
         except uf2.Uf2Error as error:
-            raise FlashFailed(f"{self.name}: {error}") from error
+            raise BoardError(f"{self.name}: {error}") from error
         answer = self._session(deadline).execute(ASK_BANNER, deadline, f"{self.name} to say what it is")
         banner = answer.partition("; ")[2].strip()
         if not banner or not any(banner.encode() in each for each in content.values()):
-            raise FlashFailed(
+            raise BoardError(
                 f"{self.name}: it runs {banner or answer.strip()!r}, which {image.name} does not hold, and nothing can"
                 " be flashed through a console; flash it where the board is plugged in"
             )
@@ -56,7 +56,7 @@ class RemoteBoard(UsbBoard):
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         if deployment.family == "circuitpython" or deployment.in_image:
             way = "its drive" if deployment.family == "circuitpython" else "its boot loader"
-            raise DeployFailed(
+            raise BoardError(
                 f"{self.name}: {deployment.family} needs {way}, and only its console is here; run it where it is"
                 " plugged in"
             )
@@ -64,7 +64,7 @@ class RemoteBoard(UsbBoard):
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if self._deployment is None:
-            raise DeployFailed(f"{self.name}: nothing was deployed to run")
+            raise BoardError(f"{self.name}: nothing was deployed to run")
         self._drop_repl()
         self._console = Console(progress)
         self._restart(deadline)

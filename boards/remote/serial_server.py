@@ -18,10 +18,10 @@ from typing import Any, Literal, cast
 import serial
 import serial.rfc2217
 
-from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.port import open_port
+from portbench.errors import BoardError, BoardUnavailable
 
 Protocol = Literal["rfc2217", "raw"]
 _Port = serial.rfc2217.Serial  # PortManager's types ask for it, its code for a few methods of it

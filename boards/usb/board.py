@@ -9,7 +9,6 @@ from typing import Literal
 from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardError, BoardUnavailable, DeployFailed
 from portbench.boards.timing import Deadline
 from portbench.boards.usb import deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
 from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader
@@ -22,6 +21,7 @@ from portbench.boards.usb.recovery import answers, recover
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.run import hard_reset, run
 from portbench.boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
+from portbench.errors import BoardError, BoardUnavailable
 from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]
@@ -71,10 +71,7 @@ class UsbBoard(Board):
         name: str | None = None,
         poll_s: float = 0.1,
     ) -> None:
-        try:
-            selector = parse_selector(device)
-        except ValueError as error:
-            raise BoardUnavailable(str(error)) from None
+        selector = parse_selector(device)
         self.definition = definition
         self._deployer = deployer
         self._save_files_to = save_files_to
@@ -157,7 +154,7 @@ class UsbBoard(Board):
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if self._deployment is None:
-            raise DeployFailed(f"{self.name}: nothing was deployed to run")
+            raise BoardError(f"{self.name}: nothing was deployed to run")
         self._drop_repl()
         self._console = Console(progress)
         if self._deployment.family == "native":
@@ -192,13 +189,13 @@ class UsbBoard(Board):
     def _run_native(self, deadline: Deadline) -> None:
         """The native client ends in the boot loader; giving it its image again restarts it."""
         if self._image is None:
-            raise DeployFailed(f"{self.name}: the native client's image has not been flashed")
+            raise BoardError(f"{self.name}: the native client's image has not been flashed")
         flash(self.link, self._image, deadline)
 
     def _run_foreign(self, deadline: Deadline) -> None:
         """Giving it its image again is the one way to restart it that works with anybody's."""
         if self._image is None:
-            raise DeployFailed(f"{self.name}: the image to run has not been flashed")
+            raise BoardError(f"{self.name}: the image to run has not been flashed")
         if not self._started:
             flash(self.link, self._image, deadline)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from portbench.boards.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.port import open_port
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 
 ENTER = """
 try:

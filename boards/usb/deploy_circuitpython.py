@@ -11,12 +11,12 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
-from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.digests import check_digests, device_digests
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.volume import sync_folder, wait_volume, write_file
+from portbench.errors import BoardError
 
 
 def deploy(
@@ -26,7 +26,7 @@ def deploy(
     deadline: Deadline,
     settle: Callable[[Deadline], None] | None = None,
 ) -> None:
-    """Write what differs, one file at a time, and check it on the board. Raises DeployFailed.
+    """Write what differs, one file at a time, and check it on the board. Raises BoardError.
 
     `settle` returns when the drive has what was written, where the system's own flush is not enough.
     """
@@ -45,7 +45,7 @@ def deploy(
             write_file(target, content, deadline, f"{link.name} to take {path}")
             sync_folder(target.parent)
         except OSError as error:
-            raise DeployFailed(f"{link.name}: {_reason(error, volume, path)}") from error
+            raise BoardError(f"{link.name}: {_reason(error, volume, path)}") from error
         if settle is not None:
             settle(deadline)
     check_digests(repl, files, deadline)

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from portbench.boards.errors import DeployFailed
 from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.digests import check_digests, device_digests
 from portbench.boards.usb.repl import Repl
+from portbench.errors import BoardError
 
 REMOUNT_WITHOUT_TIMES = """
 try:
@@ -37,7 +37,7 @@ except OSError:
 
 
 def deploy(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Write what differs, and check on the board that all is as it should be. Raises DeployFailed."""
+    """Write what differs, and check on the board that all is as it should be. Raises BoardError."""
     try:
         remount_without_times(repl, deadline)
         there = device_digests(repl, files, deadline)
@@ -46,9 +46,9 @@ def deploy(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
                 make_folders(repl, path, deadline)
                 repl.write_file(path, content, deadline)
     except ReplError as error:
-        raise DeployFailed(f"{error} (while copying files)") from error
+        raise BoardError(f"{error} (while copying files)") from error
     except OSError as error:  # mpremote's word for the board's OSError
-        raise DeployFailed(f"{repl.name}: its file system refused {path}: {error.strerror or error}") from error
+        raise BoardError(f"{repl.name}: its file system refused {path}: {error.strerror or error}") from error
     check_digests(repl, files, deadline)
 
 

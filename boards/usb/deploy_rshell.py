@@ -8,14 +8,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from portbench.boards.errors import DeployFailed
 from portbench.boards.timing import Deadline
+from portbench.errors import BoardError
 
 _SCRIPT = "commands"
 
 
 def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Copy all files; the port must be free meanwhile. Raises DeployFailed. Whoever calls checks what arrived."""
+    """Copy all files; the port must be free meanwhile. Raises BoardError. Whoever calls checks what arrived."""
     with tempfile.TemporaryDirectory(prefix="portbench-rshell-") as folder:
         script = Path(folder, _SCRIPT)
         script.write_text("\n".join(_commands(Path(folder), files)) + "\n", encoding="utf-8")
@@ -30,7 +30,7 @@ def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline)
     unable = [line for line in said if "Unable to" in line and "Unable to create" not in line]
     if done.returncode or unable:
         last = (unable or said or ["no message"])[0]
-        raise DeployFailed(f"{name}: rshell (status {done.returncode}): {last}")
+        raise BoardError(f"{name}: rshell (status {done.returncode}): {last}")
 
 
 def _commands(folder: Path, files: Mapping[str, bytes]) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from portbench.boards.errors import DeployFailed
 from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.repl import Repl
+from portbench.errors import BoardError
 
 DEFINE_DIGEST = """
 import hashlib
@@ -69,7 +69,7 @@ def device_digests(repl: Repl, paths: Iterable[str], deadline: Deadline) -> dict
 
 
 def check_digests(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Raise DeployFailed, which names each file, unless the board reads what was written."""
+    """Raise BoardError, which names each file, unless the board reads what was written."""
     found = device_digests(repl, files, deadline)
     bad = []
     for path, content in files.items():
@@ -79,4 +79,4 @@ def check_digests(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) ->
             said = "is not there" if got is None else f"reads back as {got[:16]}, not {expected[:16]}"
             bad.append(f"{path} {said}")
     if bad:
-        raise DeployFailed(f"{repl.name}: files are not what was written: {'; '.join(bad)}")
+        raise BoardError(f"{repl.name}: files are not what was written: {'; '.join(bad)}")

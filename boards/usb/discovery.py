@@ -7,7 +7,6 @@ from typing import Literal
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.definition import BoardDefinition, known_boards
-from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader, is_known
 from portbench.boards.usb.emulated_bus import EmulatedBus
@@ -16,6 +15,7 @@ from portbench.boards.usb.port import open_port
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.system_bus import SystemBus
 from portbench.boards.usb.volume_info import read_volume_info
+from portbench.errors import BoardError, BoardUnavailable
 from portbench.shown import shown
 
 State = Literal["console", "bootloader", "busy", "no permission", "silent"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardUnavailable, BrokenSetup
 from portbench.boards.registry import EmulatedState, read_state, running
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.selection import parse_selector, select
+from portbench.errors import BoardUnavailable, BrokenSetup
 
 _SCHEME = "emulated:"
 
@@ -38,7 +38,7 @@ def is_emulated(device: str, definition: BoardDefinition) -> bool:
         if selector.kind == "usb":
             return any(selector.value in (folder.name, f"{_SCHEME}{folder}") for folder, _ in boards)
         select([_device(folder, state) for folder, state in boards], selector, definition)
-    except (BoardUnavailable, BrokenSetup, ValueError):
+    except (BoardUnavailable, BrokenSetup):
         return False
     return True
 

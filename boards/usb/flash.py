@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 from portbench.boards.definition import UsbId
-from portbench.boards.errors import DeadlineExceeded, FlashFailed
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bootloader import enter_bootloader
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.volume import wait_volume, write_until_gone
+from portbench.errors import BoardError, DeadlineExceeded
 from portbench.firmware import uf2
 from portbench.firmware.identify import Identity, identify
 
@@ -23,7 +23,7 @@ _GONE_S = 60.0
 def flash(link: Link, path: Path, deadline: Deadline) -> Identity:
     """Program the UF2 image `path` and return what it says it is, once the board has started it.
 
-    Raises FlashFailed, or DeadlineExceeded that says which step was not over.
+    Raises BoardError, or DeadlineExceeded that says which step was not over.
     """
     try:
         identity = identify(
@@ -31,7 +31,7 @@ def flash(link: Link, path: Path, deadline: Deadline) -> Identity:
         )
         content = uf2.read_bytes(path)
     except uf2.Uf2Error as error:
-        raise FlashFailed(f"{link.name}: {error}") from error
+        raise BoardError(f"{link.name}: {error}") from error
     link.image_has_usb = False
     device = enter_bootloader(link, deadline)
     link.image_has_usb = _usb_id(link, identity) is not None
@@ -47,7 +47,7 @@ def _by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadlin
     try:
         write_until_gone(volume / "firmware.uf2", content, deadline, f"{link.name} to take {name}")
     except OSError as error:
-        raise FlashFailed(f"{link.name}: {volume} does not take {name}: {error.strerror or error}") from error
+        raise BoardError(f"{link.name}: {volume} does not take {name}: {error.strerror or error}") from error
     part = deadline.part(_GONE_S, f"{link.name}: flash {name}")
 
     def gone() -> bool:
@@ -57,7 +57,7 @@ def _by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadlin
     try:
         part.poll(gone, link.poll_s, "the boot loader to start the image")
     except DeadlineExceeded as error:
-        raise FlashFailed(f"{error}; the drive {volume} did not accept the image") from None
+        raise BoardError(f"{error}; the drive {volume} did not accept the image") from None
 
 
 def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, deadline: Deadline) -> None:
@@ -72,9 +72,9 @@ def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, 
         after=before,
     )
     if is_bootloader(device, link.definition):
-        raise FlashFailed(f"{link.name}: after {name} was programmed the boot loader came back, not {identity.family}")
+        raise BoardError(f"{link.name}: after {name} was programmed the boot loader came back, not {identity.family}")
     if device.usb_id != expected:
-        raise FlashFailed(
+        raise BoardError(
             f"{link.name}: {name} is {identity.family} and should be USB {expected}, but {device.usb_id} came back"
         )
 

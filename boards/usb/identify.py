@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from portbench.boards.board import RuntimeIdentity
-from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.repl import Repl
+from portbench.errors import BoardError
 
 _MARK = "PORTBENCH-IDENTITY"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import platformdirs
 
-from portbench.boards.errors import BoardUnavailable
 from portbench.boards.usb.bus import UsbDevice
+from portbench.errors import BoardUnavailable
 from portbench.files import lock
 
 LOCK_DIR_VARIABLE = "PORTBENCH_LOCK_DIR"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import serial
 
-from portbench.boards.errors import BoardUnavailable, DeadlineExceeded
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.remote_port import remote_port
+from portbench.errors import BoardUnavailable, DeadlineExceeded
 
 _BAUD = 115200
 SETTLE_S = 5.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from portbench.boards.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.flash import flash
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.run import hard_reset
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 
 _INTERRUPT_S = 8.0
 _SOFT_S = 8.0

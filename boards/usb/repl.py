@@ -8,10 +8,10 @@ from collections.abc import Callable
 import serial
 from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
-from portbench.boards.errors import BoardError, ConsoleLost, DeadlineExceeded
 from portbench.boards.prompt import INTERRUPT, LEAVE_RAW, Prompt
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.wire import Wire
+from portbench.errors import BoardError, ConsoleLost, DeadlineExceeded
 
 _ATTEMPT_S = 3.0
 _QUIET_S = 0.05

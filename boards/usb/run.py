@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from portbench.boards.console import ASK_FOR_RESULT, Console
-from portbench.boards.errors import BoardError, ConsoleLost
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.repl import Repl
+from portbench.errors import BoardError, ConsoleLost
 
 RESET = """
 try:

@@ -12,8 +12,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.errors import BoardUnavailable
 from portbench.boards.usb.bus import UsbBus, UsbDevice, is_known, same_board
+from portbench.errors import BoardUnavailable
 
 AUTO = "auto"
 
@@ -30,7 +30,7 @@ class Selector:
 
 
 def parse_selector(text: str) -> Selector:
-    """Raises ValueError, one line that names the choices."""
+    """Raises BoardUnavailable, one line that names the choices."""
     if text == AUTO:
         return Selector("auto")
     kind, colon, value = text.partition(":")
@@ -50,7 +50,7 @@ def parse_selector(text: str) -> Selector:
             return Selector("url", text)
     if not colon and (text.startswith("/dev/") or text.upper().startswith("COM")):
         return Selector("port", text)
-    raise ValueError(
+    raise BoardUnavailable(
         f"device {text!r} is none of auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT,"
         " socket://HOST:PORT, labgrid:PLACE"
     )

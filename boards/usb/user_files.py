@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from portbench.boards.console import RESULT_PREFIX
-from portbench.boards.errors import BoardError
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.repl import Repl
+from portbench.errors import BoardError
 
 LIST_FILES = """
 import os

@@ -10,24 +10,20 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from portbench.boards.errors import BoardError, BoardUnavailable
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.volume_info import Kind, VolumeInfo, read_volume_info
+from portbench.errors import BoardError, BoardUnavailable
 
 _DESKTOP_S = 3.0
 """What a desktop gets to mount a drive by itself before we do."""
 _CHUNK_BYTES = 1 << 16
 
 
-class NotOurVolume(BoardError):
-    """A drive that is not this board's."""
-
-
 def wait_volume(link: Link, kind: Kind, deadline: Deadline) -> Path:
     """The mounted drive of the board's boot loader or CircuitPython, proven to be its own.
 
-    Mounts it with udisks where nobody else does (Linux). Raises NotOurVolume for anything else at its place.
+    Mounts it with udisks where nobody else does (Linux). Raises BoardError for anything else at its place.
     """
     desktop = deadline.part(_DESKTOP_S, deadline.what)
     drive = "its boot loader's drive" if kind == "bootloader" else "its CIRCUITPY drive"
@@ -50,16 +46,16 @@ def wait_volume(link: Link, kind: Kind, deadline: Deadline) -> Path:
 
 
 def check_own(info: VolumeInfo, kind: Kind, link: Link, volume: Path) -> None:
-    """Raise NotOurVolume unless `info` is what this board's drive says of itself."""
+    """Raise BoardError unless `info` is what this board's drive says of itself."""
     definition = link.definition
     wanted = definition.volumes.bootloader_board_id if kind == "bootloader" else definition.circuitpython_id
     if info.kind != kind or info.board_id != wanted:
-        raise NotOurVolume(
+        raise BoardError(
             f"{link.name}: {volume} says it is {info.board_id} ({info.kind}), not {wanted}; not written to"
         )
     known = link.target.known
     if info.uid and known is not None and known.own_serial and info.uid.upper() != known.own_serial:
-        raise NotOurVolume(f"{link.name}: {volume} is of board {info.uid}, not {known.own_serial}; not written to")
+        raise BoardError(f"{link.name}: {volume} is of board {info.uid}, not {known.own_serial}; not written to")
 
 
 def _mount(node: str, name: str, deadline: Deadline) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import serial
 
-from portbench.boards.errors import ConsoleLost
 from portbench.boards.timing import Deadline
+from portbench.errors import ConsoleLost
 
 _LOOK_S = 0.05
 """Longest time in one system call, so that a watcher is asked and a vanished port noticed."""

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
-from portbench.boards.errors import BoardError
 from portbench.complaint import first_complaint
+from portbench.errors import BoardError
 from portbench.firmware import uf2
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
-from portbench.boards.errors import BoardError
 from portbench.boards.prompt import INTERRUPT, LEAVE_RAW, Prompt, ReplError
+from portbench.errors import BoardError
 from portbench.testing.errors import NothingCame
 from portbench.testing.simulation import RecordedSimulation
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryMissing
 from portbench.results.histories.store import Entry
 
 _NOISE: Final = 0.005
@@ -27,10 +27,6 @@ _NORMAL_MAD: Final = 0.6745
 _OF_A_MEDIAN: Final = math.sqrt(math.pi / 2)
 """By how much a median of normal values varies more than their mean."""
 _BEFORE_RELEASE: Final = re.compile(r"preview|alpha|beta|rc\d|dev", re.IGNORECASE)
-
-
-class LibraryMissing(PortbenchError):
-    """Steps cannot be found here: one line that says what to install."""
 
 
 class Axis(StrEnum):

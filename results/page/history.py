@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from portbench.errors import LibraryMissing
 from portbench.results.cells import figure, known_workload
-from portbench.results.histories.series import (
-    Axis,
-    LibraryMissing,
-    Series,
-    Step,
-    over_time,
-    over_versions,
-    version_order,
-)
+from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry
 from portbench.results.histories.table import step_said
 from portbench.results.page.drawing import colour, drawings, plain, style

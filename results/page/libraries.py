@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from portbench.errors import PortbenchError
-
-
-class LibraryMissing(PortbenchError):
-    """No page can be made here: one line that says what to install."""
+from portbench.errors import LibraryMissing
 
 
 @contextmanager

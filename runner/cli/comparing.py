@@ -49,12 +49,12 @@ limit_option = click.option(
 
 
 def sides(before: str, after: str, options: Mapping[str, Any]) -> tuple[RunFile, RunFile]:
-    """Raises StorageError or MeasuringFailed."""
+    """Raises PortbenchError."""
     return side(before, options), side(after, options)
 
 
 def side(text: str, options: Mapping[str, Any]) -> RunFile:
-    """The run that `text` means; an image is measured. Raises StorageError or MeasuringFailed."""
+    """The run that `text` means; an image is measured. Raises PortbenchError."""
     if text.lower().endswith(".uf2"):
         return measure_image(Path(text), options)
     return find_run(text, Path(options.get("results_dir") or RESULTS_FOLDER))

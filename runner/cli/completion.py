@@ -8,13 +8,12 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
-from portbench.boards import BadDefinition, known_boards
-from portbench.errors import PortbenchError
+from portbench.boards import known_boards
+from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError
 from portbench.runner.options import Option
 from portbench.runner.settings import known_settings
-from portbench.workloads import UnknownWorkload, workloads
+from portbench.workloads import workloads
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -38,7 +37,7 @@ def _runtimes(context: click.Context, option: click.Parameter, incomplete: str) 
     """Ids, and else the shell's files, for an image of one's own."""
     try:
         found = _items((entry.id for entry in catalogue.load()), incomplete)
-    except CatalogueError:
+    except PortbenchError:
         found = []
     return found or [CompletionItem(incomplete, type="file")]
 
@@ -48,7 +47,7 @@ def _profiles(context: click.Context, option: click.Parameter, incomplete: str) 
     named = context.params.get("runtime") or ()
     try:
         entries = [entry for entry in catalogue.load() if not named or entry.id in named]
-    except CatalogueError:
+    except PortbenchError:
         return []
     return _items(dict.fromkeys(profile.name for entry in entries for profile in entry.profiles), incomplete)
 
@@ -56,14 +55,14 @@ def _profiles(context: click.Context, option: click.Parameter, incomplete: str) 
 def _workloads(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     try:
         return _items(workloads(), incomplete)
-    except UnknownWorkload:
+    except UnknownName:
         return []
 
 
 def _boards(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     try:
         return _items(known_boards(), incomplete)
-    except BadDefinition:
+    except PortbenchError:
         return []
 
 

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 
 import click
 
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError
 from portbench.shown import shown
 
 
 @contextmanager
-def one_line(*faults: type[Exception]) -> Iterator[None]:
-    """Ends the command with status 2 for a wrong option, and with 1 for one of `faults` or a file that fails."""
+def one_line() -> Iterator[None]:
+    """Ends the command with status 2 for a wrong option, and with 1 for an error of ours or of a file."""
     try:
         yield
     except OptionError as error:
         raise click.UsageError(shown(str(error)), click.get_current_context(silent=True)) from None
-    except faults as error:
+    except PortbenchError as error:
         raise click.ClickException(shown(str(error))) from None
     except BrokenPipeError:
         raise

@@ -14,23 +14,19 @@ from portbench.results.storage import parse
 from portbench.runner.cli.options import as_arguments
 
 
-class MeasuringFailed(PortbenchError):
-    """An image gave no figures: one line that names it and says why."""
-
-
 def measure_image(image: Path, options: Mapping[str, Any]) -> RunFile:
     """All rows of `image`; `options` as `runner.options.read_options` takes them.
 
-    Raises MeasuringFailed or StorageError. What the bench tells goes to standard error.
+    Raises PortbenchError. What the bench tells goes to standard error.
     """
     command = [sys.executable, "-m", "portbench", "run", "--json", f"--runtime={image}", *as_arguments(options)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     except OSError as error:
-        raise MeasuringFailed(f"{image}: cannot be measured ({error.strerror})") from error
+        raise PortbenchError(f"{image}: cannot be measured ({error.strerror})") from error
     if not done.stdout:
-        raise MeasuringFailed(f"{image}: was not measured; the reason is above")
+        raise PortbenchError(f"{image}: was not measured; the reason is above")
     run = parse(done.stdout, image)
     if failed := next((row for row in run.rows if row.status is not Status.MEASURED), None):
-        raise MeasuringFailed(f"{image}: {failed.workload} {failed.profile or ''}: {failed.reason}")
+        raise PortbenchError(f"{image}: {failed.workload} {failed.profile or ''}: {failed.reason}")
     return run

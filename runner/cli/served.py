@@ -7,7 +7,7 @@ from portbench.workloads import Readiness, Workload, workloads
 
 
 def served_workload(name: str | None) -> Workload:
-    """The workload called `name`, else the first that the PC has a part in. Raises OptionError or UnknownWorkload."""
+    """The workload called `name`, else the first that the PC has a part in. Raises OptionError or UnknownName."""
     known = {each.name: each for each in workloads().values() if each.readiness is Readiness.CONNECTED}
     if name is not None and name not in known:
         raise OptionError(f"--workload: {name!r} is none of {', '.join(known)}")

@@ -14,9 +14,10 @@ from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.boards.simulated_lan import MASK, board_address
+from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Family
 from portbench.results.model import Row
-from portbench.runner.client_result import RunFailed, check_result
+from portbench.runner.client_result import check_result
 from portbench.runner.collect import RowDraft
 from portbench.runner.explain.what_if import WhatIf
 from portbench.runner.images import image_store
@@ -34,7 +35,9 @@ class Measured:
 
     def __init__(self, row: PlannedRow, options: BenchOptions, elf: Path | None = None) -> None:
         if row.entry.family is Family.FOREIGN:
-            raise RunFailed(f"{row.entry.id}: a foreign image does not tell what it timed; explain another runtime")
+            raise PortbenchError(
+                f"{row.entry.id}: a foreign image does not tell what it timed; explain another runtime"
+            )
         self.planned = row
         self._options = options
         self._elf = elf

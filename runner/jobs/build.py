@@ -31,7 +31,7 @@ class Build:
 
 @cache
 def this_build(workload_name: str) -> Build:
-    """Raises UnknownWorkload."""
+    """Raises UnknownName."""
     folders = [*(_HERE / name for name in _PACKAGES), workload(workload_name).folder]
     engine = importlib.util.find_spec("portbench._engine")
     origin = None if engine is None else engine.origin

@@ -11,13 +11,12 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, Final, cast
 
-from portbench.boards.errors import BrokenSetup
-from portbench.errors import OptionError
+from portbench.errors import PortbenchError
 from portbench.results.model import Row
 from portbench.runner.jobs.failed import failed_row
 from portbench.runner.jobs.job import Job
-from portbench.runner.jobs.local import MeasuringStopped, Rows
-from portbench.runner.jobs.work import ImageChanged, OtherBuild, close, run_job
+from portbench.runner.jobs.local import Rows
+from portbench.runner.jobs.work import close, run_job
 
 _CONNECT_S: Final = 10.0
 _WORKERS_S: Final = 60.0
@@ -31,17 +30,17 @@ _LEAST_AHEAD: Final = 32
 def measure_on(address: str, jobs: Sequence[Job], images: Mapping[str, Path], workers_s: float = _WORKERS_S) -> Rows:
     """The jobs' rows as they come. `images` by hash: each goes to the scheduler once, and to workers that lack it.
 
-    Closing the iterator takes back what is not measured yet. Raises MeasuringStopped, with all rows before it given.
+    Closing the iterator takes back what is not measured yet. Raises PortbenchError, with all rows before it given.
     """
     try:
         from distributed import Client
     except ImportError as error:
-        raise MeasuringStopped("--on needs Dask; install it: pip install 'portbench[dask]'") from error
+        raise PortbenchError("--on needs Dask; install it: pip install 'portbench[dask]'") from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what ends the jobs is told in one line
     try:
         client: Any = cast(Any, Client)(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise MeasuringStopped(
+        raise PortbenchError(
             f"--on {address}: no Dask scheduler answers there; start one: dask scheduler ({type(error).__name__})"
         ) from error
     try:
@@ -92,10 +91,10 @@ class _Cluster:
         return self._client.submit(run_job, job, self._sent[sha256], key=f"portbench-{job.id}-{self._client.id}")
 
     def _next(self) -> Any:
-        """The next job that is over. Raises MeasuringStopped where there is nobody to measure it."""
+        """The next job that is over. Raises PortbenchError where there is nobody to measure it."""
         while True:
             if self._client.status != "running":
-                raise MeasuringStopped(f"--on {self._address}: the scheduler has gone; what was measured is kept")
+                raise PortbenchError(f"--on {self._address}: the scheduler has gone; what was measured is kept")
             try:
                 return self._done.get(timeout=_LOOK_S)
             except queue.Empty:
@@ -108,15 +107,15 @@ class _Cluster:
             error = future.exception()
         except CancelledError:
             error = CancelledError("the scheduler has lost it")
-        if isinstance(error, (BrokenSetup, ImageChanged, OptionError, OtherBuild)):
-            raise MeasuringStopped(f"--on {self._address}: a worker cannot measure: {error}") from error
+        if isinstance(error, PortbenchError):
+            raise PortbenchError(f"--on {self._address}: a worker cannot measure: {error}") from error
         return failed_row(job, f"on {self._address}: {type(error).__name__}: {error}")
 
     def _wait_for_workers(self) -> None:
         ends_s = time.monotonic() + self._workers_s
         while self._client.status == "running" and not self._cores():
             if time.monotonic() > ends_s:
-                raise MeasuringStopped(
+                raise PortbenchError(
                     f"--on {self._address}: has had no worker for {self._workers_s:g} s;"
                     f" start some: dask worker {self._address}"
                 )

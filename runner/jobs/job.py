@@ -64,7 +64,7 @@ class Job:
         return self.image_sha256 or "", self.entry.id, self.profile.name, self.profile.spi_hz or 0, self.profile.intn
 
     def row(self, image: Path | None = None) -> PlannedRow:
-        """`image`: where it is here. Raises UnknownBoard or UnknownWorkload where this machine has not that."""
+        """`image`: where it is here. Raises UnknownName or UnknownName where this machine has not that."""
         asked = workload(self.workload)
         settings = asked.settings_type.model_validate(self.settings, strict=False)
         board = board_definition(self.board)
@@ -86,7 +86,7 @@ class Job:
 
 
 def job_of(row: PlannedRow, image: Image, options: BenchOptions, point: dict[str, Any] | None = None) -> Job:
-    """Raises UnknownWorkload."""
+    """Raises UnknownName."""
     return Job(
         entry=row.entry,
         image_sha256=image.sha256,

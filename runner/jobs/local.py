@@ -9,13 +9,12 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import Any
 
-from portbench.boards.errors import BrokenSetup
-from portbench.errors import OptionError
+from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.results.model import Row
 from portbench.runner.jobs.failed import failed_row
 from portbench.runner.jobs.job import Job
-from portbench.runner.jobs.work import ImageChanged, run_job, settle_in
+from portbench.runner.jobs.work import run_job, settle_in
 
 _TRIES = 2
 """A process may have been killed for want of memory, which there may be the next time."""
@@ -24,19 +23,15 @@ _TRIES = 2
 Rows = Generator[tuple[Job, Row], None, None]
 
 
-class MeasuringStopped(Exception):
-    """No job can follow: one line that says why."""
-
-
 def measure_here(jobs: Sequence[Job], images: Mapping[str, Path], processes: int) -> Rows:
     """The jobs' rows as they come. `images` by hash. Closing the iterator ends what still runs.
 
-    Raises MeasuringStopped, with all rows before it given.
+    Raises PortbenchError, with all rows before it given.
     """
     try:
         from pebble import ProcessExpired, ProcessPool
     except ImportError as error:
-        raise MeasuringStopped("many jobs at once need pebble; install it: pip install 'portbench[sweep]'") from error
+        raise PortbenchError("many jobs at once need pebble; install it: pip install 'portbench[sweep]'") from error
     # Spawned ones have none of this process's threads, and end as programs do, with what they have to close.
     folder = TemporaryFolder("portbench-jobs")
     pool = ProcessPool(
@@ -65,8 +60,6 @@ def measure_here(jobs: Sequence[Job], images: Mapping[str, Path], processes: int
                         start(job, attempt + 1)
                         continue
                     row = failed_row(job, f"its process ended with status {error.exitcode}, {_TRIES} times")
-                except (BrokenSetup, ImageChanged, OptionError) as error:
-                    raise MeasuringStopped(str(error)) from error
                 for following in itertools.islice(waiting, 1):
                     start(*following)
                 yield job, row

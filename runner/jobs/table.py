@@ -21,7 +21,7 @@ from portbench.where import Where
 def measure_table(rows: Sequence[PlannedRow], options: BenchOptions, on: str, root: Path) -> tuple[list[str], Path]:
     """Why it failed, a line each, and the run file; rows are in it as they come.
 
-    Raises ImageError, StorageError, UnknownWorkload or MeasuringStopped, with what was measured before it in the file.
+    Raises PortbenchError, StorageError, UnknownName or PortbenchError, with what was measured before it in the file.
     """
     store = image_store([row.entry for row in rows])
     writer = new_run_file(options, root)

@@ -27,14 +27,6 @@ from portbench.runner.jobs.job import Job
 from portbench.runner.progress import ProgressView
 
 
-class OtherBuild(PortbenchError):
-    """This process has another portbench than the one that made the job: one line."""
-
-
-class ImageChanged(PortbenchError):
-    """An image is not the one that the job names: one line."""
-
-
 def settle_in(folder: Path) -> None:
     """Of a process that may be killed: what it leaves behind is in `folder`, which somebody else removes."""
     os.environ.setdefault(RUNTIME_DIR_VARIABLE, str(runtime_dir()))  # which may be in the temporary folder
@@ -44,12 +36,12 @@ def settle_in(folder: Path) -> None:
 def run_job(job: Job, image: bytes | Path) -> str:
     """The job's row as JSON; `image`: its content, or where it is.
 
-    Raises OtherBuild, ImageChanged, and BrokenSetup where this machine can measure no row.
+    Raises PortbenchError, PortbenchError, and BrokenSetup where this machine can measure no row.
     """
     here = this_build(job.workload)
     if not here.measures_as(job.build):
         what = "sources" if here.sources != job.build.sources else "engine"
-        raise OtherBuild(f"its portbench has other {what} than the one that asks; install the same there")
+        raise PortbenchError(f"its portbench has other {what} than the one that asks; install the same there")
     return _hand().measure(job, image).model_dump_json()
 
 
@@ -101,12 +93,12 @@ class _Images:
         self._now: Image | None = None
 
     def put(self, job: Job, image: bytes | Path) -> Path:
-        """What is asked for next, and where it is here. Raises ImageChanged."""
+        """What is asked for next, and where it is here. Raises PortbenchError."""
         key = f"{job.image_sha256} {job.entry.id}"
         if key not in self._known:
             content = image if isinstance(image, bytes) else uf2.read_bytes(image)
             if (found := hashlib.sha256(content).hexdigest()) != job.image_sha256:
-                raise ImageChanged(
+                raise PortbenchError(
                     f"{job.entry.id}: the image is {found[:12]} by now, not {str(job.image_sha256)[:12]}; begin again"
                 )
             path = self._folder / found / job.image_name

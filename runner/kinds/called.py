@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.runner.client_result import check_calls, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.servers import SessionSource
 from portbench.server.caller import MAX_BYTES, WorkloadCaller
 from portbench.server.listening import parse_listening
-from portbench.server.tcp import ServerError
 
 _LOOK_S: Final = 0.02
 _CALLS_END_S: Final = 2.0
@@ -60,7 +60,7 @@ def called_when_announced(server: SessionSource | None, after: int, caller: Work
 
     def look() -> None:
         while not stop.wait(_LOOK_S):
-            with contextlib.suppress(ServerError):  # the wait for the report raises it again
+            with contextlib.suppress(PortbenchError):  # the wait for the report raises it again
                 line = server.announced(after)
                 if line is not None and (board := parse_listening(line)) is not None:
                     caller.call(board)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from portbench.boards import Deadline, Unattended
 from portbench.boards.simulated_lan import MASK, PC_IP, SERVER_PORT, board_address
-from portbench.runner.client_result import ClientResult, ClientSaid, RunFailed, check_calls
+from portbench.errors import PortbenchError
+from portbench.runner.client_result import ClientResult, ClientSaid, check_calls
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import SessionSource, address_of_this_pc
 from portbench.runner.stages import Stage
 from portbench.server.caller import MAX_BYTES
-from portbench.server.tcp import ServerError
 from portbench.workloads import BadResult, Readiness, Session, Workload
 
 _LOOK_S = 0.05
@@ -39,23 +39,23 @@ def meeting_places(options: BenchOptions) -> list[str]:
         if host is None:
             try:
                 host = address_of_this_pc()
-            except ServerError:
+            except PortbenchError:
                 host = "this PC (no network found; -s server_host=ADDRESS)"
         lines.append(f"real boards: TCP to {host}:{options.server_port}, own address as the network there has it")
     return lines
 
 
 def measure(row: ReadyRow) -> MeasuredRow:
-    """Flash, and time what the image does with the PC. Raises BoardError or RunFailed."""
+    """Flash, and time what the image does with the PC. Raises PortbenchError."""
     planned, options = row.planned, row.options
     _, server = row.peer()
     if _is_called(planned.workload) and row.board.own_network is None:
-        raise RunFailed(
+        raise PortbenchError(
             "the PC does not know the address of a real board with a foreign image; look it up at your router, and"
             " measure with a load generator such as ab"
         )
     if server is not None and options.parallel > 1:
-        raise RunFailed("a foreign image does not tell which board it is; measure without --parallel")
+        raise PortbenchError("a foreign image does not tell which board it is; measure without --parallel")
     alone = Unattended(planned.workload.exchanges(planned.settings), options.timeouts_s[Stage.READY])
     # Flashing starts the image, so the PC is ready before that.
     first = 0
@@ -80,7 +80,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
             sessions = [_whole(sessions, alone.exchanges)]
             measurement = planned.workload.measure_session(sessions[0], planned.settings)
     except BadResult as error:
-        raise RunFailed(str(error)) from None
+        raise PortbenchError(str(error)) from None
     result = ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None)
     return MeasuredRow(result, output, sessions)
 
@@ -104,14 +104,14 @@ def _sessions(server: SessionSource, first: int, alone: Unattended, run_s: float
 
 
 def _whole(sessions: list[Session], exchanges: int) -> Session:
-    """The first session with all exchanges, however it ended. Raises RunFailed."""
+    """The first session with all exchanges, however it ended. Raises PortbenchError."""
     for session in sessions:
         if session.exchanges >= exchanges:
             return session
     if not sessions:
-        raise RunFailed("the image has not connected to the PC")
+        raise PortbenchError("the image has not connected to the PC")
     last = sessions[-1]
     after = f"after {last.exchanges} of {exchanges} exchanges"
     if last.error is not None:
-        raise RunFailed(f"{last.peer}: {last.error} ({after})")
-    raise RunFailed(f"{last.peer} closed {after}; ask for fewer, or let the client play until the PC closes")
+        raise PortbenchError(f"{last.peer}: {last.error} ({after})")
+    raise PortbenchError(f"{last.peer} closed {after}; ask for fewer, or let the client play until the PC closes")

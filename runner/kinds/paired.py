@@ -13,9 +13,10 @@ from typing import Any, Final, Protocol
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
 from portbench.clients.second import as_second
+from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Family
 from portbench.runner.boards_for import AUTO, Listener, open_board
-from portbench.runner.client_result import RunFailed, check_result, result_without_error
+from portbench.runner.client_result import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import DEFAULT_PORT, BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -42,7 +43,7 @@ class PartnerBoard:
     _is: tuple[str, str | None] = ("", None)
 
     def prepared_for(self, partner: PlannedRow, beside: Board, deadline: Deadline) -> PreparedBoard:
-        """The open partner of the client's board `beside`. Raises BoardUnavailable or RunFailed."""
+        """The open partner of the client's board `beside`. Raises PortbenchError."""
         device = None if _is_ours(beside, partner) else self._device(beside)
         if self._prepared is None or self._is != (partner.board.id, device):
             self.close()
@@ -52,12 +53,12 @@ class PartnerBoard:
 
     def _device(self, beside: Board) -> str:
         if beside.where is Where.EMULATED:
-            raise RunFailed(
+            raise PortbenchError(
                 f"unsupported: {beside.name} has its own simulated network, which no other board can join; leave out"
                 " --device"
             )
         if self.options.partner_device is None:
-            raise RunFailed(
+            raise PortbenchError(
                 f"{beside.name} is a real board, so its partner must be one: add --partner-device id:SERIAL, or --where"
                 " emulated for two emulated boards"
             )
@@ -97,7 +98,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     row.draft.own_network = None  # the PC's part in it is DHCP
     client.jitter = row.jitter
     if options.address_mode == "static" and (options.static is not None or not simulated):
-        raise RunFailed("address_mode=static: two boards cannot have the one static_address; leave both out")
+        raise PortbenchError("address_mode=static: two boards cannot have the one static_address; leave both out")
     server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
     peer = pc_of(partner, server.board, options.server_port or DEFAULT_PORT)
     serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)
@@ -121,7 +122,7 @@ def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
     if partner.entry.family is not Family.NATIVE:
         return Peer(None, port)
     if server.own_network is None:
-        raise RunFailed(
+        raise PortbenchError(
             f"unsupported: {partner.entry.id} has no console, and tells only a simulated PC where it listens; choose"
             " another --partner"
         )
@@ -150,7 +151,7 @@ class _Joined(Protocol):
 def _joined(
     client: Board, server: Board, jitter: Jitter | None, deadline: Deadline, printed: Progress
 ) -> Iterator[_Joined]:
-    """Start the partner. Raises BoardError or RunFailed if it never listens."""
+    """Start the partner. Raises BoardError or PortbenchError if it never listens."""
     if client.where is Where.EMULATED:
         from portbench.boards.emulated.board import EmulatedPair
 
@@ -171,7 +172,7 @@ class RealServer:
         if not self._listening:
             output = self.served(0.0)
             result_of_server(output.result)
-            raise RunFailed("the board that serves: its run is over, and it has not listened")
+            raise PortbenchError("the board that serves: its run is over, and it has not listened")
 
     @property
     def listening(self) -> tuple[IPv4Address, int]:
@@ -211,12 +212,12 @@ def _apart(options: BenchOptions) -> BenchOptions:
 def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
     try:
         return result_without_error(result)
-    except RunFailed as error:
-        raise RunFailed(f"the board that serves: {error}") from None
+    except PortbenchError as error:
+        raise PortbenchError(f"the board that serves: {error}") from None
 
 
 def _reported(planned: PlannedRow, served: RunOutput) -> Mapping[str, Any]:
     try:
         return planned.workload.reported(result_of_server(served.result))
     except BadResult as error:
-        raise RunFailed(str(error)) from None
+        raise PortbenchError(str(error)) from None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
+from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image
-from portbench.runner.client_result import ClientResult, RunFailed, check_result
+from portbench.runner.client_result import ClientResult, check_result
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -57,7 +58,7 @@ class ReadyRow:
         return self.prepared.board
 
     def peer(self) -> tuple[Peer | None, SessionSource | None]:
-        """Where the board finds the PC, and the server there if it is a real one. Raises ServerError."""
+        """Where the board finds the PC, and the server there if it is a real one. Raises PortbenchError."""
         has_console = self.planned.entry.family is not Family.NATIVE
         return self.servers.peer_for(self.board, self.planned.workload, has_console=has_console)
 
@@ -94,13 +95,13 @@ class ReadyRow:
             return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
         reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
         if not reports:
-            raise RunFailed(
+            raise PortbenchError(
                 "the native client came back as boot loader without a report:"
                 " the image did not arrive whole, or the server did not answer"
             )
         return reports[-1]
 
     def measured(self, report: Mapping[str, Any], output: RunOutput, sessions: Sequence[Session]) -> MeasuredRow:
-        """The figures in the client's `report`, checked. Raises RunFailed."""
+        """The figures in the client's `report`, checked. Raises PortbenchError."""
         result = check_result(report, self.planned.workload, self.planned.settings, sessions)
         return MeasuredRow(result, output, sessions, report)

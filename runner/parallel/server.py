@@ -11,9 +11,9 @@ import threading
 from multiprocessing.managers import BaseManager, Server
 from typing import Any, cast
 
+from portbench.errors import PortbenchError
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers, SessionSource
-from portbench.server.tcp import ServerError
 from portbench.workloads import Session, Workload, workload
 
 _METHODS = ("address", "accepted", "sessions", "announced", "wait_report")
@@ -97,7 +97,7 @@ class LentServers(Servers):
 
 
 class LentServer:
-    """As `WorkloadServer`, as far as a bench asks. Raises ServerError."""
+    """As `WorkloadServer`, as far as a bench asks. Raises PortbenchError."""
 
     def __init__(self, shared: Any, host: str, workload: str) -> None:
         self._shared = shared
@@ -123,4 +123,4 @@ class LentServer:
         try:
             return getattr(self._shared, method)(self._asked, self._workload, *arguments)
         except (EOFError, OSError) as error:
-            raise ServerError(f"{self._asked}: the server's process has ended ({error!r}); run again") from error
+            raise PortbenchError(f"{self._asked}: the server's process has ended ({error!r}); run again") from error

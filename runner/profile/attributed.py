@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import flash_content
-from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop
 from portbench.runner.profile.symbols import Symbol, Symbols, region
@@ -23,7 +23,7 @@ def with_names(
 ) -> dict[str, Any] | None:
     """What a board says of a run's time (`boards.emulated.attribution`), as `results.attribution.Attribution` has it.
 
-    Raises ProfileError for an `elf` without names; a file beside the image that has none is no reason to lose a row.
+    Raises PortbenchError for an `elf` without names; a file beside the image that has none is no reason to lose a row.
     """
     if attribution is None:
         return None
@@ -40,7 +40,7 @@ def certain_symbols(image: Path, elf: Path | None) -> tuple[KnownBy, list[Symbol
     names: list[Symbol] = []
     try:
         names = [symbol for symbol in image_symbols(image, elf) if symbol.size]
-    except ProfileError:
+    except PortbenchError:
         if elf is not None:
             raise
     if names:

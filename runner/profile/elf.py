@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from portbench.runner.profile.errors import ProfileError
+from portbench.errors import PortbenchError
 from portbench.runner.profile.symbols import Symbol
 
 
 def elf_symbols(path: Path) -> list[Symbol]:
-    """All functions. Raises ProfileError for what is no ELF file with symbols, OSError for what cannot be read."""
+    """All functions. Raises PortbenchError for what is no ELF file with symbols, OSError for what cannot be read."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
@@ -25,9 +25,9 @@ def elf_symbols(path: Path) -> list[Symbol]:
                 if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name
             ]
     except (ELFError, UnicodeDecodeError, ValueError) as error:
-        raise ProfileError(
+        raise PortbenchError(
             f"--elf: {path}: is no ELF file ({error}); name the one that the image was made from"
         ) from None
     if not found:
-        raise ProfileError(f"--elf: {path}: has no functions in its symbol table; name one that is not stripped")
+        raise PortbenchError(f"--elf: {path}: has no functions in its symbol table; name one that is not stripped")
     return found

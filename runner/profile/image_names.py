@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from portbench.errors import PortbenchError
 from portbench.runner.profile.elf import elf_symbols
-from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.linker_map import map_symbols
 from portbench.runner.profile.symbols import Symbol
 
@@ -26,5 +26,5 @@ def image_symbols(image: Path, elf: Path | None) -> list[Symbol]:
         return elf_symbols(path)
     found = map_symbols(path.read_text(encoding="utf-8", errors="replace"))
     if not found:
-        raise ProfileError(f"--elf: {path}: is neither an ELF file nor a linker map of GNU ld")
+        raise PortbenchError(f"--elf: {path}: is neither an ELF file nor a linker map of GNU ld")
     return found

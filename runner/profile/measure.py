@@ -8,11 +8,11 @@ from pathlib import Path
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Figures
 from portbench.boards.emulated.trace import busiest
+from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
@@ -36,10 +36,10 @@ class How:
 
 
 def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | None) -> Profile:
-    """Raises ProfileError, BoardError and their like."""
+    """Raises PortbenchError, BoardError and their like."""
     image = image_store([row.entry]).obtain(row.entry).path
     if image is None:
-        raise ProfileError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
+        raise PortbenchError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
     names = image_symbols(image, elf)
     replay, run, figures = prepared_run(row, options)
     symbols = Symbols(names) if names else recovered_symbols(flash_content(image), run.machine.read_sram(*_SRAM))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.errors import OptionError
+from portbench.errors import LibraryMissing, OptionError
 from portbench.runner.settings import CHOICES, Axis
-from portbench.runner.sweep.knees import Knee, LibraryMissing
+from portbench.runner.sweep.knees import Knee
 from portbench.runner.sweep.points import Curve, told
 
 FORMATS: Final = (".svg", ".png", ".pdf")

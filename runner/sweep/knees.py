@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryMissing
 from portbench.results.cells import figure
 from portbench.runner.sweep.points import Curve, Point, told
 
@@ -17,10 +17,6 @@ _FLAT: Final = 0.02
 
 def share(value: float) -> str:
     return f"{value:+.0%}".replace("%", " %")
-
-
-class LibraryMissing(PortbenchError):
-    """What draws and looks for knees is not installed: one line."""
 
 
 @dataclass(frozen=True)

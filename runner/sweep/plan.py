@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError, Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.runner.images import image_store
 from portbench.runner.jobs.job import Job, job_of
@@ -32,7 +32,7 @@ class Sweep:
 
 
 def plan_sweep(options: BenchOptions) -> Sweep:
-    """Raises OptionError, ImageError, Uf2Error or UnknownWorkload."""
+    """Raises PortbenchError."""
     options = replace(options, where="emulated")
     if len(options.chosen_workloads) != 1:
         raise OptionError("--workload: a sweep takes one; name one")
@@ -69,7 +69,7 @@ class _Known:
         self.missing: list[str] = []
         try:
             self._catalogue = catalogue.load()
-        except CatalogueError as error:
+        except PortbenchError as error:
             raise OptionError(str(error)) from None
 
     def jobs(self, point: dict[str, Any], axes: Sequence[Axis]) -> Iterator[Job]:

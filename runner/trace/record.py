@@ -21,8 +21,9 @@ from portbench.boards.emulated.trace import (
     exchange_window,
     slowest_exchange,
 )
+from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Family
-from portbench.runner.client_result import RunFailed, check_result
+from portbench.runner.client_result import check_result
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -95,7 +96,9 @@ def prepared_replay(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Fig
 def prepared_run(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Run, Figures]:
     """The same with the run itself, at its end."""
     if row.entry.family is Family.FOREIGN:
-        raise RunFailed(f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime")
+        raise PortbenchError(
+            f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime"
+        )
     config, flash = prepared_flash(row, options)
     replay = Replay(row.board, config, flash, row.workload.name, row.settings.model_dump(mode="json"))
     run = replay.start()

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards import BadDefinition, UnknownBoard, board_definition, known_boards, load_board
+from portbench.boards import board_definition, known_boards, load_board
 from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS, UsbId
+from portbench.errors import PortbenchError, UnknownName
 
 EVB = DEFINITIONS / "W5500_EVB_PICO.toml"
 PICO = DEFINITIONS / "RPI_PICO.toml"
@@ -64,7 +65,7 @@ def test_a_board_has_several_names(name: str) -> None:
 
 def test_an_unknown_board_lists_the_known_ones() -> None:
     with pytest.raises(
-        UnknownBoard, match=r"^unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO, W5500_EVB_PICO$"
+        UnknownName, match=r"^unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO, W5500_EVB_PICO$"
     ):
         board_definition("pico")
 
@@ -83,19 +84,19 @@ def test_users_boards_come_from_files_folders_and_the_configuration(
 
 def test_a_users_board_may_not_take_a_name_that_is_used(home: Path) -> None:
     mine = own_board(home, "mine", **{"aliases = []": 'aliases = ["w5500-evb-PICO"]'})
-    with pytest.raises(BadDefinition) as caught:
+    with pytest.raises(PortbenchError) as caught:
         known_boards()
     assert str(caught.value) == f"{mine}: the name 'w5500-evb-pico' is taken by {EVB}; use another"
     mine.unlink()
     own_board(home, "rpi_pico")
-    with pytest.raises(BadDefinition, match=r"rpi_pico\.toml: the name 'rpi_pico' is taken by .*RPI_PICO\.toml"):
+    with pytest.raises(PortbenchError, match=r"rpi_pico\.toml: the name 'rpi_pico' is taken by .*RPI_PICO\.toml"):
         known_boards()
 
 
 def test_a_users_file_that_is_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = own_board(tmp_path, mcu="mpu")
     monkeypatch.setenv(BOARDS_VARIABLE, str(mine))
-    with pytest.raises(BadDefinition) as caught:
+    with pytest.raises(PortbenchError) as caught:
         board_definition("W5500_EVB_PICO")
     assert str(caught.value) == f"{mine}: mcu is absent; add it (and 1 more)"
 
@@ -125,7 +126,7 @@ def test_a_fault_is_one_line_with_file_and_place(old: str, new: str, says: str, 
     text = EVB.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(BadDefinition) as caught:
+    with pytest.raises(PortbenchError) as caught:
         load_board(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ") and says in message and "\n" not in message
@@ -133,13 +134,13 @@ def test_a_fault_is_one_line_with_file_and_place(old: str, new: str, says: str, 
 
 def test_a_files_name_has_to_be_fit_for_an_id(tmp_path: Path) -> None:
     path = own_board(tmp_path, "my pico")
-    with pytest.raises(BadDefinition, match=r"my pico\.toml: id is 'my pico'; string should match pattern"):
+    with pytest.raises(PortbenchError, match=r"my pico\.toml: id is 'my pico'; string should match pattern"):
         load_board(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(BOARDS_VARIABLE, str(tmp_path / "nowhere.toml"))
-    with pytest.raises(BadDefinition, match=r"nowhere\.toml: cannot be read \(No such file or directory\)"):
+    with pytest.raises(PortbenchError, match=r"nowhere\.toml: cannot be read \(No such file or directory\)"):
         known_boards()
 
 
@@ -157,7 +158,7 @@ def test_any_one_value_replaced_loads_or_is_a_bad_definition(
     path.write_text("\n".join(lines))
     try:
         definition = load_board(path)
-    except BadDefinition as error:
+    except PortbenchError as error:
         assert "\n" not in str(error)
     else:
         assert definition.id == "MINE"
@@ -182,7 +183,7 @@ def test_sockets_with_wrong_wires_are_refused(home: Path, pins: dict[str, str], 
     path = own_board(home, **pins)
     if "network" in said:
         path.write_text(path.read_text() + "\n" + _table(EVB, "network"))
-    with pytest.raises(BadDefinition, match=said):
+    with pytest.raises(PortbenchError, match=said):
         load_board(path)
 
 

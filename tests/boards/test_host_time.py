@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import Deadline
-from portbench.boards.errors import DeadlineExceeded
 from portbench.boards.host_time import SLOWEST, HostTime, host_time, waited
+from portbench.errors import DeadlineExceeded
 
 
 class Host:

@@ -8,16 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import (
-    BoardUnavailable,
-    ConsoleLost,
-    Deadline,
-    DeadlineExceeded,
-    DeployFailed,
-    Deployment,
-    board_definition,
-)
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment, board_definition
 from portbench.boards.hosted.micropython_unix import HostedMicroPython, micropython_command
+from portbench.errors import BoardError
 
 RESULT = b"print('PORTBENCH {\"messages\": 1}')\n"
 
@@ -90,9 +83,9 @@ def test_nothing_is_left_behind(board: HostedMicroPython) -> None:
 
 
 def test_wants_a_client(board: HostedMicroPython) -> None:
-    with pytest.raises(DeployFailed, match="nothing was deployed"):
+    with pytest.raises(BoardError, match="nothing was deployed"):
         board.run(limit())
-    with pytest.raises(DeployFailed, match=r"has no main\.py, only code\.py"):
+    with pytest.raises(BoardError, match=r"has no main\.py, only code\.py"):
         board.deploy(Deployment({"code.py": b""}, "hosted"), limit())
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.clients import DeploymentError
 from portbench.clients.assembly import assemble
+from portbench.errors import PortbenchError
 
 CLIENT = '''"""WORKLOAD_TITLE client."""
 
@@ -137,7 +137,7 @@ def test_the_call_hands_over_what_the_body_asks_for(parameters: str, client: str
     ],
 )
 def test_a_body_that_cannot_be_put_in_is_told_in_one_line(body: str, says: str) -> None:
-    with pytest.raises(DeploymentError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         assembled(body)
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
@@ -151,13 +151,13 @@ def test_a_body_that_cannot_be_put_in_is_told_in_one_line(body: str, says: str) 
     ],
 )
 def test_a_client_that_has_no_place_is_told_in_one_line(client: str, says: str) -> None:
-    with pytest.raises(DeploymentError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         assembled(BODY, client)
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"^/.*/absent\.py: cannot be read as Python \(.*No such file"):
+    with pytest.raises(PortbenchError, match=r"^/.*/absent\.py: cannot be read as Python \(.*No such file"):
         assemble(tmp_path / "absent.py", {}, tmp_path / "body.py", "spin", "Spinning")
 
 
@@ -205,7 +205,7 @@ def test_a_part_takes_the_place_of_its_function(tmp_path: Path) -> None:
     ],
 )
 def test_a_part_that_does_not_fit_is_told_in_one_line(part: str, frame: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         assembled_of(tmp_path, part, frame)
     assert says in str(caught.value) and "\n" not in str(caught.value)
 

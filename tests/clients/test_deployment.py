@@ -14,9 +14,10 @@ import pytest
 from pydantic import ValidationError
 
 from portbench.boards import board_definition
-from portbench.clients import FAMILIES, ClientNetwork, DeploymentError, build_deployment
+from portbench.clients import FAMILIES, ClientNetwork, build_deployment
 from portbench.clients.config import config_json
 from portbench.clients.libraries import library_files, pinned_libraries
+from portbench.errors import PortbenchError
 from portbench.workloads import WORKLOADS_VARIABLE, Readiness, Workload, workload, workloads
 from portbench.workloads.ping_pong.workload import PingPongWorkload
 from tests.conftest import libraries_or_skip
@@ -69,7 +70,7 @@ def test_the_reference_board_gets_the_published_bytes(
 
 
 def test_a_board_without_network_gets_no_client_that_needs_one(network: ClientNetwork) -> None:
-    with pytest.raises(DeploymentError, match=r"^RPI_PICO: has no network, which a client needs to be connected$"):
+    with pytest.raises(PortbenchError, match=r"^RPI_PICO: has no network, which a client needs to be connected$"):
         deployment("micropython", network, 50, board=board_definition("RPI_PICO"))
 
 
@@ -78,7 +79,7 @@ def test_circuitpython_on_the_pc_needs_no_libraries(network: ClientNetwork) -> N
 
 
 def test_an_unknown_family_lists_the_known_ones(network: ClientNetwork) -> None:
-    with pytest.raises(DeploymentError, match="there are micropython, wiznet, circuitpython, hosted, blinka"):
+    with pytest.raises(PortbenchError, match="there are micropython, wiznet, circuitpython, hosted, blinka"):
         deployment("native", network, 50)
 
 
@@ -126,7 +127,7 @@ def test_no_network_is_needed_on_a_board_that_has_none(spin: Workload) -> None:
 
 
 def test_blinka_is_no_port_to_run_without_a_network(spin: Workload) -> None:
-    with pytest.raises(DeploymentError, match=r"^spin: cannot be run by blinka: "):
+    with pytest.raises(PortbenchError, match=r"^spin: cannot be run by blinka: "):
         build_deployment("blinka", "", EVB, spin, spin.quick(), None)
 
 
@@ -135,7 +136,7 @@ def test_blinka_is_no_port_to_run_without_a_network(spin: Workload) -> None:
     [("micropython", "micropython"), ("wiznet", "micropython"), ("circuitpython", "circuitpython")],
 )
 def test_a_workload_that_a_family_cannot_run(family: str, language: str, network: ClientNetwork) -> None:
-    with pytest.raises(DeploymentError, match=f"^ping_pong: cannot be run by {family}: it has no body in {language}$"):
+    with pytest.raises(PortbenchError, match=f"^ping_pong: cannot be run by {family}: it has no body in {language}$"):
         build_deployment(family, "9.1.4", EVB, Nowhere(), settings(1), network)
 
 
@@ -165,12 +166,12 @@ def test_the_driver_follows_the_firmwares_major() -> None:
 
 
 def test_a_major_without_pins_lists_those_with() -> None:
-    with pytest.raises(DeploymentError, match=r"3: .* pins adafruit-circuitpython-busdevice for 7, 8, 9, 10 only"):
+    with pytest.raises(PortbenchError, match=r"3: .* pins adafruit-circuitpython-busdevice for 7, 8, 9, 10 only"):
         pinned_libraries(3)
 
 
 def test_a_version_without_a_major_is_refused(network: ClientNetwork) -> None:
-    with pytest.raises(DeploymentError, match="'unknown' does not begin with its major number"):
+    with pytest.raises(PortbenchError, match="'unknown' does not begin with its major number"):
         deployment("circuitpython", network, 50, "unknown")
 
 
@@ -205,14 +206,14 @@ def test_a_damaged_wheel_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     wheel = Wheel(tmp_path)
     wheel.path.write_bytes(wheel.path.read_bytes() + b"!")
-    with pytest.raises(DeploymentError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         wheel.files()
     message = str(caught.value)
     assert message.startswith("made-up==1.0: needed in the board's lib/, not in the cache") and "\n" not in message
 
 
 def test_a_pin_that_names_a_missing_module_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"made_up-1\.0-py3-none-any\.whl: has no nothing; correct modules"):
+    with pytest.raises(PortbenchError, match=r"made_up-1\.0-py3-none-any\.whl: has no nothing; correct modules"):
         Wheel(tmp_path, '["thing", "nothing"]').files()
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from portbench import clients
 from portbench.boards import BoardDefinition, board_definition
-from portbench.clients import DeploymentError
 from portbench.clients.folding import fold
+from portbench.errors import PortbenchError
 
 EVB = board_definition("W5500_EVB_PICO")
 SCRIPTS = Path(clients.__file__).parent
@@ -59,7 +59,7 @@ def test_only_whole_names_are_replaced(source: str) -> None:
 
 def test_a_name_that_no_board_has_is_refused() -> None:
     with pytest.raises(
-        DeploymentError, match=r"^W5500_EVB_PICO: has no BOARD_SDA_PIN, which the client asks for; there"
+        PortbenchError, match=r"^W5500_EVB_PICO: has no BOARD_SDA_PIN, which the client asks for; there"
     ):
         fold("Pin(BOARD_SDA_PIN)", EVB)
 

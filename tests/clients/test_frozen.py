@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from portbench.clients import ClientNetwork, DeploymentError, build_deployment
+from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients import deployment as module
 from portbench.clients.frozen import hidden, ours_first
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.identify import identify
 from tests.ping_pong import EVB, PING_PONG, settings
@@ -57,7 +58,7 @@ def test_the_driver_is_named_after_it_was_imported(network: ClientNetwork) -> No
 
 
 def test_a_client_that_has_no_such_place_is_refused() -> None:
-    with pytest.raises(DeploymentError, match="2 times, not once"):
+    with pytest.raises(PortbenchError, match="2 times, not once"):
         ours_first("def make_nic(config):\n    pass\n" * 2)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portbench.clients import DeploymentError
 from portbench.clients.micropython_libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE, driver_files, pinned_drivers
+from portbench.errors import PortbenchError
 
 CONTENT = b"class SDCard: pass\n"
 
@@ -46,15 +46,15 @@ def test_it_comes_from_the_users_folder_before_the_cache(
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
     assert driver_files(["sdcard"], 1, cache=cache, pins=pins) == {"sdcard.py": CONTENT}
     (folder / "sdcard.py").write_bytes(b"other")
-    with pytest.raises(DeploymentError, match=r"given/sdcard.py: is not sdcard 1 as pinned; take it from https://"):
+    with pytest.raises(PortbenchError, match=r"given/sdcard.py: is not sdcard 1 as pinned; take it from https://"):
         driver_files(["sdcard"], 1, cache=cache, pins=pins)
 
 
 def test_what_is_not_at_hand_says_where_to_put_it(pins: Path, tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"put it into the folder of PORTBENCH_FIRMWARE_DIR, from https://exam"):
+    with pytest.raises(PortbenchError, match=r"put it into the folder of PORTBENCH_FIRMWARE_DIR, from https://exam"):
         driver_files(["sdcard"], 1, cache=tmp_path / "cache", pins=pins)
 
 
 def test_an_unknown_name_is_refused(pins: Path, tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"floppy: pins.toml pins sdcard only"):
+    with pytest.raises(PortbenchError, match=r"floppy: pins.toml pins sdcard only"):
         driver_files(["floppy"], 1, cache=tmp_path, pins=pins)

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from portbench.boards import board_definition
-from portbench.clients import FAMILIES, DeploymentError, nic_line
+from portbench.clients import FAMILIES, nic_line
+from portbench.errors import PortbenchError
 from portbench.workloads import Readiness
 
 BOARD = board_definition("W5500_EVB_PICO")
@@ -58,5 +59,5 @@ def test_another_board_has_other_pins_and_one_without_a_network_has_none() -> No
     other = replace(BOARD, network=replace(SPI, bus="spi1", sck_pin=10, default_hz=1_000_000), sd_card=None)
     assert "SPI(1, 1_000_000, " in str(nic_line("wiznet", other, spi_hz=None, intn=True))
     assert "sck=Pin(10)" in str(nic_line("wiznet", other, spi_hz=HZ, intn=True))
-    with pytest.raises(DeploymentError, match=r"^RPI_PICO: has no network, which a client needs to be connected$"):
+    with pytest.raises(PortbenchError, match=r"^RPI_PICO: has no network, which a client needs to be connected$"):
         nic_line("micropython", board_definition("RPI_PICO"), spi_hz=HZ, intn=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import UnknownBoard, board_definition
+from portbench.boards import board_definition
+from portbench.errors import UnknownName
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.results.histories.page_blocks import filled
@@ -31,7 +32,7 @@ def test_every_runtime_is_on_its_familys_page_with_the_lines_to_paste(entry: Fir
     assert entry.id in text
     try:
         board = board_definition(entry.board)
-    except UnknownBoard:
+    except UnknownName:
         return  # of a port on the PC
     for profile in entry.profiles:
         line = profile_line(entry, board, profile)

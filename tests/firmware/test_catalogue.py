@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, CatalogueError, Family, Profile
+from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, Family, Profile
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")
@@ -48,7 +49,7 @@ def test_a_users_catalogues_follow_ours(home: Path, tmp_path: Path, monkeypatch:
 
 def test_a_users_catalogue_may_not_take_an_id_that_is_used(home: Path) -> None:
     home.write_text(OWN.format(id="wiznet-2.0.0"))
-    with pytest.raises(CatalogueError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         catalogue.load()
     assert str(caught.value) == f"{home}: image 'wiznet-2.0.0': the id is taken by {CATALOGUE_PATH}; use another"
 
@@ -56,10 +57,10 @@ def test_a_users_catalogue_may_not_take_an_id_that_is_used(home: Path) -> None:
 def test_a_users_catalogue_that_is_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = tmp_path / "mine.toml"
     monkeypatch.setenv(CATALOGUE_VARIABLE, str(mine))
-    with pytest.raises(CatalogueError, match=r"^.*mine\.toml: cannot be read \(No such file or directory\); correct"):
+    with pytest.raises(PortbenchError, match=r"^.*mine\.toml: cannot be read \(No such file or directory\); correct"):
         catalogue.load()
     mine.write_text(OWN.format(id="mine").replace("0.1", ""))
-    with pytest.raises(CatalogueError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         catalogue.load()
     assert str(caught.value).startswith(f"{mine}: image 'mine': version is ''; ")
 
@@ -91,7 +92,7 @@ def test_shipped_catalogue() -> None:
 
 
 def test_unknown_runtime_names_the_nearest() -> None:
-    with pytest.raises(CatalogueError, match=r"catalogue\.toml: unknown runtime 'wiznet-hard'.*wiznet-hardwired"):
+    with pytest.raises(PortbenchError, match=r"catalogue\.toml: unknown runtime 'wiznet-hard'.*wiznet-hardwired"):
         catalogue.load().get("wiznet-hard")
 
 
@@ -127,7 +128,7 @@ def test_unknown_runtime_names_the_nearest() -> None:
 )
 def test_bad_catalogue_gives_one_line(old: str, new: str, parts: list[str]) -> None:
     assert old in TEXT
-    with pytest.raises(CatalogueError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         catalogue.parse(TEXT.replace(old, new, 1), WHERE)
     text = str(caught.value)
     assert text.startswith("some.toml: ") and "\n" not in text and ";" in text
@@ -137,20 +138,20 @@ def test_bad_catalogue_gives_one_line(old: str, new: str, parts: list[str]) -> N
 
 @pytest.mark.parametrize("text", ["", "image = []", "image = 3", "image = [1]"])
 def test_catalogue_without_entries(text: str) -> None:
-    with pytest.raises(CatalogueError, match=r"no \[\[image\]\] entry"):
+    with pytest.raises(PortbenchError, match=r"no \[\[image\]\] entry"):
         catalogue.parse(text, WHERE)
 
 
 def test_unreadable_catalogue(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError, match=r"absent\.toml: cannot be read"):
+    with pytest.raises(PortbenchError, match=r"absent\.toml: cannot be read"):
         catalogue.load(tmp_path / "absent.toml")
     (tmp_path / "latin.toml").write_bytes(b"\xe9")
-    with pytest.raises(CatalogueError, match="byte 0 is not UTF-8"):
+    with pytest.raises(PortbenchError, match="byte 0 is not UTF-8"):
         catalogue.load(tmp_path / "latin.toml")
 
 
 def test_control_characters_in_keys_stay_on_one_line() -> None:
-    with pytest.raises(CatalogueError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         catalogue.parse(TEXT.replace("intn = false", '"in\\nn" = false', 1), WHERE)
     assert "\n" not in str(caught.value) and r"profiles[1].in\nn" in str(caught.value)
 
@@ -159,5 +160,5 @@ def test_control_characters_in_keys_stay_on_one_line() -> None:
 def test_mutated_catalogue_is_read_or_refused_in_one_line(at: int, cut: int, insert: str) -> None:
     try:
         catalogue.parse(TEXT[:at] + insert + TEXT[at + cut :], WHERE)
-    except CatalogueError as error:
+    except PortbenchError as error:
         assert str(error).startswith("some.toml: ") and "\n" not in str(error)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError
 from portbench.firmware.network import Reachability
 
 ENTRY = """[[image]]
@@ -26,7 +26,7 @@ name = "tuned"
     "host", ["h:99999999", "[1:9", "a b", "h:port", "a..b", "h:0", "ü" * 70, "\\u0000", ":80", "user@"]
 )
 def test_an_address_that_cannot_be_is_refused(host: str) -> None:
-    with pytest.raises(CatalogueError, match=r"^own\.toml: image 'a-1': url is '.*\; give an address that can be: "):
+    with pytest.raises(PortbenchError, match=r"^own\.toml: image 'a-1': url is '.*\; give an address that can be: "):
         catalogue.parse(ENTRY.replace("HOST", host), Path("own.toml"))
 
 
@@ -45,7 +45,7 @@ def test_an_address_that_can_be_is_taken(host: str) -> None:
     ],
 )
 def test_a_number_that_is_too_large_is_refused(more: str, says: str) -> None:
-    with pytest.raises(CatalogueError) as error:
+    with pytest.raises(PortbenchError) as error:
         catalogue.parse(ENTRY.replace("HOST", "h") + more, Path("own.toml"))
     assert says in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.catalogue import CatalogueError, Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import NATIVE_PROGRAM, entry_for_file, identify
 from tests.ping_pong import NATIVE_IMAGE
 
@@ -71,7 +72,7 @@ def test_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     path.write_bytes(uf2.build(b"\x55" * 300))
     entry = entry_for_file(path)
     assert (entry.family, entry.version) == (Family.FOREIGN, "unknown")
-    with pytest.raises(CatalogueError, match="family is 'hosted'; use one of"):
+    with pytest.raises(PortbenchError, match="family is 'hosted'; use one of"):
         entry_for_file(path, family="hosted")
     assert entry_for_file(path, family=Family.NATIVE).version == "unknown"
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, CatalogueError, Family
+from portbench.firmware.catalogue import DEFAULT_PROFILES, Family
 from portbench.firmware.identify import Identity, entry_for_file, identify
 
 BASE = uf2.FLASH_BASE
@@ -139,7 +140,7 @@ def test_an_entry_is_made_of_the_file(tmp_path: Path) -> None:
     assert other.profiles == DEFAULT_PROFILES[Family.WIZNET]
     nameless = path.rename(tmp_path / "___.uf2")
     assert entry_for_file(nameless).id == "image"
-    with pytest.raises(CatalogueError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         entry_for_file(nameless, family="hosted")
     assert str(caught.value) == (
         f"{nameless}: family is 'hosted'; use one of: micropython, wiznet, circuitpython, native, foreign"

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import DEFAULT_PROFILES, Family, FirmwareEntry
 from portbench.firmware.hash_lock import LOCK_NAME
 from portbench.firmware.identify import release
-from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable, WrongImage
+from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
 
 MACHINES = {"W5500_EVB_PICO": "W5500-EVB-Pico", "W5100S_EVB_PICO": "W5100S-EVB-Pico"}
 ENTRY = FirmwareEntry(
@@ -83,7 +84,7 @@ def store(tmp_path: Path) -> Callable[[bytes], ImageStore]:
 def test_another_image_than_the_catalogues_is_refused_before_its_hash_is_kept(
     entry: FirmwareEntry, content: bytes, says: str, store: Callable[[bytes], ImageStore], tmp_path: Path
 ) -> None:
-    with pytest.raises(WrongImage) as error:
+    with pytest.raises(PortbenchError) as error:
         store(content).obtain(entry)
     fix = "get the file again, or measure it as it is with --runtime=FILE"
     assert str(error.value) == f"{tmp_path}/folder/X.uf2: says {says}; {fix}"
@@ -144,7 +145,7 @@ def test_a_download_that_is_something_else_is_not_kept(offered: tuple[str, list[
     url, content = offered
     content[0] = micropython("1.26.0")
     store = ImageStore(cache=tmp_path / "cache", state=tmp_path / "state", machines=MACHINES, offline=False)
-    with pytest.raises(WrongImage, match=rf"^{url}: says MicroPython 1\.26\.0 for W5500_EVB_PICO, "):
+    with pytest.raises(PortbenchError, match=rf"^{url}: says MicroPython 1\.26\.0 for W5500_EVB_PICO, "):
         store.obtain(replace(ENTRY, url=url))
     assert list((tmp_path / "cache").iterdir()) == [] and not (tmp_path / "state").exists()
     content[0] = micropython("1.28.0")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.download import DownloadError, download
+from portbench.firmware.download import download
 
 LIMIT_S = 0.5
 
@@ -50,7 +51,7 @@ def dripping(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_a_transfer_has_a_deadline_whatever_drips(dripping: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=rf"^not finished within {LIMIT_S} s$"):
+    with pytest.raises(PortbenchError, match=rf"^not finished within {LIMIT_S} s$"):
         download(dripping, tmp_path, "x.uf2", limit_s=LIMIT_S)
 
 

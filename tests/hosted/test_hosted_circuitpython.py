@@ -10,17 +10,10 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import (
-    BoardUnavailable,
-    ConsoleLost,
-    Deadline,
-    DeadlineExceeded,
-    DeployFailed,
-    Deployment,
-    board_definition,
-)
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment, board_definition
 from portbench.boards.hosted.circuitpython_blinka import HostedCircuitPython
 from portbench.clients import ClientNetwork, StaticAddress
+from portbench.errors import BoardError
 from tests.ping_pong import EVB, deployment
 
 pytest.importorskip("adafruit_wiznet5k")
@@ -166,9 +159,9 @@ def test_nothing_is_left_behind(board: HostedCircuitPython) -> None:
 
 
 def test_wants_a_client(board: HostedCircuitPython) -> None:
-    with pytest.raises(DeployFailed, match="nothing was deployed"):
+    with pytest.raises(BoardError, match="nothing was deployed"):
         board.run(limit())
-    with pytest.raises(DeployFailed, match=r"has no code\.py, only main\.py"):
+    with pytest.raises(BoardError, match=r"has no code\.py, only main\.py"):
         board.deploy(Deployment({"main.py": b""}, "blinka"), limit())
 
 

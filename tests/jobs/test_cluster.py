@@ -17,13 +17,13 @@ import pytest
 from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.errors import PortbenchError
 from portbench.results import storage
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.images import image_store
 from portbench.runner.jobs import cluster
 from portbench.runner.jobs.cluster import measure_on
-from portbench.runner.jobs.local import MeasuringStopped
 from portbench.runner.jobs.table import measure_table
 from portbench.runner.jobs.work import close, run_job
 from portbench.runner.options import read_options
@@ -129,16 +129,16 @@ def test_a_worker_with_another_portbench_measures_nothing(begin: Processes, sche
     asked = sweep(1)
     (job,) = asked.jobs
     other = replace(job, build=replace(job.build, sources="0" * 64))
-    with pytest.raises(MeasuringStopped, match="a worker cannot measure: its portbench has other sources than the one"):
+    with pytest.raises(PortbenchError, match="a worker cannot measure: its portbench has other sources than the one"):
         list(measure_on(scheduler, [other], asked.images))
 
 
 def test_nobody_to_measure_is_told(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = sweep(1)
-    with pytest.raises(MeasuringStopped, match=r"has had no worker for 0\.3 s; start some: dask worker tcp://127"):
+    with pytest.raises(PortbenchError, match=r"has had no worker for 0\.3 s; start some: dask worker tcp://127"):
         list(measure_on(scheduler, asked.jobs, asked.images, workers_s=0.3))
     monkeypatch.setattr(cluster, "_CONNECT_S", 0.3)
-    with pytest.raises(MeasuringStopped, match=r"--on tcp://127\.0\.0\.1:1: no Dask scheduler answers there"):
+    with pytest.raises(PortbenchError, match=r"--on tcp://127\.0\.0\.1:1: no Dask scheduler answers there"):
         list(measure_on("tcp://127.0.0.1:1", asked.jobs, asked.images))
-    with pytest.raises(MeasuringStopped, match=r"--on nowhere://: no Dask scheduler answers there"):
+    with pytest.raises(PortbenchError, match=r"--on nowhere://: no Dask scheduler answers there"):
         list(measure_on("nowhere://", asked.jobs, asked.images))

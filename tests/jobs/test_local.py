@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import PortbenchError
 from portbench.results.model import Status
 from portbench.runner.jobs import local
 from portbench.runner.jobs.job import Job
-from portbench.runner.jobs.local import MeasuringStopped, measure_here
+from portbench.runner.jobs.local import measure_here
 from tests.sweep.test_knees import point
 from tests.sweep.test_plan import planned
 
@@ -47,5 +48,5 @@ def test_an_image_that_has_changed_stops_it(tmp_path: Path) -> None:
     (sha256,) = asked.images
     other = tmp_path / "native.uf2"
     other.write_bytes(b"something else")
-    with pytest.raises(MeasuringStopped, match="portbench-native: the image is f41f3fa625ff by now, not"):
+    with pytest.raises(PortbenchError, match="portbench-native: the image is f41f3fa625ff by now, not"):
         list(measure_here([replace(job) for job in asked.jobs], {sha256: other}, 1))

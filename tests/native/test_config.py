@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, NativeConfigError, StaticAddress, pack
+from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
 from tests.native.emulated import IMAGE
 
 STATIC = StaticAddress(IPv4Address("10.0.0.7"), IPv4Address("255.0.0.0"), IPv4Address("10.0.0.1"))
@@ -86,7 +87,7 @@ def test_a_number_is_taken_up_to_its_limits(name: str, low: int, high: int) -> N
 
     assert block(low) != block(high)
     for beyond in (low - 1, high + 1):
-        with pytest.raises(NativeConfigError, match=f"^native firmware: {name} is {beyond}; choose {low} to {high}$"):
+        with pytest.raises(PortbenchError, match=f"^native firmware: {name} is {beyond}; choose {low} to {high}$"):
             block(beyond)
 
 
@@ -119,7 +120,7 @@ def test_a_number_is_taken_up_to_its_limits(name: str, low: int, high: int) -> N
     ],
 )
 def test_a_refusal_is_one_line(change: dict[str, Any], line: str) -> None:
-    with pytest.raises(NativeConfigError) as refusal:
+    with pytest.raises(PortbenchError) as refusal:
         pack(dataclasses.replace(FULL, **change))
     assert str(refusal.value) == f"native firmware: {line}"
 
@@ -162,7 +163,7 @@ def test_goes_into_the_image_as_its_last_block() -> None:
     ],
 )
 def test_refuses(change: dict[str, Any], words: list[str]) -> None:
-    with pytest.raises(NativeConfigError) as refusal:
+    with pytest.raises(PortbenchError) as refusal:
         pack(dataclasses.replace(FULL, **change))
     text = str(refusal.value)
     assert "\n" not in text
@@ -178,7 +179,7 @@ def test_refuses(change: dict[str, Any], words: list[str]) -> None:
 def test_any_number_is_packed_or_refused(name: str, number: int) -> None:
     try:
         block = pack(dataclasses.replace(FULL, **{name: number}))  # type: ignore[arg-type]
-    except NativeConfigError as refusal:
+    except PortbenchError as refusal:
         assert f"{name} is {number}" in str(refusal)
     else:
         assert zlib.crc32(block[:60]) == struct.unpack_from("<I", block, 60)[0]

@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from portbench.boards import Board
+from portbench.errors import PortbenchError
 from portbench.results.model import Row, Status
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
@@ -22,7 +23,6 @@ from portbench.runner.parallel.server import LentServers, ServerHub
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.servers import Servers, sessions_since
 from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.tcp import ServerError
 from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
@@ -145,12 +145,12 @@ def test_of_several_boards_sessions_only_the_boards_own_counts(hub: ServerHub, m
 def test_errors_cross_processes_as_one_line(hub: ServerHub) -> None:
     _, server = LentServers(OPTIONS, hub.ticket).peer_for(HOSTED, PING_PONG)
     assert server is not None
-    with pytest.raises(ServerError, match=r"waited 0.01 s for a client's report"):
+    with pytest.raises(PortbenchError, match=r"waited 0.01 s for a client's report"):
         server.wait_report(0.01)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         options = replace(OPTIONS, server_port=taken.getsockname()[1])
         busy = ServerHub(Servers(options))
-        with pytest.raises(ServerError, match="cannot listen: the port is in use"):
+        with pytest.raises(PortbenchError, match="cannot listen: the port is in use"):
             LentServers(options, busy.ticket).peer_for(HOSTED, PING_PONG)
         busy.close()
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.results.attribution import Attribution
 from portbench.runner.profile.attributed import functions, with_names
-from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.symbols import Symbol
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
@@ -58,7 +58,7 @@ def test_a_file_of_names_beside_the_image_is_found_and_a_broken_one_costs_no_row
     beside.write_text("nothing of the kind")
     found = with_names(told(), image)
     assert found is not None and found["functions"] == []
-    with pytest.raises(ProfileError, match="is neither an ELF file nor a linker map"):
+    with pytest.raises(PortbenchError, match="is neither an ELF file nor a linker map"):
         with_names(told(), image, beside)
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.profile.elf import elf_symbols
-from portbench.runner.profile.errors import ProfileError
 from portbench.runner.profile.linker_map import map_symbols
 from portbench.runner.profile.recovered import BytecodeLoop, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols, region
@@ -120,9 +120,9 @@ def test_an_elf_files_functions(tmp_path: Path) -> None:
     mapped = {symbol.name: symbol.start for symbol in map_symbols(linked.read_text())}
     assert {name: mapped[name] for name in functions} == {name: symbol.start for name, symbol in functions.items()}
     subprocess.run([compiler.removesuffix("gcc") + "strip", elf], check=True, timeout=60)
-    with pytest.raises(ProfileError, match="has no functions in its symbol table"):
+    with pytest.raises(PortbenchError, match="has no functions in its symbol table"):
         elf_symbols(elf)
-    with pytest.raises(ProfileError, match="is no ELF file"):
+    with pytest.raises(PortbenchError, match="is no ELF file"):
         elf_symbols(source)
 
 

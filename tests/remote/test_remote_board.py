@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 import serial
 
-from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeployFailed, Deployment, FlashFailed
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment
 from portbench.boards.remote import RemoteBoard
 from portbench.boards.remote import board as remote_board
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.usb.remote_port import remote_port
 from portbench.boards.usb.wire import Wire
+from portbench.errors import BoardError
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -154,7 +155,7 @@ def test_any_other_image_is_refused_with_both_names(
     with (
         served(boards()) as server,
         RemoteBoard(DEFINITION, device=server.url) as board,
-        pytest.raises(FlashFailed, match=says),
+        pytest.raises(BoardError, match=says),
     ):
         board.flash(small_image(tmp_path, content), deadline)
 
@@ -164,7 +165,7 @@ def test_what_needs_more_than_a_console_is_refused(boards: Boards, deadline: Dea
     with (
         served(boards()) as server,
         RemoteBoard(DEFINITION, device=server.url) as board,
-        pytest.raises(DeployFailed, match=f"{family} needs {needs}, and only its console is here"),
+        pytest.raises(BoardError, match=f"{family} needs {needs}, and only its console is here"),
     ):
         board.deploy(Deployment({}, family), deadline)
 

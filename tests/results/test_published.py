@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from portbench.boards import board_definition
+from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.results.model import Published, Row
-from portbench.results.published import BadPublished, nearest, published_of
+from portbench.results.published import nearest, published_of
 from portbench.results.table import tables
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.toml_files import BadFile
 from portbench.where import Where
 from portbench.workloads import (
     WORKLOADS_VARIABLE,
@@ -26,7 +26,6 @@ from portbench.workloads import (
     PublishedSource,
     Readiness,
     Session,
-    UnknownWorkload,
     Workload,
     WorkloadSettings,
     workloads,
@@ -117,7 +116,7 @@ def test_the_headline_if_it_follows_from_what_was_published_else_the_next_best(
     ],
 )
 def test_figures_that_nothing_can_be_laid_beside_are_one_line(figures: dict[str, list[float]], reason: str) -> None:
-    with pytest.raises(BadPublished) as caught:
+    with pytest.raises(PortbenchError) as caught:
         published_of(Sums(**figures), "port-1", "default")
     assert str(caught.value) == f"published for sums by somebody, 2024: port-1: {reason}"
 
@@ -159,7 +158,7 @@ def test_a_file_of_figures_is_read(tmp_path: Path) -> None:
 )
 def test_a_slip_in_it_is_one_line_that_names_the_file(old: str, new: str, reason: str, tmp_path: Path) -> None:
     folder = in_a_folder(OWN.replace(old, new), tmp_path / "a")
-    with pytest.raises(BadFile) as caught:
+    with pytest.raises(PortbenchError) as caught:
         read_published(folder)
     said = str(caught.value)
     assert said.startswith(f"{folder / FILE}: ") and reason in said and "\n" not in said
@@ -169,7 +168,7 @@ def test_a_workload_with_such_a_slip_is_refused(tmp_path: Path, monkeypatch: pyt
     folder = in_a_folder("source = 1", tmp_path / "slipped")
     (folder / "workload.py").write_text((Path(__file__).parents[1] / "workloads/own/spin/workload.py").read_text())
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path))
-    with pytest.raises(UnknownWorkload, match=rf"^{folder / FILE}: source is 1"):
+    with pytest.raises(UnknownName, match=rf"^{folder / FILE}: source is 1"):
         workloads()
 
 

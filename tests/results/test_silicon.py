@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import known_boards
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.results.silicon import FILE, load, load_not_compared
-from portbench.toml_files import BadFile
 from portbench.workloads import workload
 from portbench.workloads.published import read_published
 
@@ -93,15 +93,15 @@ def test_a_set_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_slip_is_one_line_with_the_set(entry: dict[str, str], says: str, tmp_path: Path) -> None:
-    with pytest.raises(BadFile) as caught:
+    with pytest.raises(PortbenchError) as caught:
         load(written(tmp_path, entry))
     assert says in str(caught.value) and "silicon.toml" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_two_sets_of_one_id_and_unknown_keys_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadFile, match="a-set is there twice"):
+    with pytest.raises(PortbenchError, match="a-set is there twice"):
         load(written(tmp_path, {}, {}))
-    with pytest.raises(BadFile, match="sets is no key"):
+    with pytest.raises(PortbenchError, match="sets is no key"):
         load(written(tmp_path, {}, head="sets = 1\n"))
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     assert len({each.id for each in entries}) == len(entries) > 5
     path = tmp_path / "silicon.toml"
     path.write_text('[[not_compared]]\nid = "a"\nwhat = "b"\nsource = "c"\nsilicon = "d"\n', encoding="utf-8")
-    with pytest.raises(BadFile, match="not_compared 1: because is absent; add it; correct it"):
+    with pytest.raises(PortbenchError, match="not_compared 1: because is absent; add it; correct it"):
         load_not_compared(path)
 
 

@@ -17,13 +17,13 @@ from portbench.boards import (
     ConsoleLost,
     Deadline,
     Deployment,
-    FlashFailed,
     OwnNetwork,
     Progress,
     RunOutput,
     RuntimeIdentity,
     board_definition,
 )
+from portbench.errors import BoardError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore
@@ -196,7 +196,7 @@ def test_the_log_has_stages_and_console(world: World) -> None:
 
 @pytest.mark.parametrize("stage", ["flash", "console", "identify", "deploy", "run"])
 def test_a_failed_stage_is_named_and_the_next_row_gets_a_fresh_board(stage: str, world: World) -> None:
-    bad, good = ScriptedBoard(raises(stage, FlashFailed("the volume\nis full"))), ScriptedBoard()
+    bad, good = ScriptedBoard(raises(stage, BoardError("the volume\nis full"))), ScriptedBoard()
     world.boards = [bad, good]
     outcome = world.measure()
     assert outcome.row.status is Status.FAILED and outcome.row.reason == f"{stage}: the volume is full"

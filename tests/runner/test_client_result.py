@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.runner.client_result import ClientResult, RunFailed, address_in, check_calls
+from portbench.errors import PortbenchError
+from portbench.runner.client_result import ClientResult, address_in, check_calls
 from portbench.runner.client_result import check_result as check
 from portbench.workloads import WORKLOADS_VARIABLE, Caller, Session, workload
 from tests.ping_pong import PING_PONG, settings
@@ -60,12 +61,12 @@ def test_what_a_client_says_of_itself_is_kept_only_where_it_is_of_its_kind() -> 
     ],
 )
 def test_a_bad_line_says_what_is_wrong(change: dict[str, Any], says: str) -> None:
-    with pytest.raises(RunFailed, match=says):
+    with pytest.raises(PortbenchError, match=says):
         check_result(GOOD | change, 3)
 
 
 def test_no_line_at_all() -> None:
-    with pytest.raises(RunFailed, match="no result line came"):
+    with pytest.raises(PortbenchError, match="no result line came"):
         check_result(None, 3)
 
 
@@ -88,7 +89,7 @@ def test_what_only_some_clients_tell() -> None:
     ],
 )
 def test_what_failed_is_told_to_the_letter(result: dict[str, Any] | None, line: str) -> None:
-    with pytest.raises(RunFailed) as caught:
+    with pytest.raises(PortbenchError) as caught:
         check_result(result, 3)
     assert str(caught.value) == line
 
@@ -128,7 +129,7 @@ def test_calls_that_all_ended_well_are_good() -> None:
     ],
 )
 def test_a_call_that_is_not_good_is_told(sessions: list[Session], counts_failures: bool, line: str) -> None:
-    with pytest.raises(RunFailed) as caught:
+    with pytest.raises(PortbenchError) as caught:
         check_calls(sessions, caller(2, counts_failures=counts_failures))
     assert str(caught.value) == line
 
@@ -144,7 +145,7 @@ _ANY = st.recursive(
 def test_anything_is_a_result_or_a_failed_run(change: dict[str, Any]) -> None:
     try:
         result = check_result(GOOD | change, 3)
-    except RunFailed as error:
+    except PortbenchError as error:
         assert "\n" not in str(error) or "\n" in repr(change) or "error" in change
     else:
         assert isinstance(result, ClientResult) and len(result.measurement.samples["round_trip_us"]) == 3
@@ -165,7 +166,7 @@ def test_a_users_workload_checks_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     told = {"total_us": 30, "last": 2, "ready_us": 4}
     result = check(told, spin, spin.quick())
     assert result.measurement.figures == {"total_us": 30, "us_per_pass": 10} and result.said.ready_us == 4
-    with pytest.raises(RunFailed, match=r"^the client's last pass is 1, not 2$"):
+    with pytest.raises(PortbenchError, match=r"^the client's last pass is 1, not 2$"):
         check(told | {"last": 1}, spin, spin.quick())
-    with pytest.raises(RunFailed, match=r"^the client's total_us is missing$"):
+    with pytest.raises(PortbenchError, match=r"^the client's total_us is missing$"):
         check({"last": 2}, spin, spin.quick())

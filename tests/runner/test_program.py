@@ -15,9 +15,9 @@ import pytest
 
 from portbench.boards import Board, OwnNetwork
 from portbench.clients import StaticAddress
+from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
 from portbench.firmware.images import Image, Source
-from portbench.runner.client_result import RunFailed
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
@@ -74,7 +74,7 @@ def test_a_static_address_comes_from_the_option_or_the_boards_own_network(image:
     assert config_of(row, image, static, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
     given = replace(static, static=STATIC)
     assert config_of(row, image, given, board(Where.SILICON), tmp_path)["static"] == STATIC.as_list()
-    with pytest.raises(RunFailed, match="needs the board's address: -s static_address"):
+    with pytest.raises(PortbenchError, match="needs the board's address: -s static_address"):
         config_of(row, image, static, board(Where.SILICON), tmp_path)
 
 
@@ -230,6 +230,6 @@ def test_what_no_client_could_use_fails_the_row_in_one_line(
     options: BenchOptions, says: str, image: Path, tmp_path: Path
 ) -> None:
     row = planned("micropython-1.26.0", "tuned")
-    with pytest.raises(RunFailed, match=f"^client: {says}") as caught:
+    with pytest.raises(PortbenchError, match=f"^client: {says}") as caught:
         config_of(row, image, options, board(own=LAN), tmp_path)
     assert "\n" not in str(caught.value)

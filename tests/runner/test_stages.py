@@ -17,9 +17,9 @@ from portbench.boards import (
     Progress,
     RunOutput,
     RuntimeIdentity,
-    WrongRuntime,
     board_definition,
 )
+from portbench.errors import BoardError
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Identity
 from portbench.runner.kinds.row import ReadyRow
@@ -150,7 +150,7 @@ def test_firmware_without_console_is_not_asked() -> None:
 def test_the_wrong_runtime_is_never_deployed_to() -> None:
     board = RecordingBoard(RuntimeIdentity("micropython", "1.20.0", "", ""))
     with pytest.raises(
-        WrongRuntime, match=r"^recording: flashed micropython 1\.26\.0, but micropython 1\.20\.0 on a board"
+        BoardError, match=r"^recording: flashed micropython 1\.26\.0, but micropython 1\.20\.0 on a board"
     ):
         PreparedBoard(board).prepare(program(), clock())
     assert not any(each.startswith("deploy") for each in board.done)
@@ -176,7 +176,7 @@ def test_what_counts_as_the_flashed_runtime(flashed: Identity, answered: Runtime
     if right:
         check_runtime(flashed, answered, RecordingBoard())
     else:
-        with pytest.raises(WrongRuntime):
+        with pytest.raises(BoardError):
             check_runtime(flashed, answered, RecordingBoard())
 
 

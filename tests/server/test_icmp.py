@@ -7,8 +7,9 @@ import socket
 
 import pytest
 
+from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
-from portbench.server.icmp import IcmpError, ping
+from portbench.server.icmp import ping
 from portbench.server.recording import Recording
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc
 from portbench.workloads import Ping, PingPlan
@@ -42,7 +43,9 @@ def test_one_who_may_not_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("portbench.server.icmp.socket.socket", refuse)
         await ping("10.0.0.2", PLAN)
 
-    with pytest.raises(IcmpError, match=r"^ping 10\.0\.0\.2: this PC does not let you .* net\.ipv4\.ping_group_range"):
+    with pytest.raises(
+        PortbenchError, match=r"^ping 10\.0\.0\.2: this PC does not let you .* net\.ipv4\.ping_group_range"
+    ):
         asyncio.run(try_it())
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from portbench.errors import UnknownName
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import MAX_BYTES, part_in
-from portbench.workloads import UnknownWorkload
 from tests.server.asking import ANSWER, QUESTION, Ask
 
 
@@ -85,7 +85,7 @@ def test_a_killed_one_resets_whoever_sends(server: SimulatedServer) -> None:
 def test_each_connection_has_a_conversation_of_its_own() -> None:
     make = part_in("ping_pong", {}).serve
     assert make is not None and make() is not make() and make().receive(b"1") == b"2"
-    with pytest.raises(UnknownWorkload, match="unknown workload 'pong'"):
+    with pytest.raises(UnknownName, match="unknown workload 'pong'"):
         part_in("pong", {})
     assert MAX_BYTES == 1 << 20
 

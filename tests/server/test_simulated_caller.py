@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import UnknownName
 from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US
 from portbench.server.listening import Listening
 from portbench.server.simulated import NOTHING, RESET, SimulatedServer
 from portbench.server.simulated_caller import Line, SimulatedCaller
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, part_in
-from portbench.workloads import UnknownWorkload
 from portbench.workloads.announcement import Announcement
 from tests.server.asking import ANSWER, QUESTION, asking
 
@@ -172,7 +172,7 @@ def test_the_part_is_the_workloads_with_its_settings() -> None:
     assert isinstance(part.serve(), Announcement)
     assert (part.call().connections, part.call().at_once) == (7, 2)
     assert part_in("ping_pong", {}).call is None
-    with pytest.raises(UnknownWorkload):
+    with pytest.raises(UnknownName):
         part_in("pong", {})
 
 

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
-from portbench.server.tcp import ServerError, WorkloadServer
+from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Session, workload
 
 PING_PONG = workload("ping_pong")
@@ -102,7 +103,7 @@ def test_report_is_kept() -> None:
             client.sendall(b'"ready_us":3}\n')
         record = server.wait_report(LIMIT_S)
         assert record.ok and record.report == {"total_us": 12, "ready_us": 3}
-        with pytest.raises(ServerError, match=r"waited 0\.01 s for a client's report; 1 sessions have ended"):
+        with pytest.raises(PortbenchError, match=r"waited 0\.01 s for a client's report; 1 sessions have ended"):
             server.wait_report(0.01, after=record.number)
 
 
@@ -344,7 +345,8 @@ def test_port_in_use_gives_one_line() -> None:
     with (
         WorkloadServer(PING_PONG, port=0) as server,
         pytest.raises(
-            ServerError, match=rf"^127\.0\.0\.1:{server.port}: cannot listen: the port is in use; stop the other server"
+            PortbenchError,
+            match=rf"^127\.0\.0\.1:{server.port}: cannot listen: the port is in use; stop the other server",
         ),
         WorkloadServer(PING_PONG, port=server.port),
     ):
@@ -356,13 +358,16 @@ def test_port_in_use_gives_one_line() -> None:
     [("203.0.113.7", 0, "does not have that address"), ("127.0.0.1", 70_000, "0 to 65535"), ("a..b", 0, "a..b:0: ")],
 )
 def test_bad_address_gives_one_line(host: str, port: int, part: str) -> None:
-    with pytest.raises(ServerError) as caught, WorkloadServer(PING_PONG, host, port):
+    with pytest.raises(PortbenchError) as caught, WorkloadServer(PING_PONG, host, port):
         pass
     assert part in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_wait_has_a_deadline() -> None:
-    with WorkloadServer(PING_PONG, port=0) as server, pytest.raises(ServerError, match=r"waited 0\.01 s for 1 clients"):
+    with (
+        WorkloadServer(PING_PONG, port=0) as server,
+        pytest.raises(PortbenchError, match=r"waited 0\.01 s for 1 clients"),
+    ):
         server.wait_sessions(1, 0.01)
 
 

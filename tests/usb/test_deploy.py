@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import BoardError, Deadline, DeadlineExceeded, DeployFailed, Deployment
+from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.usb import UsbBoard, deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
@@ -36,9 +36,7 @@ def test_files_arrive_in_folders(boards: Boards, deadline: Deadline, runtime: st
 def test_a_file_that_reads_back_otherwise_is_named(boards: Boards, deadline: Deadline, runtime: str) -> None:
     link = link_to(boards(runtime=runtime, corrupts=True))
     repl = link.open_repl(deadline)
-    with pytest.raises(
-        DeployFailed, match=r"files are not what was written: lib/a/b.py reads back as [0-9a-f]{16}, not"
-    ):
+    with pytest.raises(BoardError, match=r"files are not what was written: lib/a/b.py reads back as [0-9a-f]{16}, not"):
         if runtime == "micropython":
             deploy_mpremote.deploy(repl, FILES, deadline)
         else:
@@ -65,7 +63,7 @@ def test_a_read_only_drive_says_why(boards: Boards, deadline: Deadline, monkeypa
     monkeypatch.setattr(deploy_circuitpython, "write_file", refused)
     link = link_to(boards(runtime="circuitpython"))
     repl = link.open_repl(deadline)
-    with pytest.raises(DeployFailed, match=r"is read-only: its file system is damaged or boot.py took it"):
+    with pytest.raises(BoardError, match=r"is read-only: its file system is damaged or boot.py took it"):
         deploy_circuitpython.deploy(link, repl, FILES, deadline)
     repl.close()
 
@@ -74,7 +72,7 @@ def test_a_folder_that_is_a_file_is_the_boards_refusal(boards: Boards, deadline:
     board = boards()
     (board.root / "lib").write_bytes(b"")
     repl = link_to(board).open_repl(deadline)
-    with pytest.raises(DeployFailed, match=r"fake board: .*(while copying files|refused lib/a/b.py)"):
+    with pytest.raises(BoardError, match=r"fake board: .*(while copying files|refused lib/a/b.py)"):
         deploy_mpremote.deploy(repl, FILES, deadline)
     repl.close()
 
@@ -103,7 +101,7 @@ def test_what_rshell_could_not_do_is_a_failure_whatever_its_status(
     monkeypatch: pytest.MonkeyPatch, deadline: Deadline
 ) -> None:
     rshell_says(monkeypatch, "Unable to connect to REPL\nUnable to copy 'x'\n")
-    with pytest.raises(DeployFailed, match=r"board: rshell \(status 0\): Unable to connect to REPL"):
+    with pytest.raises(BoardError, match=r"board: rshell \(status 0\): Unable to connect to REPL"):
         deploy_rshell.deploy("/dev/ttyACM0", "board", FILES, deadline)
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded, FlashFailed
+from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
 from portbench.boards.usb import volume as volume_module
 from portbench.boards.usb.bootloader import enter_bootloader
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.flash import flash
 from portbench.boards.usb.selection import Target
-from portbench.boards.usb.volume import NotOurVolume, wait_volume, write_file, write_until_gone
+from portbench.boards.usb.volume import wait_volume, write_file, write_until_gone
+from portbench.errors import BoardError
 from tests.usb.conftest import CIRCUITPYTHON, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -36,7 +37,7 @@ def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_p
 
 def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     board = boards(runtime=None, becomes="micropython")
-    with pytest.raises(FlashFailed, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
+    with pytest.raises(BoardError, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
         flash(link_to(board), small_image(tmp_path, CIRCUITPYTHON), deadline)
 
 
@@ -46,7 +47,7 @@ def test_a_drive_that_ignores_the_image(
     monkeypatch.setattr("portbench.boards.usb.flash._GONE_S", 0.2)
     board = boards(runtime=None, accepts_images=False)
     with pytest.raises(
-        FlashFailed, match=r"still waiting for the boot loader to start the image after 0.2 s; the drive"
+        BoardError, match=r"still waiting for the boot loader to start the image after 0.2 s; the drive"
     ):
         flash(link_to(board), small_image(tmp_path, MICROPYTHON), deadline)
 
@@ -55,7 +56,7 @@ def test_what_is_no_image_reaches_no_board(boards: Boards, deadline: Deadline, t
     board = boards()
     bad = tmp_path / "bad.uf2"
     bad.write_bytes(b"not a UF2")
-    with pytest.raises(FlashFailed, match=r"bad.uf2: is not a UF2 file"):
+    with pytest.raises(BoardError, match=r"bad.uf2: is not a UF2 file"):
         flash(link_to(board), bad, deadline)
     assert board.typed == b"" and board.flashed is None
 
@@ -67,7 +68,7 @@ def test_a_full_drive_is_named(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(volume_module, "write_file", full)
-    with pytest.raises(FlashFailed, match=r"does not take image.uf2: No space left on device"):
+    with pytest.raises(BoardError, match=r"does not take image.uf2: No space left on device"):
         flash(link_to(boards(runtime=None)), small_image(tmp_path, MICROPYTHON), deadline)
 
 
@@ -117,7 +118,7 @@ def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: 
 def test_another_chips_drive_is_not_written_to(boards: Boards, deadline: Deadline, text: str, tmp_path: Path) -> None:
     board = boards(runtime=None)
     (board.volume / "INFO_UF2.TXT").write_text(text)
-    with pytest.raises(NotOurVolume, match=r"not RPI-RP2; not written to"):
+    with pytest.raises(BoardError, match=r"not RPI-RP2; not written to"):
         flash(link_to(board), small_image(tmp_path, MICROPYTHON), deadline)
     assert [path.name for path in board.volume.iterdir()] == ["INFO_UF2.TXT"]
 
@@ -127,7 +128,7 @@ def test_another_boards_circuitpython_is_not_written_to(boards: Boards, deadline
     link = link_to(board)
     link.device()
     (board.root / "boot_out.txt").write_text("Board ID:wiznet_w5500_evb_pico\nUID:E600000000000001\n")
-    with pytest.raises(NotOurVolume, match="is of board E600000000000001, not E6605838833A552C; not written to"):
+    with pytest.raises(BoardError, match="is of board E600000000000001, not E6605838833A552C; not written to"):
         wait_volume(link, "circuitpython", deadline)
 
 

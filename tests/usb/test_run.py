@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, DeployFailed, Deployment
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.console import Console
 from portbench.boards.usb import UsbBoard, listing
 from portbench.boards.usb.recovery import recover
 from portbench.boards.usb.run import read_result
+from portbench.errors import BoardError
 from tests.usb.conftest import DEFINITION, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -80,7 +81,7 @@ def test_a_run_that_never_ends_ends_at_the_deadline(boards: Boards) -> None:
 
 
 def test_nothing_deployed_runs_nothing(boards: Boards, deadline: Deadline) -> None:
-    with usb_board(boards()) as board, pytest.raises(DeployFailed, match="nothing was deployed to run"):
+    with usb_board(boards()) as board, pytest.raises(BoardError, match="nothing was deployed to run"):
         board.run(deadline)
 
 

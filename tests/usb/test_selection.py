@@ -49,7 +49,7 @@ def test_selectors(text: str, selector: Selector) -> None:
     "text", ["", "id:", "port:", "rfc2217://lab", "socket://:1", "http://x:1", "rfc2217://x:99999"]
 )
 def test_what_is_no_selector_is_refused_with_the_choices(text: str) -> None:
-    with pytest.raises(ValueError, match="is none of auto, id:SERIAL"):
+    with pytest.raises(BoardUnavailable, match="is none of auto, id:SERIAL"):
         parse_selector(text)
 
 
@@ -57,7 +57,7 @@ def test_what_is_no_selector_is_refused_with_the_choices(text: str) -> None:
 def test_any_text_is_a_selector_or_refused(text: str) -> None:
     try:
         selector = parse_selector(text)
-    except ValueError as error:
+    except BoardUnavailable as error:
         assert "\n" not in str(error)
     else:
         assert parse_selector(str(selector)) == selector

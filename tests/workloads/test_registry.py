@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from portbench import workloads as package
-from portbench.workloads import WORKLOADS_VARIABLE, UnknownWorkload, Workload, workload, workloads
+from portbench.errors import UnknownName
+from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
 from tests.workloads.own import FOLDER
 
 OURS = Path(package.__file__).parent
@@ -36,7 +37,7 @@ def make_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRoot:
 
 
 def refusal(find: Callable[[], object] = workloads) -> str:
-    with pytest.raises(UnknownWorkload) as caught:
+    with pytest.raises(UnknownName) as caught:
         find()
     line = str(caught.value)
     assert "\n" not in line

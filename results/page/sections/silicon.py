@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from portbench.errors import PortbenchError
 from portbench.results.answer import published_lines
 from portbench.results.cells import figure
 from portbench.results.model import Published
 from portbench.results.page.drawing import LINES, colour, drawings, lanes, lanes_height, log_ticks, style
 from portbench.results.page.parts import Chart, Data, Section, Value
 from portbench.results.page.words import names, paragraphs
-from portbench.results.published import BadPublished, nearest
+from portbench.results.published import nearest
 from portbench.results.stats import Group
 from portbench.results.table import Panel
 from portbench.workloads import Workload
@@ -67,7 +68,7 @@ def _published(group: Group, known: Workload | None) -> list[tuple[str, Publishe
     if published := group.publication:
         return [("the same", published)]
     if known is not None:
-        with contextlib.suppress(BadPublished):
+        with contextlib.suppress(PortbenchError):
             if near := nearest(known, group.first):
                 return [(near[0].runtime, near[1])]
     return []

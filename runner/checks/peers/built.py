@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from portbench.boards import BoardError, Deadline
 from portbench.complaint import first_complaint
+from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import Uf2Error
 from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
 from portbench.runner.checks.peers.place import Place
 from portbench.runner.checks.peers.program import Program, load
 from portbench.runner.checks.peers.program_board import ProgramBoard
-from portbench.runner.checks.peers.sources import PeersError
 from portbench.runner.checks.peers.step import Step, step
 from portbench.runner.checks.peers.suite import Suite
 from portbench.testing.errors import NothingCame
@@ -38,7 +38,7 @@ class Built(Suite):
         images = {each.path: _image(each, place.built) for each in programs.program}
         if not any(images.values()):
             looked = ", ".join(map(str, place.built)) or "no --built DIR was given"
-            raise PeersError(
+            raise PortbenchError(
                 f"{programs.repository}: none of its programs is built ({looked}); build {programs.revision[:12]} as"
                 f" its README says, with {programs.built}, and name that folder: --built DIR"
             )
@@ -73,7 +73,7 @@ class Built(Suite):
         try:
             return [step(entry) for entry in program.steps]
         except ValueError as error:
-            raise PeersError(f"{path.name}: {program.path}: {_first_line(error)}") from None
+            raise PortbenchError(f"{path.name}: {program.path}: {_first_line(error)}") from None
 
 
 def _first_line(error: ValueError) -> str:

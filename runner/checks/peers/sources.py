@@ -18,10 +18,6 @@ _ASK_S = 60.0
 _FETCH_S = 600.0
 
 
-class PeersError(PortbenchError):
-    """A suite cannot be run, or a record not be read: one line with what, and the fix."""
-
-
 @dataclass(frozen=True)
 class Source:
     """Folders of a repository on GitHub, at one commit."""
@@ -43,13 +39,13 @@ class Source:
 def obtain(source: Source, folders: Sequence[Path], cache: Path) -> Path:
     """A folder with the source's paths, from the cache, from a clone in one of `folders`, or fetched.
 
-    Raises PeersError.
+    Raises PortbenchError.
     """
     target = cache / f"{source.name}-{source.commit[:12]}"
     if target.is_dir():
         return target
     if shutil.which("git") is None:
-        raise PeersError(f"{source.pinned}: git is not installed; install it")
+        raise PortbenchError(f"{source.pinned}: git is not installed; install it")
     clone = next((each for each in _clones(source, folders) if _has(each, source.commit)), None)
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="incoming-") as scratch:
@@ -79,7 +75,7 @@ def _clones(source: Source, folders: Sequence[Path]) -> Iterator[Path]:
 def _has(clone: Path, commit: str) -> bool:
     try:
         _git(clone, "cat-file", "-e", f"{commit}^{{commit}}")
-    except PeersError:
+    except PortbenchError:
         return False
     return True
 
@@ -90,8 +86,10 @@ def _fetch(source: Source, clone: Path, folders: Sequence[Path]) -> None:
     subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True, capture_output=True, timeout=_ASK_S)
     try:
         _git(clone, "fetch", "--quiet", "--depth=1", url, source.commit, limit_s=_FETCH_S)
-    except PeersError as error:
-        raise PeersError(f"{source.pinned}: {looked}, and {error}; give a folder with a clone: --sources DIR") from None
+    except PortbenchError as error:
+        raise PortbenchError(
+            f"{source.pinned}: {looked}, and {error}; give a folder with a clone: --sources DIR"
+        ) from None
 
 
 def _git(clone: Path, *arguments: str, limit_s: float = _ASK_S) -> bytes:
@@ -101,8 +99,8 @@ def _git(clone: Path, *arguments: str, limit_s: float = _ASK_S) -> bytes:
     try:
         done = subprocess.run(command, capture_output=True, timeout=limit_s, check=False, env={**os.environ, **own})
     except subprocess.TimeoutExpired:
-        raise PeersError(f"git {arguments[0]} took more than {limit_s:g} s") from None
+        raise PortbenchError(f"git {arguments[0]} took more than {limit_s:g} s") from None
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise PeersError(f"git {arguments[0]}: {lines[-1] if lines else f'status {done.returncode}'}")
+        raise PortbenchError(f"git {arguments[0]}: {lines[-1] if lines else f'status {done.returncode}'}")
     return done.stdout

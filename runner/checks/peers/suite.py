@@ -22,7 +22,7 @@ class Suite(ABC):
 
     @abstractmethod
     def run(self, place: Place) -> SuiteResult:
-        """Raises PeersError where the suite cannot be run at all, and BoardError where the board stops."""
+        """Raises PortbenchError where the suite cannot be run at all, and BoardError where the board stops."""
 
 
 def names() -> list[str]:
@@ -30,7 +30,7 @@ def names() -> list[str]:
 
 
 def suite(name: str) -> Suite:
-    """Raises PeersError where a file of programs is damaged."""
+    """Raises PortbenchError where a file of programs is damaged."""
     if (listed := programs().get(name)) is not None:
         # Here, for it uses the contract that is in this file.
         from portbench.runner.checks.peers.built import Built

@@ -17,10 +17,6 @@ from portbench.runner.checks.silicon.verdict import Outcome, from_json
 Turnarounds = dict[str, Distribution]
 
 
-class BadReport(PortbenchError):
-    """A file is no report of a validation: one line with file, fault and fix."""
-
-
 def as_json(outcomes: list[Outcome], turnarounds: Turnarounds, started_utc: datetime) -> dict[str, Any]:
     return {
         "started_utc": started_utc.isoformat(),
@@ -31,7 +27,7 @@ def as_json(outcomes: list[Outcome], turnarounds: Turnarounds, started_utc: date
 
 
 def read(files: Iterable[Path], sets: list[FigureSet]) -> tuple[list[Outcome], Turnarounds]:
-    """The outcomes of `sets` from reports, in their order; a later file's is taken. Raises BadReport, OSError."""
+    """The outcomes of `sets` from reports, in their order; a later file's is taken. Raises OSError."""
     found: dict[str, Outcome] = {}
     turnarounds: Turnarounds = {}
     known = {each.id: each for each in sets}
@@ -43,11 +39,11 @@ def read(files: Iterable[Path], sets: list[FigureSet]) -> tuple[list[Outcome], T
                     found[entry["id"]] = from_json(entry, known[entry["id"]])
             turnarounds |= {name: Distribution(**spread) for name, spread in report["turnaround_us"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadReport(
+            raise PortbenchError(
                 f"{path}: is no report of a validation ({error!r}); make one: portbench validate --json > FILE"
             ) from None
     if missing := [name for name in known if name not in found]:
-        raise BadReport(
+        raise PortbenchError(
             f"no report has {', '.join(missing)}; measure it: portbench validate --only {missing[0]} --json"
         )
     return [found[name] for name in known], turnarounds

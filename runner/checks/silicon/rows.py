@@ -10,7 +10,8 @@ from pathlib import Path
 from rich.console import Console
 
 from portbench.boards import BoardError
-from portbench.firmware.images import ImageError, ImageStore
+from portbench.errors import PortbenchError
+from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
@@ -23,7 +24,7 @@ from portbench.workloads import Workload
 def measure(
     workload: Workload, runtime: str, profile: str, store: ImageStore, turnaround_us: int | None = None
 ) -> dict[str, float]:
-    """The row's figures, of one run. Raises ImageError where it is skipped, BoardError where it fails."""
+    """The row's figures, of one run. Raises PortbenchError where it is skipped, BoardError where it fails."""
     with tempfile.TemporaryDirectory(prefix="portbench-validate-") as folder:
         options = BenchOptions(
             where="emulated",
@@ -42,7 +43,7 @@ def measure(
         finally:
             bench.close()
     if row.status is Status.SKIPPED:
-        raise ImageError(row.reason or f"{runtime}: skipped")
+        raise PortbenchError(row.reason or f"{runtime}: skipped")
     if row.status is not Status.MEASURED:
         raise BoardError(f"{runtime}: {row.reason}")
     return dict(row.figures)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from portbench.boards import BoardDefinition, BoardError, board_definition
+from portbench.boards import BoardDefinition, board_definition
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.images import ImageError, ImageStore
-from portbench.firmware.uf2 import Uf2Error
+from portbench.firmware.images import ImageStore
 from portbench.results.silicon import FigureSet
 from portbench.runner.checks.silicon import perf_bench, rows, script_run
 from portbench.runner.checks.silicon.scripts import ScriptStore
@@ -43,7 +43,7 @@ class Validation:
         self._say(f"{figures_of.id}: {figures_of.runtime}")
         try:
             return self._measure(figures_of)
-        except (ImageError, Uf2Error, BoardError) as error:
+        except PortbenchError as error:
             return Outcome(figures_of, missing=" ".join(str(error).split()))
 
     def _measure(self, figures_of: FigureSet) -> Outcome:

@@ -10,17 +10,13 @@ from typing import Final
 
 import platformdirs
 
-from portbench.firmware.download import DownloadError, Progress, download
-from portbench.firmware.images import ImageError
+from portbench.errors import PortbenchError
+from portbench.firmware.download import Progress, download
 from portbench.firmware.network import Reachability
 from portbench.results.silicon import Script
 
 CACHE: Final = platformdirs.user_cache_path("portbench", appauthor=False) / "scripts"
 _LIMIT_S: Final = 60.0
-
-
-class ScriptError(ImageError):
-    """A script cannot be had, or is another one: one line with file, value and fix."""
 
 
 class ScriptStore:
@@ -34,14 +30,14 @@ class ScriptStore:
         """By host: a network that is not there is waited for once."""
 
     def obtain(self, script: Script) -> bytes:
-        """What the script holds. Raises ScriptError."""
+        """What the script holds. Raises PortbenchError."""
         path = self.cache / script.file
         if not path.exists():
             self._download(script, path)
         content = path.read_bytes()
         actual = hashlib.sha256(content).hexdigest()
         if actual != script.sha256:
-            raise ScriptError(
+            raise PortbenchError(
                 f"{path}: sha256 is {actual}, not {script.sha256}; remove it, and get it again: {self._command(script)}"
             )
         return content
@@ -49,14 +45,16 @@ class ScriptStore:
     def _download(self, script: Script, path: Path) -> None:
         missing = f"{script.file} is not in {self.cache}"
         if fault := self._fault(script.url):
-            raise ScriptError(f"{missing}, and {fault}; provide it: {self._command(script)}")
+            raise PortbenchError(f"{missing}, and {fault}; provide it: {self._command(script)}")
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with tempfile.TemporaryDirectory(dir=path.parent, prefix="incoming-") as incoming:
                 fresh = download(script.url, Path(incoming), path.name, progress=self._progress, limit_s=_LIMIT_S)
                 fresh.replace(path)
-        except DownloadError as error:
-            raise ScriptError(f"{missing}, and {script.url}: {error}; provide it: {self._command(script)}") from error
+        except PortbenchError as error:
+            raise PortbenchError(
+                f"{missing}, and {script.url}: {error}; provide it: {self._command(script)}"
+            ) from error
 
     def _fault(self, url: str) -> str | None:
         if self._offline:

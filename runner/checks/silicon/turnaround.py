@@ -32,7 +32,7 @@ class Distribution:
 
 
 def measure(workload: Workload) -> Distribution:
-    """Both TCP stacks, the wake-ups and the server are in it; a network adapter is not. Raises OSError, ServerError."""
+    """Both TCP stacks, the wake-ups and the server are in it; a network adapter is not."""
     with WorkloadServer(workload, "127.0.0.1", 0) as server:
         values = round_trips_us(server.host, server.port, workload.ideal_client(_WARM_UP + _EXCHANGES))
     return Distribution.of(values[_WARM_UP:])

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from portbench.clients import AddressMode
-from portbench.firmware.images import ImageError
+from portbench.errors import PortbenchError
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.lane import Lane, Record
 from portbench.runner.checks.soak.plan import lane_of
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
-    """Raises ImageError."""
+    """Raises PortbenchError."""
     address_mode: AddressMode = "static"
     options = BenchOptions(
         where="emulated",
@@ -74,7 +74,7 @@ def main() -> int:
             root.mkdir(parents=True)
             try:
                 lanes.append(make_lane(root, runtime, arguments.workload, on_desk=on_desk))
-            except ImageError as error:
+            except PortbenchError as error:
                 print(f"soak: {error}", file=sys.stderr)
                 return 2
 

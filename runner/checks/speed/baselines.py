@@ -23,10 +23,6 @@ _RP2040JS_ITERATIONS = 100_000
 _INSTALL_S = 60.0
 
 
-class BaselineUnavailable(PortbenchError):
-    """One line that says what is missing for a baseline."""
-
-
 @dataclass(frozen=True)
 class Baseline:
     """The loop on another emulator; `cpu_s` as in LoopSpeed."""
@@ -41,29 +37,29 @@ class Baseline:
 
 
 def rp2040py(image: Path, deadline: Deadline) -> Baseline:
-    """The Python emulator with its native core. Raises BaselineUnavailable."""
+    """The Python emulator with its native core. Raises PortbenchError."""
     if importlib.util.find_spec("rp2040py") is None:
-        raise BaselineUnavailable(f"rp2040py is not installed; run: {sys.executable} -m pip install rp2040py")
+        raise PortbenchError(f"rp2040py is not installed; run: {sys.executable} -m pip install rp2040py")
     command = [sys.executable, "-P", str(_HERE / "rp2040py_loop.py"), str(image), str(_RP2040PY_ITERATIONS)]
     seconds = _run("rp2040py", command, deadline)
     return Baseline(f"rp2040py {importlib.metadata.version('rp2040py')}", _RP2040PY_ITERATIONS, seconds)
 
 
 def rp2040js(image: Path, deadline: Deadline) -> Baseline:
-    """The JavaScript emulator, installed by npm into a temporary folder. Raises BaselineUnavailable."""
+    """The JavaScript emulator, installed by npm into a temporary folder. Raises PortbenchError."""
     tools = {name: shutil.which(name) for name in ("node", "npm")}
     for name, path in tools.items():
         if path is None:
-            raise BaselineUnavailable(f"rp2040js needs {name}, which is not installed")
+            raise PortbenchError(f"rp2040js needs {name}, which is not installed")
     with tempfile.TemporaryDirectory(prefix="portbench-rp2040js-") as folder:
         package = f"rp2040js@{RP2040JS_VERSION}"
         install = [str(tools["npm"]), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, package]
         try:
             done = subprocess.run(install, capture_output=True, text=True, timeout=_INSTALL_S, check=False)
         except subprocess.TimeoutExpired:
-            raise BaselineUnavailable(f"npm was still installing {package} after {_INSTALL_S:g} s") from None
+            raise PortbenchError(f"npm was still installing {package} after {_INSTALL_S:g} s") from None
         if done.returncode != 0:
-            raise BaselineUnavailable(f"npm could not install {package} ({_last_line(done.stderr)})")
+            raise PortbenchError(f"npm could not install {package} ({_last_line(done.stderr)})")
         script = Path(folder, "rp2040js_loop.mjs")  # beside node_modules, where node looks for the package
         shutil.copyfile(_HERE / script.name, script)
         rom = Path(folder, "bootrom.bin")
@@ -76,11 +72,11 @@ def _run(name: str, command: list[str], deadline: Deadline) -> float:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.remaining, check=False)
     except subprocess.TimeoutExpired:
-        raise BaselineUnavailable(f"{name} had not ended the loop after {deadline.seconds:g} s") from None
+        raise PortbenchError(f"{name} had not ended the loop after {deadline.seconds:g} s") from None
     try:
         return float(json.loads(done.stdout)["seconds"])
     except (ValueError, KeyError, TypeError):
-        raise BaselineUnavailable(f"{name} gave no figure ({_last_line(done.stderr)})") from None
+        raise PortbenchError(f"{name} gave no figure ({_last_line(done.stderr)})") from None
 
 
 def _last_line(text: str) -> str:

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
+from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.hash_lock import HashLockError
-from portbench.firmware.images import ImageError, ImageStore
-from portbench.firmware.uf2 import Uf2Error
+from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench
-from portbench.runner.checks.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
+from portbench.runner.checks.speed.baselines import Baseline, rp2040js, rp2040py
 from portbench.runner.checks.speed.cores import measure_cores
 from portbench.runner.checks.speed.figures import Figure, Target, skipped
 from portbench.runner.checks.speed.history import ROWS as HISTORY_ROWS
@@ -70,16 +69,13 @@ class Session:
         self._known = catalogue.load()
 
     def image(self, runtime: str) -> Path:
-        """The UF2. Raises ImageError and its like."""
+        """The UF2. Raises PortbenchError and its like."""
         path = self.store.obtain(self._known.get(runtime)).path
         assert path is not None
         return path
 
     def deadline(self, what: str) -> Deadline:
         return Deadline(_PART_S, what)
-
-
-_NO_IMAGE = (ImageError, HashLockError, Uf2Error)
 
 
 def loop(session: Session) -> Iterator[Figure]:
@@ -91,7 +87,7 @@ def loop(session: Session) -> Iterator[Figure]:
         plain = measure_loop(image, session.definition, session.deadline(what), translated=False)
         if (plain.simulated_s, plain.instructions) != (speed.simulated_s, speed.instructions):
             raise BoardError(f"{what}: {plain.simulated_s} s interpreted, {speed.simulated_s} s translated; report it")
-    except (*_NO_IMAGE, BoardError) as error:
+    except PortbenchError as error:
         yield skipped(what, str(error))
         return
     chip = f"the chip at {speed.clk_sys_hz / 1e6:g} MHz: {speed.chip_instructions_per_s / 1e6:.1f} M/s"
@@ -116,7 +112,7 @@ def _against(
     target = Target("at least", least)
     try:
         baseline = measure(image, session.deadline(name))
-    except BaselineUnavailable as error:
+    except PortbenchError as error:
         return skipped(f"{what}: against {name}", str(error), f"x {name}", target)
     ratio = speed.iterations_per_s / baseline.iterations_per_s
     theirs = baseline.iterations_per_s * speed.instructions / speed.iterations / 1e6
@@ -134,7 +130,7 @@ def circuitpython(session: Session) -> Iterator[Figure]:
             cpu_s = board.start(deadline) if occasion == "first start" else board.restart(deadline)
             note = f"{board.machine.time_us / 1e6:.2f} s on the chip"
             yield Figure(f"{what}: {occasion}", cpu_s, "s", Target("below", 2.0), note)
-    except (*_NO_IMAGE, BoardError) as error:
+    except PortbenchError as error:
         yield skipped(what, str(error))
 
 
@@ -152,7 +148,7 @@ def boards(session: Session) -> Iterator[Figure]:
         yield Figure(
             f"{_EIGHT} boards in one process: speed", many.instructions_per_s / 1e6, "M instr/s", None, slowest
         )
-    except (*_NO_IMAGE, BoardError) as error:
+    except PortbenchError as error:
         yield skipped("boards at once", str(error))
 
 

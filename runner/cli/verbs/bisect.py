@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from portbench.results.compare import Comparison, LibraryMissing, compare
+from portbench.errors import PortbenchError
+from portbench.results.compare import Comparison, compare
 from portbench.results.model import RunFile
-from portbench.results.storage import StorageError
 from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.measuring import MeasuringFailed, measure_image
+from portbench.runner.cli.measuring import measure_image
 from portbench.runner.cli.options import given
 
 _USUAL = 0.02
@@ -31,7 +31,7 @@ def COMMAND(folder: Path, fail_if_slower: float | None, **values: Any) -> int:
     images = sorted(folder.glob("*.uf2"), key=_by_number)
     if len(images) < 2:
         raise click.ClickException(f"{folder}: has {len(images)} .uf2 images; bisecting needs 2 at least")
-    with one_line(StorageError, MeasuringFailed, LibraryMissing):
+    with one_line():
         options = given(values)
         fast = measure_image(images[0], options)
         slow, compared = len(images) - 1, _beside(fast, images[-1], options)
@@ -62,7 +62,7 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
 def _beside(fast: RunFile, image: Path, options: dict[str, Any]) -> list[Comparison]:
     compared = compare(fast, measure_image(image, options))
     if not compared:
-        raise MeasuringFailed(f"{image}: has no row in common with the first image; are both for one board?")
+        raise PortbenchError(f"{image}: has no row in common with the first image; are both for one board?")
     return compared
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from portbench.boards import BoardError, Deadline
+from portbench.boards import Deadline
 from portbench.boards.usb import AttachedBoard, attached_selectors, listing
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.seconds import Seconds
@@ -23,7 +23,7 @@ _LOOK_S = 0.1
 @click.option("--json", "as_json", is_flag=True, help="for programs")
 @click.option("--wait-s", type=Seconds(), metavar="SECONDS", help="wait so long for a board; fail if none comes")
 def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:
-    with one_line(BoardError):
+    with one_line():
         if wait_s is not None:
             Deadline(wait_s, "boards").poll(attached_selectors, _LOOK_S, "a board to be attached")
         found = listing(ask=not no_ask)

@@ -11,12 +11,10 @@ from typing import Any
 
 import click
 
-from portbench.results.compare import LibraryMissing, compare
+from portbench.results.compare import compare
 from portbench.results.compare_table import as_data, markdown
-from portbench.results.storage import StorageError
 from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.measuring import MeasuringFailed
 from portbench.runner.cli.options import given
 
 
@@ -28,7 +26,7 @@ from portbench.runner.cli.options import given
 @click.option("--json", "form", flag_value="json", help="for programs")
 @click.option("--markdown", "form", flag_value="markdown", help="for a page, or the summary of a job")
 def COMMAND(before: str, after: str, fail_if_slower: float | None, form: str | None, **values: Any) -> int:
-    with one_line(StorageError, MeasuringFailed, LibraryMissing):
+    with one_line():
         compared = compare(*sides(before, after, given(values)))
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")

@@ -27,7 +27,7 @@ from portbench.runner.cli.served import served_workload
 from portbench.runner.cli.until_stopped import until_stopped
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.shown import shown
-from portbench.workloads import UnknownWorkload, Workload
+from portbench.workloads import Workload
 
 _START_S = 30.0
 _STOP_S = 15.0
@@ -67,7 +67,7 @@ def COMMAND(
     gdb: int | None,
     log: Path | None,
 ) -> int:
-    with one_line(BoardError, UnknownWorkload):
+    with one_line():
         needs_engine()
         from portbench.runner.cli.desk_settings import desk_settings
 

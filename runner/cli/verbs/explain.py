@@ -13,44 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from portbench.boards import BoardError
-from portbench.clients import DeploymentError
 from portbench.errors import OptionError
-from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.hash_lock import HashLockError
-from portbench.firmware.images import ImageError
-from portbench.firmware.native_config import NativeConfigError
-from portbench.firmware.uf2 import Uf2Error
 from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
-from portbench.results.storage import StorageError, read
+from portbench.results.storage import read
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given, run_file
-from portbench.runner.client_result import RunFailed
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.explain.view import show
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
-from portbench.runner.profile.errors import ProfileError
 
 if TYPE_CHECKING:
     from portbench.runner.explain.measure import Measured
 
-_FAULTS = (
-    BoardError,
-    CatalogueError,
-    DeploymentError,
-    HashLockError,
-    ImageError,
-    NativeConfigError,
-    ProfileError,
-    RunFailed,
-    StorageError,
-    Uf2Error,
-)
 _FILE_COLUMNS = 80
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -86,7 +65,7 @@ def COMMAND(
         raise click.UsageError("--message and --slowest name one each: give one of them")
     if beside_elf is not None and beside is None:
         raise click.UsageError("--beside-elf is for the row of --beside: name one")
-    with one_line(*_FAULTS):
+    with one_line():
         if what_if and file is not None:
             raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
         if file is not None and (elf or beside_elf):

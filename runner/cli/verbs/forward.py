@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from portbench.boards import BoardError, Deadline
+from portbench.boards import Deadline
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.registry import runtime_dir
@@ -29,7 +29,7 @@ def COMMAND(name: str, rules: tuple[str, ...], ended: tuple[str, ...]) -> None:
     wanted = [_checked(rule) for rule in rules]
     ports = [_port(text) for text in ended]
     name = desk_name(name)
-    with one_line(BoardError):
+    with one_line():
         client = ControlClient(runtime_dir() / name, name)
         deadline = Deadline(_ANSWER_S, name)
         for protocol, port in ports:

@@ -13,7 +13,6 @@ import click
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given
-from portbench.runner.cli.traceable import FAULTS
 from portbench.runner.cli.until_stopped import until_stopped
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
@@ -26,7 +25,7 @@ from portbench.runner.plan import plan
     "--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="where gdb attaches (0: a free port)"
 )
 def COMMAND(port: int, **values: Any) -> int:
-    with one_line(*FAULTS):
+    with one_line():
         needs_engine()
         from portbench.boards.emulated.gdb_server import GdbServer
         from portbench.runner.trace.record import prepared_replay

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.results.histories import page_blocks
-from portbench.results.histories.series import LibraryMissing, Series, Step
+from portbench.results.histories.series import Series, Step
 from portbench.results.histories.store import FOLDER, keep, keep_finished, load
 from portbench.results.histories.table import as_data, histories, lines
 from portbench.results.storage import RESULTS_FOLDER, StorageError, read
@@ -64,7 +64,7 @@ def COMMAND(
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
     folder = folder or results / FOLDER
-    with one_line(StorageError, LibraryMissing):
+    with one_line():
         if files:
             for file in files:
                 keep(read(file), file.name, folder)

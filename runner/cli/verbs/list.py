@@ -14,14 +14,10 @@ from typing import Any
 import click
 from rich.text import Text
 
-from portbench.boards import BoardError
-from portbench.clients import DeploymentError
-from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import FOLDER_VARIABLE, ImageError
+from portbench.firmware.images import FOLDER_VARIABLE
 from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.faults import one_line
 from portbench.runner.inventory import inventory
-from portbench.workloads import UnknownWorkload
 
 _COLUMNS = 80
 _INDENT = "    "
@@ -32,7 +28,7 @@ fill = partial(fill_lines, break_long_words=False, break_on_hyphens=False)
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="for programs: everything that is known")
 def COMMAND(as_json: bool) -> None:
-    with one_line(CatalogueError, ImageError, BoardError, DeploymentError, UnknownWorkload):
+    with one_line():
         found = inventory()
     if as_json:
         click.echo(json.dumps(found, indent=1))

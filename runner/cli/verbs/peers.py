@@ -15,8 +15,7 @@ from pathlib import Path
 import click
 import platformdirs
 
-from portbench.boards import BoardError
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError
 from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
@@ -65,14 +64,13 @@ def COMMAND(
     only_list: bool,
     limit_s: float,
 ) -> int:
-    with one_line(BoardError):
+    with one_line():
         needs_engine()
     from portbench.runner.checks.peers import record as records
     from portbench.runner.checks.peers.outcome import COLUMNS, SuiteResult
-    from portbench.runner.checks.peers.sources import PeersError
     from portbench.runner.checks.peers.suite import names, suite
 
-    with one_line(BoardError, PeersError):
+    with one_line():
         if unknown := next((name for name in chosen if name not in names()), None):
             raise OptionError(f"--suite: {unknown!r} is none of {', '.join(names())}")
         suites = [suite(name) for name in chosen or names()]
@@ -102,7 +100,7 @@ def COMMAND(
             click.echo(f"{each.name}: {each.title}", err=True)
             try:
                 results.append(each.run(place))
-            except (BoardError, PeersError) as error:
+            except PortbenchError as error:
                 results.append(SuiteResult(suite=each.name, title=each.title, reason=str(error)))
                 click.echo(f"{each.name}: {error}", err=True)
     lines = [[each.suite, *(str(each.count(column)) for column in COLUMNS), str(each.total)] for each in results]
@@ -110,7 +108,7 @@ def COMMAND(
     for result in results:
         for outcome in result.not_right:
             click.echo(f"{result.suite}: {outcome.program} {outcome.verdict}: {outcome.said}".rstrip(": "))
-    with one_line(PeersError):
+    with one_line():
         if record:
             # As it is now: another suite may have been recorded meanwhile.
             fresh = (each for each in results if not each.reason)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from portbench.boards import BoardError
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.pings import MAX_BYTES
 from portbench.boards.registry import runtime_dir
@@ -25,7 +24,7 @@ from portbench.runner.cli.until_stopped import until_stopped
 )
 def COMMAND(name: str, address: str | None, count: int | None, size: int, interval_s: float, wait_s: float) -> int:
     name = desk_name(name)
-    with one_line(BoardError):
+    with one_line():
         client = ControlClient(runtime_dir() / name, name)
         pinging = Pinging(client, name, address, size=size, interval_us=interval_s * 1e6, wait_us=wait_s * 1e6)
         try:

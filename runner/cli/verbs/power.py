@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from portbench.boards import BoardError, Deadline
+from portbench.boards import Deadline
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.registry import runtime_dir
 from portbench.runner.cli.faults import one_line
@@ -16,7 +16,7 @@ _ANSWER_S = 10.0
 @click.argument("name")
 @click.option("--bootsel", is_flag=True, help="hold BOOTSEL meanwhile: the boot loader starts")
 def COMMAND(name: str, bootsel: bool) -> None:
-    with one_line(BoardError):
+    with one_line():
         client = ControlClient(runtime_dir() / name, name)
         client.call("power_cycle", Deadline(_ANSWER_S, name), bootsel=bootsel)
         client.close()

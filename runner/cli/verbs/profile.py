@@ -15,11 +15,9 @@ from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_options, given
-from portbench.runner.cli.traceable import FAULTS
 from portbench.runner.cli.writable import writable
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
-from portbench.runner.profile.errors import ProfileError
 
 _FILE_COLUMNS = 80
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -54,7 +52,7 @@ def COMMAND(
 ) -> None:
     if exact and sampled:
         raise click.UsageError("--exact and --sampled are two ways: give one of them")
-    with one_line(*FAULTS, ProfileError):
+    with one_line():
         needs_engine()
         from portbench.runner.profile.compare import compare
         from portbench.runner.profile.export import write_folded, write_speedscope

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
+from portbench.errors import LibraryMissing
 from portbench.results.histories.store import FOLDER, keep_finished, load
-from portbench.results.page.libraries import LibraryMissing
 from portbench.results.publish import CHART, HTML_PAGE, PAGE, publish
 from portbench.results.publish import into as put_into
-from portbench.results.storage import RESULTS_FOLDER, StorageError, read
+from portbench.results.storage import RESULTS_FOLDER, read
 from portbench.results.table import panels
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
@@ -56,7 +56,7 @@ def COMMAND(
     force: bool,
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
-    with one_line(StorageError, LibraryMissing):
+    with one_line():
         run = read(run_file(file, results_dir))
         pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results / HTML_PAGE]
         if folder is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from portbench.boards import BoardError, board_definition
+from portbench.boards import board_definition
 from portbench.boards.remote.serial_server import SerialServer
 from portbench.boards.usb.board import default_bus
 from portbench.boards.usb.selection import Target, parse_selector, select
@@ -26,7 +26,7 @@ def COMMAND(board: str, device: str, listen: str, raw: bool) -> int:
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
         raise click.UsageError(f"--listen: {listen!r} is not HOST:PORT", click.get_current_context())
-    with one_line(BoardError, ValueError):
+    with one_line():
         definition = board_definition(board)
         selector = parse_selector(device)
         target = Target(default_bus(selector), lambda devices: select(devices, selector, definition))

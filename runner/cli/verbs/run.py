@@ -17,11 +17,9 @@ from typing import Any
 import click
 
 from portbench.firmware.catalogue import Family
-from portbench.firmware.images import ImageError
-from portbench.firmware.uf2 import Uf2Error
-from portbench.results.compare import LibraryMissing, compare
+from portbench.results.compare import compare
 from portbench.results.find import find_run
-from portbench.results.storage import StorageError, read, to_json
+from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
 from portbench.runner.cli.comparing import limit_option, print_comparison
 from portbench.runner.cli.console import console
@@ -33,7 +31,6 @@ from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.shown import shown
-from portbench.workloads import UnknownWorkload
 
 _FILE_COLUMNS = 160
 
@@ -73,7 +70,7 @@ def COMMAND(
         asked = _for_a_cluster(asked, context.meta["pytest"])
     if fail_if_slower is not None and baseline is None:
         raise click.UsageError("--fail-if-slower: than what? name a run with --baseline")
-    with one_line(StorageError):
+    with one_line():
         options = read_options(asked)
         rows = plan(options)
         before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
@@ -90,10 +87,10 @@ def COMMAND(
         else:
             status, run_file = measure([*as_arguments(asked), *context.meta["pytest"]])
     if as_json and run_file is not None:
-        with one_line(StorageError):
+        with one_line():
             click.echo(to_json(read(run_file)), nl=False)
     if before is not None and run_file is not None and status in (0, 1):
-        with one_line(StorageError, LibraryMissing), contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
+        with one_line(), contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
             compared = compare(before, read(run_file))
             print_comparison(compared, fail_if_slower)
         if not compared:
@@ -114,14 +111,13 @@ def _for_a_cluster(asked: dict[str, Any], further: Sequence[str]) -> dict[str, A
 
 def _measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions) -> tuple[int, Path]:
     """As `measure`, on the workers of a Dask scheduler."""
-    from portbench.runner.jobs.local import MeasuringStopped
     from portbench.runner.jobs.table import measure_table
     from portbench.runner.plugin import PROJECT
 
     interruptions = Interruptions()
     interruptions.listen()
     try:
-        with one_line(ImageError, MeasuringStopped, StorageError, Uf2Error, UnknownWorkload):
+        with one_line():
             faults, run_file = measure_table(rows, options, address, PROJECT)
             out = console(_FILE_COLUMNS)
             out.print(terminal(read(run_file), out.width), crop=False)

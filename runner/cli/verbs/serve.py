@@ -18,8 +18,8 @@ from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.seconds import Seconds
 from portbench.runner.cli.served import served_workload
-from portbench.server.tcp import DEFAULT_PORT, ServerError, WorkloadServer
-from portbench.workloads import Session, UnknownWorkload
+from portbench.server.tcp import DEFAULT_PORT, WorkloadServer
+from portbench.workloads import Session
 
 _CTRL_C_S = 0.25
 
@@ -43,7 +43,7 @@ def COMMAND(
     max_clients: int,
     idle_timeout: float,
 ) -> int:
-    with one_line(ServerError, UnknownWorkload):
+    with one_line():
         served = served_workload(workload)
         sessions: queue.SimpleQueue[Session] = queue.SimpleQueue()
         server = WorkloadServer(

@@ -13,7 +13,7 @@ from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import RunFile
 from portbench.results.schema import json_schema
-from portbench.results.storage import StorageError, read, to_json
+from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
 from portbench.runner.cli.console import console
 from portbench.runner.cli.faults import one_line
@@ -41,7 +41,7 @@ def COMMAND(file: str | None, results_dir: str | None, where: str | None, beside
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
-    with one_line(StorageError):
+    with one_line():
         run = _of(read(run_file(file, results_dir)), where)
         other = None if beside is None else _of(read(run_file(beside, results_dir)), where)
     if other is not None:

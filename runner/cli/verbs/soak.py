@@ -12,17 +12,15 @@ from pathlib import Path
 
 import click
 
-from portbench.boards import BoardError
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.seconds import Seconds
 from portbench.runner.interruptions import Interruptions
-from portbench.workloads import UnknownWorkload, workloads
+from portbench.workloads import workloads
 
 _FILE_COLUMNS = 110
 
@@ -48,14 +46,14 @@ def COMMAND(
     records: Path | None,
     limit_s: float,
 ) -> int:
-    with one_line(BoardError, UnknownWorkload):
+    with one_line():
         needs_engine()
         from portbench.runner.checks.soak.soak import Soak, SoakOptions
 
         try:
             for each in runtime:
                 catalogue.load().get(each)
-        except CatalogueError as error:
+        except PortbenchError as error:
             raise OptionError(f"--runtime: {error}") from None
         known = workloads()
         if workload is not None and workload not in known:

@@ -11,11 +11,9 @@ from datetime import UTC, datetime
 
 import click
 
-from portbench.boards import BoardError, board_definition
+from portbench.boards import board_definition
 from portbench.errors import OptionError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import ImageError
 from portbench.results.environment import describe_machine
 from portbench.runner.checks.speed.figures import Figure, table
 from portbench.runner.cli.console import console
@@ -42,7 +40,7 @@ _FILE_COLUMNS = 200
 @click.option("--check", is_flag=True, help="end with status 1 where a target is missed")
 @click.option("--json", "as_json", is_flag=True, help="print the figures for programs")
 def COMMAND(board: str, chosen: tuple[str, ...], quick: bool, check: bool, as_json: bool) -> int:
-    with one_line(BoardError, CatalogueError, ImageError):
+    with one_line():
         needs_engine()
         from portbench.runner.checks.speed.measure import PARTS, Session
 

@@ -18,13 +18,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from portbench.boards import BoardUnavailable
 from portbench.errors import OptionError
-from portbench.firmware.images import ImageError
-from portbench.firmware.uf2 import Uf2Error
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
-from portbench.results.storage import RESULTS_FOLDER, RunWriter, StorageError
+from portbench.results.storage import RESULTS_FOLDER, RunWriter
 from portbench.runner.bench import TOOLS
 from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.engine import needs_engine
@@ -32,19 +29,17 @@ from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_options, given
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.jobs.job import Job
-from portbench.runner.jobs.local import MeasuringStopped, Rows
+from portbench.runner.jobs.local import Rows
 from portbench.runner.options import read_options
 from portbench.runner.plugin import PROJECT
 from portbench.runner.sweep.chart import FORMATS, chart_axis, draw
-from portbench.runner.sweep.knees import LibraryMissing, knees
+from portbench.runner.sweep.knees import knees
 from portbench.runner.sweep.plan import Sweep, plan_sweep
 from portbench.runner.sweep.points import curves, points_of, told
 from portbench.runner.sweep.store import SweepStore
 from portbench.runner.sweep.view import MOST_LINES, columns, lines, progress
-from portbench.workloads import UnknownWorkload
 
 _COLUMNS = 160
-_FAULTS = (BoardUnavailable, ImageError, LibraryMissing, MeasuringStopped, StorageError, Uf2Error, UnknownWorkload)
 
 
 @click.command()
@@ -74,7 +69,7 @@ def COMMAND(
         | ({"workload": [workload]} if workload else {})
         | ({"name": name} if name else {})
     )
-    with one_line(*_FAULTS):
+    with one_line():
         options = read_options(asked, sweeps=True)
         folder = Path(asked.get("results_dir") or RESULTS_FOLDER)
         processes = options.parallel if "parallel" in asked else os.cpu_count() or 1

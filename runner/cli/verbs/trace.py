@@ -16,7 +16,6 @@ from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given
-from portbench.runner.cli.traceable import FAULTS
 from portbench.runner.cli.writable import writable
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
@@ -62,7 +61,7 @@ def COMMAND(
         raise click.UsageError("--message, --first and --slowest name one exchange each: give one of them")
     if whole and not (vcd or perfetto):
         raise click.UsageError("--whole is for the files of --vcd and --perfetto: name one")
-    with one_line(*FAULTS):
+    with one_line():
         needs_engine()
         from portbench.runner.trace.record import Choice, Files, trace_row
         from portbench.runner.trace.view import show

@@ -12,21 +12,15 @@ from pathlib import Path
 
 import click
 
-from portbench.boards import BoardError
 from portbench.errors import OptionError
-from portbench.firmware.catalogue import CatalogueError
-from portbench.firmware.images import ImageError
 from portbench.results.silicon import FigureSet, load, load_not_compared
 from portbench.runner.checks.silicon import report
 from portbench.runner.checks.silicon.page import publish
-from portbench.runner.checks.silicon.report import BadReport
 from portbench.runner.checks.silicon.table import tables
 from portbench.runner.checks.silicon.verdict import Outcome
 from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
-from portbench.server.tcp import ServerError
-from portbench.toml_files import BadFile
 
 _FILE_COLUMNS = 80
 
@@ -45,7 +39,7 @@ _FILE_COLUMNS = 80
 )
 @click.option("--publish", "page", type=click.Path(path_type=Path), metavar="PAGE", help="write a Markdown page")
 def COMMAND(chosen: tuple[str, ...], listed: bool, as_json: bool, reports: tuple[Path, ...], page: Path | None) -> int:
-    with one_line(BoardError, CatalogueError, ImageError, BadFile, BadReport, ServerError):
+    with one_line():
         sets = load()
         known = [each.id for each in sets]
         for name in chosen:

@@ -14,12 +14,12 @@ from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.runner.checks.peers import program
 from portbench.runner.checks.peers.built import Built
 from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
 from portbench.runner.checks.peers.place import Place
-from portbench.runner.checks.peers.sources import PeersError
 from portbench.runner.checks.peers.step import names, step
 from portbench.runner.checks.peers.suite import suite
 from tests.emulated.guests import uart_echo
@@ -155,7 +155,7 @@ def test_a_program_is_taken_from_the_first_folder_that_has_it(built: Path, tmp_p
     ]
     assert found.sources == ("some/thing@000000000000",)
     with pytest.raises(
-        PeersError, match=r"^some/thing: none of its programs is built \(no --built DIR was given\); build"
+        PortbenchError, match=r"^some/thing: none of its programs is built \(no --built DIR was given\); build"
     ):
         judged(tmp_path, (), entries)
 
@@ -176,7 +176,7 @@ def test_a_program_is_taken_from_the_first_folder_that_has_it(built: Path, tmp_p
 def test_a_slip_in_a_file_is_told_in_one_line(entry: str, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "some.toml"
     path.write_text(f"{HEAD}[[program]]\n{entry}\n", encoding="utf-8")
-    with pytest.raises(PeersError) as caught:
+    with pytest.raises(PortbenchError) as caught:
         Built("some", path)
     assert str(caught.value).startswith(complaint) and "\n" not in str(caught.value)
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.runner.checks.peers import differences
 from portbench.runner.checks.peers.differences import Difference, judged, last_line, load
 from portbench.runner.checks.peers.outcome import Outcome, Verdict
-from portbench.runner.checks.peers.sources import PeersError
 
 PRINTED = b'Traceback (most recent call last):\r\n  File "<stdin>", line 1\r\nNameError: no x\r\nCRASH'
 ENDS = Difference(because="no x here", tests=("a/*.py",), ends="NameError: no x")
@@ -51,10 +51,10 @@ def test_a_list_that_says_nothing_or_two_things_of_a_test_is_told(tmp_path: Path
     path = tmp_path / "list.toml"
     for keys in ("", 'ends = "x"\nprints = "0123456789ab"\n'):
         path.write_text(f'[[difference]]\nbecause = "why"\ntests = ["a.py"]\n{keys}')
-        with pytest.raises(PeersError, match=r"^list\.toml: .*by one of ends and prints"):
+        with pytest.raises(PortbenchError, match=r"^list\.toml: .*by one of ends and prints"):
             load(path)
     path.write_text("no list")
-    with pytest.raises(PeersError, match=r"list\.toml"):
+    with pytest.raises(PortbenchError, match=r"list\.toml"):
         load(path)
 
 
@@ -81,9 +81,9 @@ def test_circuitpythons_script_tells_by_lines_and_counts_at_its_end() -> None:
         ("a.py", Verdict.WRONG),
         ("b/two.py", Verdict.RIGHT),
     ]
-    with pytest.raises(PeersError, match="counts 2 tests, and told of 1"):
+    with pytest.raises(PortbenchError, match="counts 2 tests, and told of 1"):
         read_output([lines[1], lines[3]])
-    with pytest.raises(PeersError, match=r"ended without its count; it said: FAIL  a\.py"):
+    with pytest.raises(PortbenchError, match=r"ended without its count; it said: FAIL  a\.py"):
         read_output(lines[:3])
-    with pytest.raises(PeersError, match="it said: nothing"):
+    with pytest.raises(PortbenchError, match="it said: nothing"):
         read_output([])

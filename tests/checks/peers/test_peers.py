@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.errors import PortbenchError
 from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
 from portbench.runner.checks.peers.record import PAGE, RECORD, Record, lesser, markdown, read, write
-from portbench.runner.checks.peers.sources import PeersError, Source, obtain
+from portbench.runner.checks.peers.sources import Source, obtain
 
 
 def result(suite: str = "one", **programs: Verdict) -> SuiteResult:
@@ -73,10 +74,10 @@ def test_the_page_is_made_from_the_record() -> None:
 
 def test_a_damaged_record_and_a_page_without_a_place_are_told(tmp_path: Path) -> None:
     (tmp_path / RECORD).write_text('{"suites": [{"suite": 1}]}')
-    with pytest.raises(PeersError, match=r"peers\.json: .*restore it, or record again with --record"):
+    with pytest.raises(PortbenchError, match=r"peers\.json: .*restore it, or record again with --record"):
         read(tmp_path)
     (tmp_path / PAGE).write_text("nothing")
-    with pytest.raises(PeersError, match="has no place for the table"):
+    with pytest.raises(PortbenchError, match="has no place for the table"):
         write(tmp_path, Record())
 
 
@@ -125,12 +126,12 @@ def test_micropythons_results_are_read_and_its_own_skips_are_not_counted(tmp_pat
         Outcome(program="a.py", verdict=Verdict.RIGHT),
         Outcome(program="b.py", verdict=Verdict.WRONG, said="truth"),
     )
-    with pytest.raises(PeersError, match="result 'perhaps' is none of pass, fail, skip"):
+    with pytest.raises(PortbenchError, match="result 'perhaps' is none of pass, fail, skip"):
         read_results(results(tmp_path, ("a.py", "perhaps", "")))
     path.write_text('{"results": [1]}')
-    with pytest.raises(PeersError, match="the script left no results"):
+    with pytest.raises(PortbenchError, match="the script left no results"):
         read_results(path)
-    with pytest.raises(PeersError, match="the script left no results"):
+    with pytest.raises(PortbenchError, match="the script left no results"):
         read_results(tmp_path / "none.json")
 
 
@@ -203,7 +204,7 @@ def test_a_source_that_nobody_has_is_told_in_one_line(
     folder, source = clone
     missing = Source(source.repository, "0" * 40, source.paths)
     with pytest.raises(
-        PeersError, match=r"^some/thing@000000000000: no clone in .*folder has it, and git fetch: .*--sources DIR$"
+        PortbenchError, match=r"^some/thing@000000000000: no clone in .*folder has it, and git fetch: .*--sources DIR$"
     ):
         obtain(missing, [folder], tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardDefinition, BoardError, Deadline
-from portbench.firmware.images import ImageError
+from portbench.errors import PortbenchError
 from portbench.results.silicon import FigureSet, Script
-from portbench.runner.checks.silicon.scripts import ScriptError, ScriptStore
+from portbench.runner.checks.silicon.scripts import ScriptStore
 from portbench.runner.checks.silicon.turnaround import Distribution, measure
 from portbench.runner.checks.silicon.verdict import compare, summary
 from portbench.workloads import workload
@@ -101,12 +101,12 @@ def test_a_script_is_taken_from_the_cache_by_its_hash(tmp_path: Path) -> None:
     (tmp_path / "somebody").mkdir()
     (tmp_path / "somebody" / "it.py").write_bytes(b"print(1)\n")
     assert store.obtain(script(b"print(1)\n")) == b"print(1)\n"
-    with pytest.raises(ScriptError, match=r"it\.py: sha256 is .*, not .*; remove it, and get it again: curl "):
+    with pytest.raises(PortbenchError, match=r"it\.py: sha256 is .*, not .*; remove it, and get it again: curl "):
         store.obtain(script(b"print(2)\n"))
 
 
 def test_a_script_that_is_missing_is_one_line_with_what_provides_it(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="curl -fL --create-dirs -o ") as caught:
+    with pytest.raises(PortbenchError, match="curl -fL --create-dirs -o ") as caught:
         ScriptStore(tmp_path, offline=True).obtain(script(b""))
     assert "\n" not in str(caught.value) and not list(tmp_path.iterdir())
 

@@ -21,8 +21,9 @@ from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.clients import ClientNetwork, StaticAddress
+from portbench.errors import PortbenchError
 from portbench.runner.checks.soak.leaks import board_processes
-from portbench.runner.client_result import RunFailed, check_result
+from portbench.runner.client_result import check_result
 from portbench.server.tcp import WorkloadServer
 from tests.ping_pong import EVB, PING_PONG, deployment, settings
 
@@ -138,5 +139,5 @@ def test_a_server_killed_in_mid_run_is_told_in_one_line() -> None:
         killer.start()
         output = board.run(deadline)
         killer.join()
-    with pytest.raises(RunFailed, match="the client failed in stage run: OSError"):
+    with pytest.raises(PortbenchError, match="the client failed in stage run: OSError"):
         check_result(output.result, PING_PONG, settings(100_000))

