@@ -55,7 +55,7 @@ fuzz:
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package board --test hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test fuzz anything -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test fuzz arbitrary -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package cyw43 --test host fuzz -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \

@@ -1,22 +1,23 @@
-//! When a Linux PC acknowledges: at once while a connection is young, then late, so that an answer carries the ACK.
+//! When a Linux PC acknowledges: at once on a young connection, later delayed, so that an answer carries the ACK.
 //!
-//! A connection has a budget of quick ACKs, set when its first data comes and again after a pause. Once it has answered
-//! within the ACK timeout it is interactive: its ACKs wait for data to ride on, until one has waited in vain. In between,
-//! what is less than a full segment is acknowledged when the application has read it, which here is at once. More than a
-//! full segment is always acknowledged, which the stack does of its own accord while a wait lasts. Behaviour of Linux 6.6
-//! (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`); otherwise the stack cannot shorten a wait that has begun, so that
-//! two short segments in a row wait together on an interactive connection, where Linux acknowledges the second.
+//! A connection has a budget of quick ACKs, set when its first data arrives and again after a pause. Once the
+//! application has answered within the ACK timeout, the connection is interactive: its ACKs are delayed until data
+//! carries them, or until a delay has expired without data. In between, less than a full segment is acknowledged when
+//! the application has read it, which here is at once. More than a full segment is always acknowledged; the stack does
+//! this itself during a delay. This is the behaviour of Linux 6.6 (`net/ipv4/tcp_input.c`, `tcp_output.c`,
+//! `tcp_timer.c`), with one exception. The stack cannot shorten a delay that has begun, so two short segments in a row
+//! are delayed together on an interactive connection, where Linux acknowledges the second.
 
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
 /// `TCP_MAX_QUICKACKS`.
 const MAX_QUICK: u32 = 16;
-/// `TCP_MSS_DEFAULT`: what a full segment is taken for before one was seen.
+/// `TCP_MSS_DEFAULT`: the size assumed for a full segment until one has arrived.
 const FIRST_SEGMENT_BYTES: usize = 536;
-/// `TCP_RTO_MIN`, about what the retransmission timeout is on a LAN: a longer pause makes a connection young again.
+/// `TCP_RTO_MIN`, about the retransmission timeout on a LAN: after a longer pause a connection counts as young again.
 const PAUSE_PS: Ps = 200 * PS_PER_MS;
 
-/// What a segment that passes tells.
+/// The properties of a segment that passes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub bytes: usize,
@@ -24,11 +25,11 @@ pub(crate) struct Segment {
     pub push: bool,
     /// FIN.
     pub end: bool,
-    /// What it acknowledges.
+    /// Acknowledgement number.
     pub ack: u32,
 }
 
-/// One connection's state. Without `enabled`, every ACK waits.
+/// The state of one connection. Without `enabled`, every ACK is delayed.
 pub(crate) struct AckPolicy {
     enabled: bool,
     delay: Ps,
@@ -39,9 +40,9 @@ pub(crate) struct AckPolicy {
     /// The ACK timeout: 0 before the first data.
     timeout: Ps,
     last_received: Ps,
-    /// Data, or an end, that no ACK has answered.
+    /// Data or a FIN is not acknowledged yet.
     owed: bool,
-    /// Its ACK waits.
+    /// The ACK is delayed.
     waiting: bool,
     acknowledged: Option<u32>,
 }
@@ -63,8 +64,8 @@ impl AckPolicy {
         }
     }
 
-    /// Data or an end has come; true if its ACK goes at once, false if it waits or the stack is to see whether a wait
-    /// ends. `ending`: this side has sent its own end.
+    /// Handles data or a FIN. Returns true if its ACK leaves at once, false if it is delayed or the stack decides
+    /// whether a delay ends. `ending`: this side has sent its FIN.
     pub(crate) fn received(&mut self, now: Ps, segment: Segment, ending: bool) -> bool {
         if !self.enabled || self.delay == 0 {
             return self.delay == 0;
@@ -76,11 +77,11 @@ impl AckPolicy {
             self.note_pause(now);
         }
         if segment.end && !ending {
-            // The application is about to end its own half.
+            // The application is about to close its half.
             self.interactive = true;
         }
         self.owed = true;
-        // A stack that is told that nothing waits would not look whether what waits is more than a full segment.
+        // A stack without a delayed ACK would not check whether more than a full segment is unacknowledged.
         self.waiting = self.waiting || !(ending || !self.interactive && (self.quick > 0 || short));
         !self.waiting
     }
@@ -105,7 +106,7 @@ impl AckPolicy {
         self.quick = self.quick.max(if quick == 0 { 2 } else { quick }.min(MAX_QUICK));
     }
 
-    /// A segment has gone out. Whether the next data's ACK may wait depends on it.
+    /// Handles a segment sent. It decides whether the next data's ACK may be delayed.
     pub(crate) fn sent(&mut self, now: Ps, segment: Segment) {
         if !self.enabled {
             return;
@@ -121,7 +122,7 @@ impl AckPolicy {
             // The stack's timer counts whole microseconds.
             let waited = now + PS_PER_US >= self.last_received + self.delay;
             if segment.bytes == 0 && self.interactive && waited {
-                // In vain.
+                // The delay expired without data.
                 self.interactive = false;
             }
             self.quick = self.quick.saturating_sub(1);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_makes_it_interactive_until_an_ack_has_waited_in_vain() {
+    fn an_answer_makes_it_interactive_until_a_delay_expires() {
         let mut policy = policy();
         assert!(policy.received(1, data(1), false));
         policy.sent(1, ack(1));
@@ -180,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn an_end_waits_for_the_other_unless_that_has_gone() {
+    fn the_ack_of_a_fin_waits_for_ours_unless_that_was_sent() {
         let end = Segment { end: true, ..Segment::default() };
         assert!(!policy().received(1, end, false));
         assert!(policy().received(1, end, true));
     }
 
     #[test]
-    fn a_pause_gives_quick_acks_anew() {
+    fn a_pause_renews_the_quick_acks() {
         let mut policy = policy();
         for number in 1..=16 {
             policy.received(number.into(), data(1460), false);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn switched_off_every_ack_waits_and_without_a_delay_none_does() {
+    fn disabled_every_ack_is_delayed_and_without_a_delay_none_is() {
         let mut constant = AckPolicy::new(false, DELAY, 64_240);
         assert!(!constant.received(1, data(1), false));
         assert!(AckPolicy::new(true, 0, 64_240).received(1, data(1), false));

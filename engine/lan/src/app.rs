@@ -1,4 +1,4 @@
-//! What runs on the simulated PC above the transport layer.
+//! Applications on the simulated PC, above the transport layer.
 
 use std::net::SocketAddrV4;
 
@@ -6,10 +6,10 @@ use sim::{AppReply, Ps, TcpApp};
 
 /// A UDP application bound to one port.
 pub trait UdpApp: Send {
-    /// The answer, at most 1472 bytes, goes back to `from` after `turnaround_ps`.
+    /// Returns the answer, at most 1472 bytes. It is sent to `from` after `turnaround_ps`.
     fn receive(&mut self, from: SocketAddrV4, data: &[u8], now: Ps) -> Option<Vec<u8>>;
 
-    /// Several answers, each so long after the turnaround.
+    /// Returns several answers, each with its delay after the turnaround.
     fn answers(&mut self, from: SocketAddrV4, data: &[u8], now: Ps) -> Vec<(Ps, Vec<u8>)> {
         self.receive(from, data, now).map(|answer| (0, answer)).into_iter().collect()
     }

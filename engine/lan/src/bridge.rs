@@ -1,6 +1,6 @@
-//! Connections of the board that are relayed to real sockets of this machine.
+//! Relay of the board's connections to real sockets of this machine.
 //!
-//! A SYN from the board waits here until the host's connect has an outcome; then it is given to the PC's stack, which
+//! A SYN from the board is held here until the host's connect has succeeded or failed. Then the PC's stack gets it, and
 //! accepts it or answers RST.
 
 use std::io::{self, ErrorKind};
@@ -13,10 +13,10 @@ use socket2::{Domain, Socket, Type};
 use crate::config::BridgeConfig;
 use crate::host_stream::HostStream;
 
-/// Connects waiting for the host at once; further SYNs are dropped and come again.
+/// Most connects in progress on the host; further SYNs are dropped, and the board repeats them.
 const MAX_DIALS: usize = 64;
 
-/// A SYN whose connect is under way.
+/// A SYN whose connect is in progress.
 struct Dial {
     from: SocketAddrV4,
     to: SocketAddrV4,
@@ -26,7 +26,7 @@ struct Dial {
     deadline: Instant,
 }
 
-/// A SYN whose connect is over: `stream` is `None` if the host refused.
+/// A SYN whose connect has ended: `stream` is `None` if the host refused.
 pub(crate) struct Dialled {
     pub from: SocketAddrV4,
     pub to: SocketAddrV4,
@@ -50,7 +50,7 @@ impl Bridge {
         self.config.rules.iter().find(|rule| rule.guest == guest).map(|rule| rule.host)
     }
 
-    /// Starts a connect for a SYN; the repetition of one that is under way is swallowed.
+    /// Starts a connect for a SYN; repetitions of a SYN in progress are ignored.
     pub(crate) fn dial(&mut self, from: SocketAddrV4, to: SocketAddrV4, host: SocketAddr, syn: &[u8], now: Ps) {
         let known = self.dials.iter().any(|dial| dial.from == from && dial.to == to);
         if known || self.dials.len() == MAX_DIALS {
@@ -65,7 +65,7 @@ impl Bridge {
         self.next_poll
     }
 
-    /// Connects that ended, if a poll is due; `None` if it is not.
+    /// Takes the connects that ended, if a poll is due; `None` if it is not.
     pub(crate) fn poll(&mut self, now: Ps, connection_open: bool) -> Option<Vec<Dialled>> {
         if now < self.next_poll {
             return None;
@@ -94,7 +94,7 @@ fn start_connect(host: SocketAddr) -> io::Result<Socket> {
     }
 }
 
-/// What a non-blocking connect returns at first: EINPROGRESS on Unix, WSAEWOULDBLOCK on Windows.
+/// Recognises the first result of a non-blocking connect: EINPROGRESS on Unix, WSAEWOULDBLOCK on Windows.
 fn is_in_progress(error: &io::Error) -> bool {
     const EINPROGRESS: [i32; 2] = [115, 36];
     error.kind() == ErrorKind::WouldBlock
@@ -102,7 +102,7 @@ fn is_in_progress(error: &io::Error) -> bool {
 }
 
 impl Dial {
-    /// `None` while the host has not decided; the inner `None` is a refusal.
+    /// Returns `None` while the connect is in progress; the inner `None` is a refusal.
     fn outcome(&mut self) -> Option<Option<HostStream>> {
         let Some(socket) = self.socket.take() else { return Some(None) };
         if socket.take_error().ok().flatten().is_some() {

@@ -1,4 +1,4 @@
-//! What passed over the cable: a log for the trace and a capture file for Wireshark.
+//! Records of the frames on the cable: a log for the trace and a capture file for Wireshark.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use sim::Ps;
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Delivered,
     /// Lost by [`crate::Faults`].
     Lost,
-    /// The cable was out.
+    /// The cable was unplugged.
     LinkDown,
     /// The sender's queue was full.
     QueueFull,
@@ -20,14 +20,14 @@ pub enum Fate {
     Oversize,
 }
 
-/// One frame, as its sender's MAC got it: without padding and FCS.
+/// One frame, as handed to the sender's MAC: without padding and FCS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameRecord {
-    /// When the sender had it ready.
+    /// Time when the sender queued it.
     pub queued: Ps,
     /// First preamble bit on the wire.
     pub start: Ps,
-    /// Last FCS bit at the receiver (when it would have been, for a lost frame).
+    /// Last FCS bit at the receiver (for a lost frame: when it would have arrived).
     pub arrival: Ps,
     pub to_board: bool,
     pub fate: Fate,
@@ -38,8 +38,8 @@ const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const LINKTYPE_ETHERNET: u32 = 1;
 const SNAP_BYTES: u32 = 65_535;
 
-/// Writes the nanosecond variant of the pcap format (draft-ietf-opsawg-pcap). Times are what a capture on the PC would
-/// show: arrival for frames from the board, hand-over to the network card for frames to it.
+/// Writer of the nanosecond variant of the pcap format (draft-ietf-opsawg-pcap). Times are those of a capture on the
+/// PC: arrival of frames from the board, hand-over to the network card of frames to it.
 pub(crate) struct Pcap {
     out: Box<dyn Write + Send>,
     failure: Option<io::Error>,
@@ -62,7 +62,7 @@ impl Pcap {
         Ok(Self { out, failure: None })
     }
 
-    /// After the first failure nothing more is written; [`Pcap::finish`] reports it.
+    /// Writes a frame. After the first failure nothing more is written; [`Pcap::finish`] reports it.
     pub(crate) fn write(&mut self, time: Ps, frame: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.try_write(time, frame).err();

@@ -1,4 +1,4 @@
-//! What the simulated LAN is made of, and the checks on it.
+//! Configuration of the simulated LAN, and its checks.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -7,7 +7,7 @@ use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
 use crate::faults::Faults;
 
-/// One line that names the value and the fix.
+/// A configuration error: one line that names the value and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanError(pub String);
 
@@ -23,7 +23,7 @@ pub(crate) fn check(ok: bool, message: impl FnOnce() -> String) -> Result<(), La
     if ok { Ok(()) } else { Err(LanError(message())) }
 }
 
-/// Addresses the PC can hold: its own and the extra guest addresses of the bridge (the stack's fixed table).
+/// Most addresses of the PC: its main one and the bridge's extra guest addresses (the stack's table is fixed).
 const MAX_ADDRESSES: usize = 8;
 
 #[derive(Debug, Clone)]
@@ -33,31 +33,31 @@ pub struct LanConfig {
     pub pc_ip: Ipv4Addr,
     /// Network prefix length, 8 to 30.
     pub prefix_len: u8,
-    /// From data reaching an application to its answer reaching the TCP stack. Also for UDP, DHCP and DNS.
+    /// Time from data reaching an application to its answer reaching the TCP stack; also for UDP, DHCP and DNS.
     pub turnaround_ps: Ps,
-    /// For TCP, in its place: one of these, each as likely as the others, drawn anew for each answer. At most 4096.
+    /// For TCP, a replacement: each answer draws one of these, with equal probability. At most 4096.
     pub turnarounds_ps: Vec<Ps>,
-    /// What the DHCP server takes beyond the turnaround.
+    /// Time that the DHCP server needs in addition to the turnaround.
     pub dhcp_delay_ps: Ps,
-    /// From a frame's last bit to the PC's stack seeing it; ARP, ICMP and ACKs are late by this.
+    /// Time from a frame's last bit to the PC's stack; it delays ARP, ICMP and ACKs, too.
     pub stack_delay_ps: Ps,
-    /// How long a bare ACK waits for an answer to ride on (Linux: 40 ms), whole microseconds. A second full segment is
-    /// acknowledged at once.
+    /// Time that a bare ACK is delayed for an answer to carry it (Linux: 40 ms), whole microseconds. A second full
+    /// segment is acknowledged at once.
     pub delayed_ack_ps: Ps,
-    /// The first segments of a connection are acknowledged at once, as on Linux; else all wait.
+    /// Acknowledge the first segments of a connection at once, as Linux does; otherwise all ACKs are delayed.
     pub quick_ack: bool,
     /// One-way propagation of the cable and PHYs, at most 100 ms.
     pub propagation_ps: Ps,
     /// Seed of the PC's initial sequence numbers and of the turnarounds drawn.
     pub seed: u64,
-    /// TCP connections at once, 1 to 1024; a SYN beyond them is dropped, as by a full backlog.
+    /// Most TCP connections at a time, 1 to 1024; a further SYN is dropped, as by a full backlog.
     pub max_connections: usize,
     /// Send and receive buffer of each TCP connection in bytes, 1460 to 1 MiB; the receive buffer is the largest window.
     pub tcp_buffer_bytes: usize,
     pub dhcp: Option<DhcpConfig>,
-    /// What the PC's UDP port 53 answers for every name; `None`: that there is no such name.
+    /// Answer of the PC's UDP port 53 to every name; `None`: no name exists.
     pub dns_answer: Option<Ipv4Addr>,
-    /// Unix time at simulated time 0 of the time server on the PC's UDP port 123; `None`: there is none.
+    /// Unix time at simulated time 0 for the time server on the PC's UDP port 123; `None`: no time server.
     pub ntp_start_s: Option<u32>,
     pub tcp_echo_port: Option<u16>,
     pub udp_echo_port: Option<u16>,
@@ -108,30 +108,31 @@ pub struct DhcpConfig {
     /// Lease in seconds, at least 10. T1 and T2 are 1/2 and 7/8 of it (RFC 2131 section 4.4.5).
     pub lease_s: u32,
     pub router: Option<Ipv4Addr>,
-    /// At most three name servers.
+    /// Name servers, at most three.
     pub dns: Vec<Ipv4Addr>,
 }
 
-/// Connections that leave the simulation for real sockets of this machine.
+/// Relay of connections from the simulation to real sockets of this machine.
 #[derive(Debug, Clone)]
 pub struct BridgeConfig {
     pub rules: Vec<BridgeRule>,
-    /// Simulated time between two looks at the host's sockets while a connection is open, at least 1 us.
+    /// Simulated time between two polls of the host's sockets while a connection is open, at least 1 us.
     pub busy_poll_ps: Ps,
-    /// The same while none is open.
+    /// Time between two polls while no connection is open.
     pub idle_poll_ps: Ps,
-    /// Host time after which a connect counts as refused, in milliseconds.
+    /// Timeout of a connect in milliseconds of host time, after which it counts as refused.
     pub connect_timeout_ms: u64,
 }
 
 impl BridgeConfig {
-    /// Polls every 100 us while a connection is open, else every 1 ms; connects for at most 5 s.
+    /// Returns a configuration that polls every 100 us while a connection is open, otherwise every 1 ms, with a connect
+    /// timeout of 5 s.
     pub fn new(rules: Vec<BridgeRule>) -> Self {
         Self { rules, busy_poll_ps: 100 * PS_PER_US, idle_poll_ps: PS_PER_MS, connect_timeout_ms: 5000 }
     }
 }
 
-/// TCP connections of the board to `guest` are relayed to `host`. The PC answers ARP for `guest`'s address.
+/// A rule that relays the board's TCP connections to `guest` to `host`. The PC answers ARP for `guest`'s address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgeRule {
     pub guest: SocketAddrV4,
@@ -172,7 +173,7 @@ impl LanConfig {
             [(53, "name", true), (67, "DHCP", self.dhcp.is_some()), (123, "time", self.ntp_start_s.is_some())]
         {
             check(!there || self.udp_echo_port != Some(port), || {
-                format!("udp_echo_port = {port}: the {has} server has it; choose another one")
+                format!("udp_echo_port = {port}: used by the {has} server; choose another one")
             })?;
         }
         self.faults.validate()?;
@@ -203,7 +204,7 @@ impl LanConfig {
         for (index, rule) in bridge.rules.iter().enumerate() {
             let (guest, host) = (rule.guest, rule.host);
             self.check_in_network("bridge guest", *guest.ip())?;
-            check(guest.port() != 0 && host.port() != 0, || format!("bridge {guest} -> {host}: port 0 is no target"))?;
+            check(guest.port() != 0 && host.port() != 0, || format!("bridge {guest} -> {host}: port 0 is invalid"))?;
             check(bridge.rules[..index].iter().all(|other| other.guest != guest), || {
                 format!("bridge {guest} is given twice: remove one rule")
             })?;
@@ -226,7 +227,7 @@ impl LanConfig {
         Ipv4Addr::from_bits(!0 << (32 - u32::from(self.prefix_len)))
     }
 
-    /// Guest addresses of the bridge other than the PC's own, in order, each once.
+    /// Returns the bridge's guest addresses except the PC's, in order, without repetition.
     pub(crate) fn extra_addresses(&self) -> Vec<Ipv4Addr> {
         let rules = self.bridge.iter().flat_map(|bridge| &bridge.rules);
         let mut addresses: Vec<_> = rules.map(|rule| *rule.guest.ip()).filter(|&ip| ip != self.pc_ip).collect();
@@ -236,7 +237,7 @@ impl LanConfig {
     }
 }
 
-/// Neither special nor, when `host_mask` is given, the network's own or broadcast address.
+/// Returns whether `address` is neither special nor, with `host_mask`, the network or broadcast address.
 pub(crate) fn is_host_address(address: Ipv4Addr, host_mask: u32) -> bool {
     let host = address.to_bits() & host_mask;
     !address.is_unspecified()

@@ -1,4 +1,4 @@
-//! A DHCP server (RFC 2131, RFC 2132) without I/O: a message in, perhaps a message out.
+//! A DHCP server (RFC 2131, RFC 2132) without I/O: each message may return a reply.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use smoltcp::wire::{DhcpFlags, DhcpMessageType, DhcpOpCode, DhcpOption, DhcpPack
 
 use crate::config::DhcpConfig;
 
-/// How long an address stays reserved after an OFFER.
+/// Time for which an address stays reserved after an OFFER.
 const OFFER_HOLD_PS: Ps = 60 * PS_PER_S;
 /// BOOTP's fixed message size (RFC 951); some clients drop shorter ones.
 const MIN_MESSAGE_BYTES: usize = 300;
@@ -29,7 +29,7 @@ pub struct Lease {
     pub bound: bool,
 }
 
-/// A message for the client and where it goes.
+/// A message for a client, and its destination.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub mac: EthernetAddress,
@@ -41,9 +41,9 @@ pub(crate) struct DhcpServer {
     config: DhcpConfig,
     server: Ipv4Addr,
     mask: Ipv4Addr,
-    /// By address: the pool's size bounds it.
+    /// Leases by address: the pool's size bounds their number.
     leases: BTreeMap<Ipv4Addr, Lease>,
-    /// When a client was last told that an address is its own.
+    /// Time when an address was last acknowledged to a client.
     granted: Option<Ps>,
 }
 
@@ -60,7 +60,7 @@ struct Request {
 }
 
 impl Request {
-    /// Reads the fields by hand because `DhcpRepr` refuses client identifiers that are not a MAC address.
+    /// Parses the fields by hand, because `DhcpRepr` refuses client identifiers that are not a MAC address.
     fn parse(payload: &[u8]) -> Option<Self> {
         let packet = DhcpPacket::new_checked(payload).ok()?;
         let mac = packet.client_hardware_address();
@@ -125,7 +125,7 @@ impl DhcpServer {
             }
             DhcpMessageType::Request => self.request(&request, now),
             DhcpMessageType::Decline => {
-                // Somebody else uses the address: keep it from everyone for a lease's time.
+                // Another device uses the address: block it for the duration of a lease.
                 if let Some(address) = request.requested
                     && self.leases.get(&address).is_some_and(|lease| lease.mac == request.mac.0)
                 {
@@ -142,10 +142,10 @@ impl DhcpServer {
         }
     }
 
-    /// RFC 2131 section 4.3.2: selecting, init-reboot, renewing and rebinding.
+    /// Handles a REQUEST, RFC 2131 section 4.3.2: selecting, init-reboot, renewing and rebinding.
     fn request(&mut self, request: &Request, now: Ps) -> Option<Reply> {
         if request.server_id.is_some_and(|id| id != self.server) {
-            // The client took another server's offer.
+            // The client accepted another server's offer.
             self.leases.retain(|_, lease| lease.mac != request.mac.0 || lease.bound);
             return None;
         }
@@ -159,7 +159,7 @@ impl DhcpServer {
         Some(self.reply(request, DhcpMessageType::Ack, address))
     }
 
-    /// The client's own address, else the one it asks for, else the first free one (RFC 2131 section 4.3.1).
+    /// Chooses the client's current address, or the requested one, or the first free one (RFC 2131 section 4.3.1).
     fn choose(&self, request: &Request, now: Ps) -> Option<Ipv4Addr> {
         let own = self.leases.values().find(|lease| lease.mac == request.mac.0).map(|lease| lease.address);
         let asked = request.requested.filter(|&ip| self.in_pool(ip) && self.is_free_for(ip, request.mac, now));
@@ -281,7 +281,7 @@ mod tests {
                 relay_agent_ip: ZERO,
                 broadcast: self.broadcast,
                 requested_ip: self.requested,
-                // A client identifier that is no MAC address, as some clients send.
+                // Some clients send a client identifier that is not a MAC address.
                 client_identifier: None,
                 server_identifier: self.server_id,
                 parameter_request_list: None,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_cannot_take_unicast_is_answered_by_broadcast() {
+    fn a_client_that_cannot_receive_unicast_gets_a_broadcast() {
         let mut server = server(10);
         let discover = Message { broadcast: true, ..message(DhcpMessageType::Discover, 7) };
         let (_, _, reply) = discover.to(&mut server, 0).unwrap();
@@ -353,7 +353,7 @@ mod tests {
             select(&mut server, mac, address, 0).unwrap();
         }
         assert!(message(DhcpMessageType::Discover, 3).to(&mut server, 0).is_none());
-        // The same client comes back to its own address, and an expired lease goes to the next one who asks.
+        // The same client gets its address again, and an expired lease goes to the next client.
         assert_eq!(message(DhcpMessageType::Discover, 2).to(&mut server, 0).unwrap().1, ip(101));
         assert_eq!(message(DhcpMessageType::Discover, 3).to(&mut server, 101 * PS_PER_S).unwrap().1, ip(100));
     }

@@ -1,4 +1,4 @@
-//! A name server that gives one address for every name, or knows none (RFC 1035).
+//! A name server that answers every name with one address, or with an error (RFC 1035).
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

@@ -4,20 +4,20 @@ use sim::{PS_PER_S, Ps};
 
 use crate::config::{LanError, check};
 
-/// What the cable does wrong. The default does nothing wrong.
+/// Faults of the cable. The default has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Seed of the loss and jitter draws; each direction has its own sequence.
     pub seed: u64,
-    /// Frames lost on the way to the PC, in thousandths (0 to 1000).
+    /// Frames lost on the way to the PC, per thousand (0 to 1000).
     pub loss_from_board_per_mille: u16,
-    /// Frames lost on the way to the board, in thousandths (0 to 1000).
+    /// Frames lost on the way to the board, per thousand (0 to 1000).
     pub loss_to_board_per_mille: u16,
     /// Added to every frame's arrival in both directions, at most 1 s.
     pub extra_delay_ps: Ps,
-    /// Upper end of a uniform random addition to every frame's arrival, at most 1 s. Frames stay in order.
+    /// Upper end of a uniform random delay of every frame's arrival, at most 1 s. Frames stay in order.
     pub jitter_ps: Ps,
-    /// Half-open intervals `[from, to)` in which the cable is out; a frame that touches one is lost.
+    /// Half-open intervals `[from, to)` in which the cable is unplugged; a frame that touches one is lost.
     pub down: Vec<(Ps, Ps)>,
 }
 
@@ -42,7 +42,7 @@ impl Faults {
     }
 }
 
-/// splitmix64 (Steele, Lea, Flood 2014): one word of state, good enough to choose frames to lose.
+/// splitmix64 (Steele, Lea, Flood 2014): one word of state, sufficient for choosing lost frames.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64(u64);
 
@@ -59,7 +59,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `0..bound`; the bias of the multiplication is below 2^-32 for the bounds used here.
+    /// Returns a uniform value in `0..bound`; the bias of the multiplication is below 2^-32 for the bounds used here.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,7 +1,7 @@
-//! Ports of this machine that lead to the board: TCP connections and UDP datagrams of the host's programs.
+//! Ports of this machine forwarded to the board: TCP connections and UDP datagrams of the host's programs.
 //!
-//! The sockets are given from outside, already bound, so that they outlive a power cycle. A connection is taken from the
-//! host as soon as it comes; a board that refuses it, or that is not there, resets it.
+//! The caller passes bound sockets, so that they survive a power cycle. A connection is accepted on the host at once;
+//! if the board refuses it or is absent, it is reset.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -14,16 +14,16 @@ use crate::config::{LanError, check};
 use crate::forward_udp::UdpForward;
 use crate::host_stream::HostStream;
 
-/// Between two looks at the host's sockets while one is in use, and while none is.
+/// Time between two polls of the host's sockets while one is in use, and otherwise.
 const BUSY_POLL_PS: Ps = 100 * PS_PER_US;
 const IDLE_POLL_PS: Ps = PS_PER_MS;
-/// Looks stay frequent for so long after the last one that found something: a program that asks once asks again.
+/// Polls stay frequent for this long after the last one with data: a program that sent a request often sends another.
 const BUSY_FOR_PS: Ps = 100 * PS_PER_MS;
-/// A connection for a board without an address: Linux gives up on one whose address nobody has after as long.
+/// Time to wait for a board without an address; Linux also waits this long for an ARP answer.
 const NO_ADDRESS_PS: Ps = 3 * PS_PER_S;
-/// Connections that wait for the board to have an address; more wait in the host's own queue.
+/// Most connections that wait for the board's address; further ones wait in the host's queue.
 const MAX_WAITING: usize = 64;
-/// Taken from one port at one look, so that no program keeps the others from their turn.
+/// Most connections accepted from one port per poll, so that each port gets its turn.
 const MAX_ACCEPTED: usize = 16;
 
 /// A bound socket of the host.
@@ -32,23 +32,23 @@ pub enum HostSocket {
     Udp(UdpSocket),
 }
 
-/// Where a rule leads: without an address, to the board's own as the PC knows it.
+/// The destination of a rule; without an address: the board's, as known to the PC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForwardTarget {
     pub address: Option<Ipv4Addr>,
     pub port: u16,
 }
 
-/// What came of a rule so far.
+/// The counters of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ForwardStats {
-    /// TCP connections taken from the host.
+    /// TCP connections accepted from the host.
     pub connections: u64,
-    /// Of these, reset because the board had no address within 3 s.
+    /// Those of them reset because the board had no address within 3 s.
     pub unreachable: u64,
     pub datagrams_to_board: u64,
     pub datagrams_from_board: u64,
-    /// Longer than 1472 bytes, for a board without an address, or faster than the wire.
+    /// Datagrams dropped: longer than 1472 bytes, for a board without an address, or faster than the wire.
     pub datagrams_dropped: u64,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Forwards {
 
 impl Forwards {
     pub(crate) fn add(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
-        check(target.port != 0, || "port 0 of the board cannot be forwarded to: use 1 to 65535".to_string())?;
+        check(target.port != 0, || "cannot forward to port 0 of the board: use 1 to 65535".to_string())?;
         let port = match socket {
             HostSocket::Tcp(listener) => {
                 listener.set_nonblocking(true).map_err(|e| LanError(format!("the host's socket: {e}")))?;
@@ -90,7 +90,7 @@ impl Forwards {
         Ok(self.next_rule)
     }
 
-    /// False if there is no such rule. Its open connections go on.
+    /// Removes a rule; its open connections continue. Returns false if the rule does not exist.
     pub(crate) fn remove(&mut self, sockets: &mut SocketSet<'static>, rule: u64) -> bool {
         let Some(rule) = self.rules.remove(&rule) else { return false };
         if let Port::Udp(mut udp) = rule.port {
@@ -107,7 +107,7 @@ impl Forwards {
         (!self.rules.is_empty()).then_some(self.next_poll)
     }
 
-    /// A program of the host's is being served, or was a moment ago.
+    /// Returns whether a program on the host is being served, or was a moment ago.
     pub(crate) fn is_busy(&self, now: Ps) -> bool {
         now < self.busy_until
     }
@@ -116,9 +116,9 @@ impl Forwards {
         self.rules.values().any(|rule| matches!(&rule.port, Port::Udp(udp) if udp.has_port(port)))
     }
 
-    /// Looks at the host's sockets if that is due: the connections to be opened, or `None` if it is not.
+    /// Polls the host's sockets if that is due. Returns the connections to open, or `None` if no poll is due.
     ///
-    /// `board`: its address, as far as it is known. `room`: how many connections may begin. `open`: some are.
+    /// `board`: its address, if known. `room`: how many connections may start. `open`: some are open.
     pub(crate) fn poll(
         &mut self,
         sockets: &mut SocketSet<'static>,
@@ -160,7 +160,7 @@ impl Forwards {
         Some(dials)
     }
 
-    /// Gives the host what the board sent to it by UDP. True if anything was.
+    /// Sends the board's UDP data to the host. Returns true if there was any.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
         let mut changed = false;
         for Rule { port, stats, .. } in self.rules.values_mut() {
@@ -184,9 +184,9 @@ fn accept(listener: &TcpListener, waiting: &mut Vec<(Ps, HostStream)>, now: Ps, 
                 stats.connections += 1;
                 waiting.extend(HostStream::new(stream).ok().map(|host| (now + NO_ADDRESS_PS, host)));
             }
-            // A connection that its program took back, or a signal: the next one may be in order.
+            // Its program closed this connection, or a signal arrived: the next one may be valid.
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
-            // Nobody is there, or this process has no file left for them: they wait.
+            // No connection waits, or this process has no file descriptor left: they wait.
             Err(_) => return,
         }
     }

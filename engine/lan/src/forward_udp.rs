@@ -1,4 +1,4 @@
-//! A UDP port of this machine that leads to the board: each program that sends to it has a port of the simulated PC.
+//! A UDP port of this machine forwarded to the board: each program that sends to it gets a port of the simulated PC.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
@@ -11,13 +11,13 @@ use smoltcp::wire::{IpAddress, IpEndpoint};
 use crate::forward::ForwardStats;
 use crate::udp::MAX_PAYLOAD_BYTES;
 
-/// Programs at once; the one that has been silent for longest goes first.
+/// Most programs at a time; the one that has been idle for longest is dropped first.
 const MAX_PEERS: usize = 64;
-/// A NAT forgets a pair that has been silent for so long (Linux: `nf_conntrack_udp_timeout_stream`).
+/// Idle time after which a NAT forgets a pair (Linux: `nf_conntrack_udp_timeout_stream`).
 const SILENT_PS: Ps = 120 * PS_PER_S;
 const BUFFER_BYTES: usize = 32 * 1024;
 const BUFFER_PACKETS: usize = 32;
-/// Taken at one look.
+/// Most datagrams read per poll.
 const MAX_DATAGRAMS: usize = 32;
 const FIRST_PORT: u16 = 32_768;
 const LAST_PORT: u16 = 49_151;
@@ -25,7 +25,7 @@ const LAST_PORT: u16 = 49_151;
 struct Peer {
     handle: SocketHandle,
     port: u16,
-    /// The board, once something was sent to it.
+    /// The board's address, once something was sent to it.
     board: SocketAddrV4,
     last: Ps,
 }
@@ -38,7 +38,7 @@ pub(crate) struct UdpForward {
 
 impl UdpForward {
     pub(crate) fn new(socket: UdpSocket) -> Self {
-        // Rules that start at different ports seldom have to look for one that is free.
+        // Start each rule at a different port, so that a free one is usually found at once.
         let own = socket.local_addr().map_or(0, |address| address.port());
         Self { socket, peers: BTreeMap::new(), next_port: FIRST_PORT + own % (LAST_PORT - FIRST_PORT + 1) }
     }
@@ -53,7 +53,7 @@ impl UdpForward {
         }
     }
 
-    /// Takes datagrams from the host. True if there were any.
+    /// Reads datagrams from the host. Returns true if there were any.
     pub(crate) fn read(
         &mut self,
         sockets: &mut SocketSet<'static>,
@@ -79,14 +79,14 @@ impl UdpForward {
         any
     }
 
-    /// Gives the host what came from the board. True if anything did.
+    /// Sends the board's data to the host. Returns true if there was any.
     pub(crate) fn write(&mut self, sockets: &mut SocketSet<'static>, now: Ps, stats: &mut ForwardStats) -> bool {
         let mut any = false;
         for (to, peer) in &mut self.peers {
             let socket = sockets.get_mut::<udp::Socket>(peer.handle);
             while let Ok((data, metadata)) = socket.recv() {
                 any = true;
-                // A server may answer from another port, as TFTP's does, but nobody else may.
+                // A server may answer from another port, as TFTP does, but not from another address.
                 if metadata.endpoint.addr == IpAddress::Ipv4(*peer.board.ip()) {
                     peer.last = now;
                     // A program that does not read loses datagrams, as UDP may.
@@ -123,7 +123,7 @@ impl UdpForward {
         handle
     }
 
-    /// The next port that no UDP socket of the PC has.
+    /// Returns the next port that no UDP socket of the PC uses.
     fn free_port(&mut self, sockets: &SocketSet<'static>) -> u16 {
         loop {
             let port = self.next_port;

@@ -1,6 +1,6 @@
-//! The host's side of a connection that is relayed between the board and a real socket of this machine.
+//! The host's side of a connection relayed between the board and a real socket of this machine.
 //!
-//! Each side's bytes wait in the other side's buffers only, so back-pressure is TCP's own.
+//! Bytes are only buffered in the other side's socket, so TCP itself provides the back-pressure.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,13 +18,13 @@ const READ_BYTES: usize = 16 * 1024;
 /// The host's side of one relayed connection.
 pub(crate) struct HostStream {
     stream: TcpStream,
-    /// The board's FIN was passed on.
+    /// The board's FIN was forwarded.
     shut: bool,
     /// The host's FIN was seen.
     ended: bool,
     /// The host's side was reset.
     failed: bool,
-    /// What the host has yet to take of a connection that the stack knows no more.
+    /// Data for the host that remains after the stack has forgotten the connection.
     rest: VecDeque<u8>,
 }
 
@@ -35,7 +35,8 @@ impl HostStream {
         Ok(Self { stream, shut: false, ended: false, failed: false, rest: VecDeque::new() })
     }
 
-    /// Moves what can be moved in both directions; reads the host's socket only if `poll`. True if anything moved.
+    /// Moves data in both directions as far as possible; reads the host's socket only if `poll`. Returns true if any
+    /// moved.
     pub(crate) fn serve(&mut self, flow: &mut Flow, socket: &mut tcp::Socket, now: Ps, poll: bool) -> bool {
         let mut changed = flow.establish(socket);
         while socket.can_recv() {
@@ -53,19 +54,19 @@ impl HostStream {
         if board_ended && !self.shut {
             self.shut = true;
             changed = true;
-            // An error means that the host's side is gone, which the next read reports.
+            // On an error the host's side is gone; the next read reports it.
             let _ = self.stream.shutdown(Shutdown::Write);
         }
         if poll && !self.failed {
             if !self.ended && flow.out.len() < BACKLOG_BYTES {
                 changed |= self.read(flow);
             } else if !matches!(self.stream.take_error(), Ok(None)) {
-                // A reset shows without a read, too.
+                // A reset is visible without a read, too.
                 self.failed = true;
             }
         }
         if self.ended && flow.is_established() && !flow.closing {
-            // Before that, closing would take the connection request back.
+            // Before the connection is established, closing would cancel the connection request.
             flow.closing = true;
             changed = true;
         }
@@ -100,7 +101,7 @@ impl HostStream {
         true
     }
 
-    /// The stack is about to forget a connection that both sides have ended.
+    /// Takes the data for the host from a connection that both sides have closed and the stack is about to forget.
     pub(crate) fn take_rest(&mut self, socket: &mut tcp::Socket) {
         while socket.can_recv() {
             let taken = socket.recv(|data| {
@@ -113,7 +114,7 @@ impl HostStream {
         }
     }
 
-    /// Gives the host what is left for it. True once it has all, or wants no more.
+    /// Sends the remaining data to the host. Returns true when it is complete or the host has closed.
     pub(crate) fn linger(&mut self) -> bool {
         while !self.rest.is_empty() && !self.failed {
             let rest = std::mem::take(&mut self.rest);
@@ -134,7 +135,7 @@ impl HostStream {
 }
 
 impl Drop for HostStream {
-    /// The board's side is over: a host's side that did not end in order is reset.
+    /// The board's side has ended: if the host's side did not end in order, it is reset.
     fn drop(&mut self) {
         if !(self.shut && self.ended) {
             // Without lingering, closing sends RST. On failure the host sees a FIN instead.

@@ -1,4 +1,4 @@
-//! The LAN as its caller sees it: frames in, frames out, and the time of the next event.
+//! The public interface of the LAN: frames in, frames out, and the time of the next event.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -20,23 +20,23 @@ use crate::switch::{Port, Switch};
 use crate::tcp::ConnectionInfo;
 use crate::udp::MAX_PAYLOAD_BYTES;
 
-/// Arrived frames kept for the board; more are dropped until it takes some.
+/// Most arrived frames queued for the board; further ones are dropped.
 const MAX_UNTAKEN: usize = 4096;
 
-/// Frames since the start.
+/// Frame counters since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LanStats {
     pub from_board: u64,
     pub to_board: u64,
-    /// Lost by the configured faults, cable cuts included.
+    /// Lost by the configured faults, including cable cuts.
     pub lost: u64,
-    /// Dropped because a queue was full, the board did not take them, or they were longer than 1514 bytes.
+    /// Dropped because a queue was full, the board did not read them, or they were longer than 1514 bytes.
     pub dropped: u64,
 }
 
-/// A 100BASE-TX cable with a simulated PC on its other end.
+/// A 100BASE-TX cable with a simulated PC at its other end.
 ///
-/// Times given to its methods must not decrease; an earlier one counts as the latest one given.
+/// Times passed to its methods must not decrease; an earlier time counts as the latest one passed.
 pub struct Lan {
     now: Ps,
     pc_mac: [u8; 6],
@@ -55,8 +55,11 @@ pub struct Lan {
 }
 
 impl Lan {
+    /// Creates the LAN.
+    ///
     /// # Panics
-    /// With the configuration error's line; [`Lan::try_new`] returns it instead.
+    ///
+    /// With the line of the configuration error; [`Lan::try_new`] returns it instead.
     pub fn new(config: LanConfig) -> Self {
         Self::try_new(config).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -82,54 +85,54 @@ impl Lan {
         Ok(lan)
     }
 
-    /// Puts a switch with a trunk to another LAN's between board and PC, which stay as near as they were. Of the two LANs
-    /// one `has_pc`: the other's PC is cut off.
+    /// Puts a switch with a trunk to another LAN's switch between board and PC, without adding delay. One of the two
+    /// LANs has `has_pc`; the other's PC is disconnected.
     pub fn join_switch(&mut self, has_pc: bool) {
         self.switch = Some(Switch::new(has_pc, self.pc_mac));
     }
 
-    /// Two boards are on this LAN's switch.
+    /// Returns whether two boards share this LAN's switch.
     pub fn is_switched(&self) -> bool {
         self.switch.is_some()
     }
 
-    /// The address that both boards on this LAN's switch say is theirs; known to the half with the PC.
+    /// Returns the address that both boards on the switch claim; only the half with the PC knows it.
     pub fn address_conflict(&self) -> Option<Ipv4Addr> {
         self.switch.as_ref()?.conflict()
     }
 
-    /// The next frame for the other LAN of the switch, and when its last bit is in the switch: what the board sends without
-    /// a PC beside it, from its first bit on.
+    /// Takes the next frame for the other LAN of the switch, with the time when its last bit is in the switch. Without
+    /// a PC, frames of the board are passed on from their first bit.
     pub fn take_for_trunk(&mut self) -> Option<(Ps, Vec<u8>)> {
         self.switch.as_mut()?.take_leaving()
     }
 
-    /// A frame of the other LAN's, whose last bit is in the switch at `at`. Frames come in the order of their times.
+    /// Accepts a frame from the other LAN, whose last bit is in the switch at `at`. Frames arrive in order of time.
     pub fn from_trunk(&mut self, at: Ps, frame: Vec<u8>) {
         let Some(switch) = &mut self.switch else { return };
         if switch.has_pc() {
             switch.arrives(at, frame);
         } else {
-            // Nothing else goes to this board, so that one that has begun by now can be told later.
+            // Nothing else goes to this board, so a frame that has started by now can be delivered later.
             self.forward_frame(at, Port::Trunk, frame);
         }
     }
 
-    /// The board starts to send a frame (without FCS, padding optional) at `now`.
+    /// Accepts a frame (without FCS, padding optional) that the board starts to send at `now`.
     pub fn from_board(&mut self, now: Ps, frame: &[u8]) {
         let now = self.at(now);
         self.stats.from_board += 1;
         self.carry(now, frame.to_vec(), false);
     }
 
-    /// The earliest time at which [`Lan::advance`] has something to do or [`Lan::to_board`] has a frame. Later than the
-    /// last `advance`.
+    /// Returns the earliest time at which [`Lan::advance`] has work or [`Lan::to_board`] has a frame. It is later than
+    /// the last `advance`.
     pub fn next_event(&self) -> Option<Ps> {
         let times = [self.next_internal(), self.to_board.next_arrival()];
         times.into_iter().flatten().min().map(|at| at.max(self.now + 1))
     }
 
-    /// Does everything up to and including `now`.
+    /// Handles all events up to and including `now`.
     pub fn advance(&mut self, now: Ps) {
         while let Some(at) = self.next_internal().filter(|&at| at <= now) {
             let at = at.max(self.now);
@@ -160,7 +163,7 @@ impl Lan {
         }
     }
 
-    /// The oldest frame (60 to 1514 bytes, padded, without FCS) whose last bit has arrived at the board by `now`.
+    /// Takes the oldest frame (60 to 1514 bytes, padded, without FCS) whose last bit has arrived at the board by `now`.
     pub fn to_board(&mut self, now: Ps) -> Option<Vec<u8>> {
         self.advance(now);
         let frame = self.arrived.pop_front()?;
@@ -168,7 +171,7 @@ impl Lan {
         Some(frame)
     }
 
-    /// Serves every connection to the PC's own address and `port` with `app`.
+    /// Serves every connection to the PC's main address and `port` with `app`.
     pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
         check(port != 0, || "TCP port 0 cannot be listened on: use 1 to 65535".to_string())?;
         check(!self.pc.is_tcp_port_used(port), || {
@@ -178,7 +181,7 @@ impl Lan {
         Ok(())
     }
 
-    /// Ends what [`Lan::listen`] began: further connections are refused. False if nothing listens on `port`.
+    /// Ends [`Lan::listen`]: further connections are refused. Returns false if nothing listens on `port`.
     pub fn unlisten(&mut self, port: u16) -> bool {
         self.pc.unlisten(port)
     }
@@ -192,32 +195,32 @@ impl Lan {
         Ok(())
     }
 
-    /// Opens a connection from the PC to a server on the board at `at`, which may be `now`; `app` hears of it through
-    /// `accept` or, if it fails or too many are open, `closed`. Returns its number.
+    /// Opens a connection from the PC to a server on the board at `at`, which may be `now`. `app` is notified by
+    /// `accept` or, if the connection fails or too many are open, by `closed`. Returns the connection's number.
     pub fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, LanError> {
-        check(peer.port() != 0 && !peer.ip().is_unspecified(), || format!("{peer} is nobody's: use ADDRESS:PORT"))?;
+        check(peer.port() != 0 && !peer.ip().is_unspecified(), || format!("invalid peer {peer}: use ADDRESS:PORT"))?;
         let now = self.prepare(now);
         let conn = self.pc.connect(now, at, peer, app);
         self.send_from_pc(now);
         Ok(conn)
     }
 
-    /// Sends at once, without turnaround. False if the connection is gone or closing.
+    /// Sends at once, without turnaround. Returns false if the connection is gone or closing.
     pub fn send(&mut self, now: Ps, conn: u64, data: &[u8]) -> bool {
         self.send_at(now, now, conn, data)
     }
 
-    /// As [`Lan::send`], at `at`, which may be `now`.
+    /// Like [`Lan::send`], at `at`, which may be `now`.
     pub fn send_at(&mut self, now: Ps, at: Ps, conn: u64, data: &[u8]) -> bool {
         self.push(now, at, conn, AppReply::send(data))
     }
 
-    /// Sends FIN after everything handed over for sending. False if the connection is gone or closing.
+    /// Sends FIN after all data handed over. Returns false if the connection is gone or closing.
     pub fn close(&mut self, now: Ps, conn: u64) -> bool {
         self.push(now, now, conn, AppReply { close: true, ..AppReply::default() })
     }
 
-    /// Sends RST. False if the connection is gone.
+    /// Sends RST. Returns false if the connection is gone.
     pub fn reset(&mut self, now: Ps, conn: u64) -> bool {
         self.push(now, now, conn, AppReply { reset: true, ..AppReply::default() })
     }
@@ -229,8 +232,8 @@ impl Lan {
         known
     }
 
-    /// Sends from a port given to [`Lan::udp_listen`]. False if there is none, `data` is longer than 1472 bytes or the
-    /// socket's queue is full.
+    /// Sends from a port passed to [`Lan::udp_listen`]. Returns false if no service has that port, `data` is longer
+    /// than 1472 bytes or the socket's queue is full.
     pub fn udp_send(&mut self, now: Ps, port: u16, to: SocketAddrV4, data: &[u8]) -> bool {
         let now = self.prepare(now);
         let sent = self.pc.udp_send(now, port, to, data);
@@ -238,8 +241,8 @@ impl Lan {
         sent
     }
 
-    /// Sends an echo request of at most 1472 bytes at `at`, which may be `now`; the answers come from
-    /// [`Lan::take_ping_replies`]. False if it is longer or too many wait.
+    /// Sends an echo request of at most 1472 bytes at `at`, which may be `now`; [`Lan::take_ping_replies`] returns the
+    /// answers. Returns false if it is longer or too many wait.
     pub fn ping(&mut self, now: Ps, at: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
         if data.len() > MAX_PAYLOAD_BYTES {
             return false;
@@ -254,7 +257,7 @@ impl Lan {
         self.pc.take_ping_replies()
     }
 
-    /// Connections and datagrams that come to `socket`, which is bound, go to the board. Returns the rule's number.
+    /// Forwards connections and datagrams that arrive at the bound `socket` to the board. Returns the rule's number.
     pub fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
         let now = self.prepare(now);
         let rule = self.pc.forward(now, socket, target);
@@ -262,7 +265,7 @@ impl Lan {
         rule
     }
 
-    /// Ends a rule; its open connections go on. False if there is none.
+    /// Removes a rule; its open connections continue. Returns false if the rule does not exist.
     pub fn end_forward(&mut self, now: Ps, rule: u64) -> bool {
         let now = self.prepare(now);
         let known = self.pc.end_forward(now, rule);
@@ -274,28 +277,28 @@ impl Lan {
         self.pc.forward_stats(rule)
     }
 
-    /// A program of this machine is being served through a bridge or a forwarded port, or was within the last 100 ms of
-    /// simulated time.
+    /// Returns whether a program of this machine is being served through a bridge or a forwarded port, or was within
+    /// the last 100 ms of simulated time.
     pub fn serves_host(&self, now: Ps) -> bool {
         self.pc.serves_host(self.at(now))
     }
 
-    /// The board's address as the PC knows it: that of its last frame, else that of its lease.
+    /// Returns the board's address as known to the PC: from its last frame, or from its lease.
     pub fn board_address(&self) -> Option<Ipv4Addr> {
         self.pc.board_address()
     }
 
-    /// When the DHCP server last told a client that an address is its own; None before the first time.
+    /// Returns when the DHCP server last acknowledged an address to a client; `None` before the first time.
     pub fn leased_at(&self) -> Option<Ps> {
         self.pc.leased_at()
     }
 
-    /// Open connections in the order of their numbers.
+    /// Returns the open connections by number.
     pub fn connections(&self) -> Vec<ConnectionInfo> {
         self.pc.connections()
     }
 
-    /// DHCP leases and offers in the order of their addresses, expired ones included.
+    /// Returns DHCP leases and offers by address, including expired ones.
     pub fn leases(&self) -> Vec<Lease> {
         self.pc.leases()
     }
@@ -313,39 +316,39 @@ impl Lan {
         Ok(())
     }
 
-    /// False while the configured faults keep the cable out; the board's PHY has no link then.
+    /// Returns false while the configured faults unplug the cable; then the board's PHY has no link.
     pub fn cable_up(&self, now: Ps) -> bool {
         !self.faults.is_down(now, now)
     }
 
-    /// The next time after `now` at which [`Lan::cable_up`] may change.
+    /// Returns the next time after `now` at which [`Lan::cable_up`] may change.
     pub fn next_cable_change(&self, now: Ps) -> Option<Ps> {
         self.faults.down.iter().flat_map(|&(from, to)| [from, to]).filter(|&at| at > now).min()
     }
 
-    /// Writes every frame from now on to a new capture file (nanosecond pcap) that Wireshark opens.
+    /// Writes every frame from now on to a new capture file (nanosecond pcap) for Wireshark.
     pub fn capture_to(&mut self, path: &Path) -> io::Result<()> {
         self.pcap = Some(Pcap::create(path)?);
         Ok(())
     }
 
-    /// As [`Lan::capture_to`], into any writer.
+    /// Like [`Lan::capture_to`], into any writer.
     pub fn capture_into(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
         self.pcap = Some(Pcap::new(out)?);
         Ok(())
     }
 
-    /// Ends the capture and reports the first write that failed. Dropping the LAN ends it too.
+    /// Ends the capture and reports the first write that failed. Dropping the LAN also ends it.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         self.pcap.take().map_or(Ok(()), Pcap::finish)
     }
 
-    /// Logs frames from now on; keeps the newest `frames` of those that have not been taken.
+    /// Logs frames from now on; keeps the newest `frames` of those not taken yet.
     pub fn log_frames(&mut self, frames: usize) -> LogReader {
         self.log.open(frames)
     }
 
-    /// Frames since `reader` last took some, oldest first within each direction.
+    /// Takes the frames since the last call for `reader`, oldest first within each direction.
     pub fn take_log(&mut self, reader: &LogReader) -> Vec<FrameRecord> {
         self.log.take(reader)
     }
@@ -358,7 +361,7 @@ impl Lan {
         now.max(self.now)
     }
 
-    /// Before the PC does something of its own accord at `now`.
+    /// Prepares the PC for an action at `now`.
     fn prepare(&mut self, now: Ps) -> Ps {
         let now = self.at(now);
         self.advance(now);
@@ -389,7 +392,7 @@ impl Lan {
         }
     }
 
-    /// One thing that a LAN with a switch has to do at `at`. At the same time, the board's frames go first.
+    /// Handles one event of a LAN with a switch at `at`. At equal times, the board's frames come first.
     fn switch_one(&mut self, at: Ps) {
         if let Some((arrival, frame)) = self.from_board.take_arrived(at) {
             return self.forward_frame(arrival, Port::Board, frame);
@@ -405,7 +408,7 @@ impl Lan {
         self.send_from_pc(at);
     }
 
-    /// The last bit of a frame was in the switch at `arrival`.
+    /// Forwards a frame whose last bit was in the switch at `arrival`.
     fn forward_frame(&mut self, arrival: Ps, from: Port, frame: Vec<u8>) {
         if let Some(pcap) = &mut self.pcap {
             pcap.write(arrival, &frame);
@@ -446,7 +449,7 @@ impl Lan {
 
 impl Drop for Lan {
     fn drop(&mut self) {
-        // Nobody is left to tell; `finish_capture` is how to learn of a failed write.
+        // An error cannot be reported here; call `finish_capture` to learn of a failed write.
         let _ = self.finish_capture();
     }
 }

@@ -1,12 +1,13 @@
-//! Everything on the other end of the board's Ethernet cable, on the simulated clock.
+//! The other end of the board's Ethernet cable, in simulated time.
 //!
-//! * [`Lan`] is the whole: a 100BASE-TX cable and one simulated PC; with [`Lan::join_switch`], half a switch between them.
-//! * The PC's Ethernet, ARP, ICMP, UDP and TCP are `smoltcp`; the DHCP server and the name server are ours.
+//! * [`Lan`] is the entry point: a 100BASE-TX cable and one simulated PC; with [`Lan::join_switch`], half a switch
+//!   between   them.
+//! * The PC's Ethernet, ARP, ICMP, UDP and TCP are `smoltcp`; the DHCP server and the name server are in this crate.
 //! * Applications on the PC implement [`sim::TcpApp`] or [`UdpApp`]; [`BridgeConfig`] relays chosen connections to real
 //!   host sockets instead.
 //!
-//! Every time is a [`sim::Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at the same
-//! picosecond, whatever steps the caller advances in.
+//! Every time is a [`sim::Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at
+//! the same picosecond, however the caller divides time into steps.
 
 mod ack;
 mod app;
@@ -44,8 +45,8 @@ pub use tcp::{ConnectionInfo, ConnectionState};
 
 use sim::{PS_PER_US, Ps};
 
-/// The stack's clock counts microseconds. Rounding down keeps its timers exact: one set for microsecond `n` fires at
-/// `n` and not one early.
+/// Converts to the stack's clock, which counts microseconds. Rounding down keeps its timers exact: one set for
+/// microsecond `n` fires at `n` and not one early.
 fn instant(now: Ps) -> smoltcp::time::Instant {
     smoltcp::time::Instant::from_micros((now / PS_PER_US) as i64)
 }

@@ -9,7 +9,7 @@ use crate::faults::{Faults, SplitMix64};
 
 /// Longest frame carried, without FCS.
 pub const MAX_FRAME_BYTES: usize = 1514;
-/// The MAC pads shorter frames to this, without FCS.
+/// Shortest frame, without FCS: the MAC pads shorter ones.
 pub const MIN_FRAME_BYTES: usize = 60;
 
 const PS_PER_BYTE: Ps = 80_000;
@@ -18,11 +18,11 @@ const FCS_BYTES: usize = 4;
 const GAP_BYTES: usize = 12;
 const GAP_PS: Ps = GAP_BYTES as Ps * PS_PER_BYTE;
 
-/// How far ahead of time a sender's queue may be filled: about 80 full frames, as in a NIC's ring; more is dropped, which
-/// is what bounds the memory of a flood.
+/// Limit of a sender's queue in wire time: about 80 full frames, as in a NIC's ring. Further frames are dropped, which
+/// bounds the memory of a flood.
 pub(crate) const QUEUE_PS: Ps = 10 * PS_PER_MS;
 
-/// Time from the first preamble bit to the last FCS bit of a frame of `len` bytes (without FCS).
+/// Returns the time from the first preamble bit to the last FCS bit of a frame of `len` bytes (without FCS).
 pub fn wire_time_ps(len: usize) -> Ps {
     (PREAMBLE_BYTES + len.max(MIN_FRAME_BYTES) + FCS_BYTES) as Ps * PS_PER_BYTE
 }
@@ -36,7 +36,7 @@ pub(crate) struct Wire {
     loss_per_mille: u16,
 }
 
-/// When a frame used the wire and what became of it.
+/// The time of a frame on the wire, and its fate.
 pub(crate) struct Sent {
     pub start: Ps,
     pub arrival: Ps,
@@ -53,12 +53,12 @@ impl Wire {
         self.loss_per_mille = per_mille;
     }
 
-    /// Simulated time that the frames already queued still need.
+    /// Returns the simulated time that the queued frames still need.
     pub(crate) fn backlog_ps(&self, now: Ps) -> Ps {
         self.free_at.saturating_sub(now)
     }
 
-    /// Queues a frame at `now`; it starts when the wire and the gap after the previous frame are over.
+    /// Queues a frame at `now`; it starts when the wire is idle and the gap after the previous frame is over.
     pub(crate) fn send(&mut self, now: Ps, frame: &[u8], propagation: Ps, faults: &Faults) -> Sent {
         let start = self.free_at.max(now);
         let mut sent = Sent { start, arrival: start, fate: Fate::Oversize };
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn smallest_and_largest_frames_take_their_textbook_times() {
-        // 84 and 1538 byte times a frame including the gap: 148 810 and 8 127 frames a second.
+        // 84 and 1538 byte times per frame including the gap: 148 810 and 8 127 frames per second.
         assert_eq!(wire_time_ps(14) + GAP_PS, 6_720_000);
         assert_eq!(wire_time_ps(1514) + GAP_PS, 123_040_000);
     }
@@ -158,7 +158,7 @@ mod tests {
         let mut wire = Wire::new();
         let faults = Faults { down: vec![(10 * PS_PER_US, 20 * PS_PER_US)], ..Faults::default() };
         let fates: Vec<Fate> = [0, 6, 15, 20].map(|us| wire.send(us * PS_PER_US, &[0; 60], 0, &faults).fate).to_vec();
-        // The third starts inside the cut; the fourth waits for the third's gap and starts after it.
+        // The third starts inside the cut; the fourth waits for the third's gap and starts after the cut.
         assert_eq!(fates, [Fate::Delivered, Fate::LinkDown, Fate::LinkDown, Fate::Delivered]);
 
         let mut wire = Wire::new();

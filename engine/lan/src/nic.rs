@@ -1,4 +1,4 @@
-//! The simulated PC's network card, as `smoltcp` sees it.
+//! The simulated PC's network card, a device of `smoltcp`.
 
 use std::collections::VecDeque;
 
@@ -8,15 +8,15 @@ use smoltcp::time::Instant;
 
 use crate::link::{MAX_FRAME_BYTES, wire_time_ps};
 
-/// Holds at most one received frame and what the stack sent at one simulated instant.
+/// The card. It holds at most one received frame, and the frames that the stack sent at one simulated instant.
 pub(crate) struct Nic {
     pub rx: Option<Vec<u8>>,
     tx: VecDeque<Vec<u8>>,
-    /// How many of these have been looked at.
+    /// Number of sent frames already returned by `new_frames`.
     seen: usize,
-    /// Wire time that still fits in the send queue.
+    /// Wire time that still fits into the send queue.
     room_ps: Ps,
-    /// Frames dropped because the queue was full when a reply had to leave at once.
+    /// Frames dropped because the queue was full when a reply had to be sent at once.
     pub dropped: u64,
 }
 
@@ -29,13 +29,13 @@ impl Nic {
         self.room_ps = room_ps;
     }
 
-    /// What the stack sent since the last call.
+    /// Returns the frames that the stack sent since the last call.
     pub(crate) fn new_frames(&mut self) -> impl Iterator<Item = &Vec<u8>> {
         let seen = std::mem::replace(&mut self.seen, self.tx.len());
         self.tx.iter().skip(seen)
     }
 
-    /// Takes the oldest frame that was sent.
+    /// Takes the oldest frame sent.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
         self.seen = self.seen.saturating_sub(1);
         self.tx.pop_front()

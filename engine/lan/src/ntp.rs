@@ -1,4 +1,4 @@
-//! A time server (RFC 5905, as an SNTP client of RFC 4330 sees it) whose clock is simulated time from a given second on.
+//! A time server (RFC 5905, for SNTP clients of RFC 4330) whose clock is simulated time plus a fixed start.
 
 use std::net::SocketAddrV4;
 
@@ -8,7 +8,7 @@ use crate::app::UdpApp;
 
 pub(crate) const PORT: u16 = 123;
 const PACKET_BYTES: usize = 48;
-/// From 1900, NTP's epoch, to 1970, Unix's.
+/// Seconds from 1900, NTP's epoch, to 1970, Unix's.
 const UNIX_EPOCH_S: u64 = 2_208_988_800;
 const CLIENT: u8 = 3;
 const SERVER: u8 = 4;
@@ -16,7 +16,7 @@ const SERVER: u8 = 4;
 pub(crate) struct TimeServer {
     /// Unix time at simulated time 0.
     pub start_s: u32,
-    /// From a question to its answer.
+    /// Time from a request to its answer.
     pub turnaround: Ps,
 }
 
@@ -27,7 +27,7 @@ impl UdpApp for TimeServer {
             return None;
         }
         let mut answer = vec![0; PACKET_BYTES];
-        // No leap second is near; stratum 2, the client's poll interval, a precision of 2^-20 s; "a local clock".
+        // No leap second; stratum 2, the client's poll interval, a precision of 2^-20 s; "a local clock".
         answer[..4].copy_from_slice(&[version << 3 | SERVER, 2, data[2], 0xec]);
         answer[12..16].copy_from_slice(b"LOCL");
         answer[16..24].copy_from_slice(&self.timestamp(0));
@@ -39,7 +39,7 @@ impl UdpApp for TimeServer {
 }
 
 impl TimeServer {
-    /// Seconds since 1900, modulo 2^32, and a binary fraction of one.
+    /// Returns seconds since 1900, modulo 2^32, and a binary fraction of a second.
     fn timestamp(&self, now: Ps) -> [u8; 8] {
         let seconds = u64::from(self.start_s) + UNIX_EPOCH_S + now / PS_PER_S;
         let fraction = (u128::from(now % PS_PER_S) << 32) / u128::from(PS_PER_S);
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn an_sntp_client_gets_simulated_time() {
-        // What MicroPython's ntptime sends.
+        // The request of MicroPython's ntptime.
         let mut question = vec![0; 48];
         question[0] = 0x1b;
         question[40..48].copy_from_slice(b"original");

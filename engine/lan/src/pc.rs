@@ -21,11 +21,12 @@ use crate::tcp::{ConnectionInfo, Owner, TcpConfig, TcpConnections};
 use crate::udp::UdpServices;
 use crate::{instant, ps};
 
-/// The stack wants to send but cannot (a full queue): when to ask it again.
+/// Time until the stack is polled again when it cannot send (a full queue).
 const RETRY_PS: Ps = PS_PER_MS;
-/// Rounds of moving data at one instant. Each needs a frame or bytes to move, so the limit is far above any real case.
+/// Most rounds of moving data at one instant. Each needs a frame or bytes to move, so the limit is far above any real
+/// case.
 const MAX_ROUNDS: usize = 100_000;
-/// DHCP answers in the server's hands at once.
+/// Most pending DHCP answers.
 const MAX_DHCP_PENDING: usize = 256;
 
 pub(crate) struct Pc {
@@ -46,13 +47,13 @@ pub(crate) struct Pc {
     dhcp_out: VecDeque<(Ps, Vec<u8>)>,
     bridge: Option<Bridge>,
     forwards: Forwards,
-    /// Where frames of the board came from last.
+    /// Source address of the board's last frame.
     board: Option<Ipv4Addr>,
     next_event: Option<Ps>,
 }
 
 impl Pc {
-    /// `config` must be valid.
+    /// Creates the PC. `config` must be valid.
     pub(crate) fn new(config: &LanConfig) -> Self {
         let mac = EthernetAddress(config.pc_mac);
         let mut addresses = config.extra_addresses();
@@ -86,7 +87,7 @@ impl Pc {
         if let Some(port) = config.udp_echo_port {
             udp.listen(&mut sockets, port, Box::new(UdpEcho));
         }
-        // DHCP names the PC as name server, so that it has to answer even where it knows no name.
+        // DHCP announces the PC as name server, so it must answer even if it knows no name.
         udp.listen(&mut sockets, dns::PORT, Box::new(NameServer { answer: config.dns_answer }));
         if let Some(start_s) = config.ntp_start_s {
             let server = TimeServer { start_s, turnaround: config.turnaround_ps };
@@ -117,12 +118,12 @@ impl Pc {
         }
     }
 
-    /// The next time [`Pc::run`] has something to do; after `receive` or `run` at `now` it is later than `now`.
+    /// Returns the next time at which [`Pc::run`] has work; after `receive` or `run` at `now` it is later than `now`.
     pub(crate) fn next_event(&self) -> Option<Ps> {
         self.next_event
     }
 
-    /// A frame reaches the stack.
+    /// Passes a frame to the stack.
     pub(crate) fn receive(&mut self, now: Ps, frame: Vec<u8>) {
         if let Some(sender) = peek::sender(&frame).filter(|&sender| self.is_neighbour(sender)) {
             self.board = Some(sender);
@@ -148,7 +149,7 @@ impl Pc {
         self.settle(now, false);
     }
 
-    /// Does everything that is due at `now`.
+    /// Does everything due at `now`.
     pub(crate) fn run(&mut self, now: Ps) {
         let open = self.tcp.has_host();
         let dialled = self.bridge.as_mut().and_then(|bridge| bridge.poll(now, open));
@@ -162,7 +163,7 @@ impl Pc {
             if let Some(stream) = dialled.stream {
                 self.accept(now, dialled.from, dialled.to, dialled.syn, Owner::Host(stream));
             } else {
-                // Nothing listens for it, so the stack answers RST.
+                // No socket listens for it, so the stack answers RST.
                 self.give(now, dialled.syn);
             }
         }
@@ -171,7 +172,7 @@ impl Pc {
 
     fn receive_syn(&mut self, now: Ps, from: SocketAddrV4, to: SocketAddrV4, frame: Vec<u8>) {
         self.tcp.forget_time_wait(&mut self.sockets, to, from, now);
-        // One that crosses ours finds both sides calling; before ours has gone out, the stack does not know its own window.
+        // A SYN that crosses ours is a simultaneous open; before our SYN is sent, the stack does not know its window.
         if self.tcp.is_yet_to_call(&self.sockets, to, from) {
             return;
         }
@@ -190,12 +191,12 @@ impl Pc {
         self.give(now, frame);
     }
 
-    /// Lets the stack accept one SYN; without room it is dropped, as by a full backlog.
+    /// Makes the stack accept one SYN. Without room it is dropped, as by a full backlog.
     fn accept(&mut self, now: Ps, from: SocketAddrV4, to: SocketAddrV4, syn: Vec<u8>, owner: Owner) {
         if self.tcp.make_room(&mut self.sockets, now) {
             self.tcp.expect(&mut self.sockets, to, from, owner, now);
             self.give(now, syn);
-            // A socket that still listens (its SYN was malformed) goes before another SYN can reach it.
+            // A socket that still listens (its SYN was malformed) is removed before another SYN can reach it.
             self.tcp.service(&mut self.sockets, now, false);
         }
     }
@@ -216,7 +217,7 @@ impl Pc {
         self.nic.rx = None;
     }
 
-    /// Moves data until nothing moves at `now` any more.
+    /// Moves data until no more moves at `now`.
     fn settle(&mut self, now: Ps, mut poll_host: bool) {
         let time = instant(now);
         for _ in 0..MAX_ROUNDS {
@@ -248,11 +249,11 @@ impl Pc {
             self.forwards.next_poll(),
             self.pinger.next_due(),
         ];
-        // Everything due at `now` is done, so a time that is not later can only ask for a retry.
+        // Everything due at `now` is done, so a time that is not later can only mean a retry.
         self.next_event = times.into_iter().flatten().min().map(|at| if at > now { at } else { now + RETRY_PS });
     }
 
-    /// Lets the connections know which of their segments have gone out since the last time.
+    /// Tells the connections which of their segments were sent since the last call.
     fn note_sent(&mut self, now: Ps) {
         for frame in self.nic.new_frames() {
             match peek::peek_sent(frame) {
@@ -292,7 +293,7 @@ impl Pc {
         self.forwards.is_busy(now) || self.tcp.has_host()
     }
 
-    /// The board's address: that of its last frame, else that of its lease.
+    /// Returns the board's address: from its last frame, or from its lease.
     pub(crate) fn board_address(&self) -> Option<Ipv4Addr> {
         let leased = || {
             let bound = self.dhcp.iter().flat_map(DhcpServer::leases).filter(|lease| lease.bound);
@@ -301,7 +302,7 @@ impl Pc {
         self.board.or_else(leased)
     }
 
-    /// When the last acknowledgement of an address leaves the DHCP server.
+    /// Returns when the last acknowledgement of an address leaves the DHCP server.
     pub(crate) fn leased_at(&self) -> Option<Ps> {
         self.dhcp.as_ref()?.granted().map(|at| at + self.turnaround + self.dhcp_delay)
     }

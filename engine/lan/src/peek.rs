@@ -1,4 +1,4 @@
-//! Looks into received frames for what the PC has to know before, or instead of, its TCP/IP stack.
+//! Inspection of received frames for facts that the PC needs before its TCP/IP stack, or instead of it.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -14,7 +14,7 @@ const DHCP_CLIENT_PORT: u16 = 68;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Peek<'a> {
-    /// A TCP connection request. The stack still checks it.
+    /// A TCP connection request, which the stack still checks.
     Syn {
         from: SocketAddrV4,
         to: SocketAddrV4,
@@ -25,7 +25,7 @@ pub(crate) enum Peek<'a> {
         to: SocketAddrV4,
         segment: Segment,
     },
-    /// A message to a DHCP server, checksums verified.
+    /// A message to a DHCP server, with verified checksums.
     Dhcp {
         to: Ipv4Addr,
         payload: &'a [u8],
@@ -99,7 +99,7 @@ fn segment(tcp: &TcpPacket<&[u8]>) -> Segment {
     Segment { bytes: tcp.payload().len(), push: tcp.psh(), end: tcp.fin(), ack: tcp.ack_number().0 as u32 }
 }
 
-/// What the PC sends over IPv4.
+/// Inspects a frame that the PC sends over IPv4.
 pub(crate) fn peek_sent(frame: &[u8]) -> Peek<'_> {
     let look = || {
         let ethernet = EthernetFrame::new_checked(frame).ok()?;
@@ -109,7 +109,7 @@ pub(crate) fn peek_sent(frame: &[u8]) -> Peek<'_> {
     look().unwrap_or(Peek::Other)
 }
 
-/// The address that a frame says it comes from.
+/// Returns the sender address in the frame.
 pub(crate) fn sender(frame: &[u8]) -> Option<Ipv4Addr> {
     let at = match EthernetFrame::new_checked(frame).ok()?.ethertype() {
         EthernetProtocol::Arp => 28,
@@ -120,7 +120,7 @@ pub(crate) fn sender(frame: &[u8]) -> Option<Ipv4Addr> {
     Some(bytes.into())
 }
 
-/// The ARP reply to a [`Peek::Probe`].
+/// Builds the ARP reply to a [`Peek::Probe`].
 pub(crate) fn probe_reply(our_mac: EthernetAddress, address: Ipv4Addr, mac: EthernetAddress) -> Vec<u8> {
     let arp = ArpRepr::EthernetIpv4 {
         operation: ArpOperation::Reply,
@@ -134,7 +134,7 @@ pub(crate) fn probe_reply(our_mac: EthernetAddress, address: Ipv4Addr, mac: Ethe
     frame
 }
 
-/// A DHCP server's message to a client whose address may not answer ARP yet.
+/// Builds a DHCP message to a client whose address may not answer ARP yet.
 pub(crate) fn dhcp_reply(
     our_mac: EthernetAddress,
     our_ip: Ipv4Addr,

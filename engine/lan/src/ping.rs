@@ -12,12 +12,12 @@ use sim::Ps;
 
 const IDENT: u16 = 0x5042;
 const MAX_OUTSTANDING: usize = 1024;
-/// Requests whose time has not come, and answers that nobody has taken.
+/// Most requests that are not due yet, and most answers not taken.
 const MAX_DUE: usize = 65_536;
 const MAX_REPLIES: usize = 65_536;
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// An echo reply that came back to the PC.
+/// An echo reply received by the PC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingReply {
     pub from: Ipv4Addr,
@@ -35,7 +35,7 @@ struct Request {
 
 pub(crate) struct Pinger {
     handle: SocketHandle,
-    /// By time and order.
+    /// Requests by time and order.
     due: BTreeMap<(Ps, u64), Request>,
     scheduled: u64,
     sent: BTreeMap<u16, Ps>,
@@ -56,7 +56,7 @@ impl Pinger {
         }
     }
 
-    /// Sends a request at `at`. False if too many wait for their time.
+    /// Sends a request at `at`. Returns false if too many wait for their time.
     pub(crate) fn send_at(&mut self, at: Ps, to: Ipv4Addr, sequence: u16, data: &[u8]) -> bool {
         let room = self.due.len() < MAX_DUE;
         if room {
@@ -70,7 +70,7 @@ impl Pinger {
         self.due.keys().next().map(|&(at, _)| at)
     }
 
-    /// A request that finds the socket's queue full is lost, as on a PC whose ping says "No buffer space available".
+    /// Sends a request. If the socket's queue is full it is lost, as when a PC's ping says "No buffer space available".
     fn send(&mut self, sockets: &mut SocketSet<'static>, request: &Request, now: Ps) {
         let socket = sockets.get_mut::<icmp::Socket>(self.handle);
         let repr = Icmpv4Repr::EchoRequest { ident: IDENT, seq_no: request.sequence, data: &request.data };
@@ -82,7 +82,7 @@ impl Pinger {
         self.sent.insert(request.sequence, now);
     }
 
-    /// True if something arrived or was due.
+    /// Returns true if something arrived or was due.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
         let mut changed = false;
         while let Some(due) = self.due.first_entry().filter(|due| due.key().0 <= now) {

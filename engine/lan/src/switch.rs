@@ -1,4 +1,4 @@
-//! The switch that two boards share: it learns who is behind which of its ports, as any of them does.
+//! The switch that two boards share. It learns the addresses behind its ports, like any switch.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -7,10 +7,10 @@ use sim::Ps;
 
 use crate::peek;
 
-/// Addresses that are remembered: more than two boards and a PC have. Beyond them, frames go everywhere.
+/// Most addresses learned: more than two boards and a PC have. Beyond them, frames are flooded.
 const MAX_LEARNED: usize = 64;
 
-/// Where a frame comes from, and where it can go.
+/// A port of the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Port {
     Board,
@@ -19,23 +19,23 @@ pub(crate) enum Port {
     Trunk,
 }
 
-/// This board's half of the switch. The half with the PC decides for both; the other one is a port at the end of the
-/// trunk, which takes no time, and over which the decider hears of a frame as soon as that begins.
+/// This board's half of the switch. The half with the PC decides for both; the other half is a port at the end of the
+/// trunk. The trunk has no delay, and announces a frame to the deciding half as soon as the frame starts.
 #[derive(Debug, Default)]
 pub(crate) struct Switch {
     learned: BTreeMap<[u8; 6], Port>,
     has_pc: bool,
-    /// What this board and the other one last said that their addresses are.
+    /// The addresses that this board and the other one last claimed.
     said: [Option<Ipv4Addr>; 2],
-    /// From the other half, with the times at which their last bits are there.
+    /// Frames from the other half, with the arrival times of their last bits.
     arriving: VecDeque<(Ps, Vec<u8>)>,
     leaving: VecDeque<(Ps, Vec<u8>)>,
-    /// For the PC, once its stack sees them.
+    /// Frames for the PC, with the times at which its stack sees them.
     for_pc: VecDeque<(Ps, Vec<u8>)>,
 }
 
 impl Switch {
-    /// `has_pc`: the PC is on this half; the other half has none.
+    /// Creates a half. `has_pc`: the PC is on this half; the other half has none.
     pub(crate) fn new(has_pc: bool, pc_mac: [u8; 6]) -> Self {
         Self { learned: [(pc_mac, Port::Pc)].into(), has_pc, ..Self::default() }
     }
@@ -44,12 +44,12 @@ impl Switch {
         self.has_pc
     }
 
-    /// The address that both boards say is theirs.
+    /// Returns the address that both boards claim.
     pub(crate) fn conflict(&self) -> Option<Ipv4Addr> {
         self.said[0].filter(|_| self.said[0] == self.said[1])
     }
 
-    /// The ports that a frame leaves by.
+    /// Returns the ports by which a frame leaves.
     pub(crate) fn ways(&mut self, from: Port, frame: &[u8]) -> Vec<Port> {
         if !self.has_pc {
             return if from == Port::Trunk { vec![Port::Board] } else { Vec::new() };
@@ -59,7 +59,7 @@ impl Switch {
             Port::Trunk => Some(&mut self.said[1]),
             Port::Pc => None,
         };
-        // A board that has no address yet says that it is 0.0.0.0.
+        // A board without an address claims 0.0.0.0.
         if let (Some(said), Some(sender)) = (said, peek::sender(frame).filter(|sender| !sender.is_unspecified())) {
             *said = Some(sender);
         }
@@ -104,7 +104,7 @@ impl Switch {
         self.arriving.front().map(|&(at, _)| at)
     }
 
-    /// When the PC's stack sees the next frame.
+    /// Returns when the PC's stack sees the next frame.
     pub(crate) fn next_for_pc(&self) -> Option<Ps> {
         self.for_pc.front().map(|&(at, _)| at)
     }
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_goes_everywhere_until_its_receiver_has_been_heard() {
+    fn frames_are_flooded_until_the_receiver_is_learned() {
         let mut switch = Switch::new(true, PC);
         assert_eq!(switch.ways(Port::Board, &frame(THERE, HERE)), [Port::Pc, Port::Trunk]);
         assert_eq!(switch.ways(Port::Trunk, &frame(HERE, THERE)), [Port::Board]);
         assert_eq!(switch.ways(Port::Board, &frame(THERE, HERE)), [Port::Trunk]);
         assert_eq!(switch.ways(Port::Board, &frame(PC, HERE)), [Port::Pc]);
         assert_eq!(switch.ways(Port::Board, &frame([0xff; 6], HERE)), [Port::Pc, Port::Trunk]);
-        assert_eq!(switch.ways(Port::Trunk, &frame(THERE, THERE)), [], "it is where it came from");
+        assert_eq!(switch.ways(Port::Trunk, &frame(THERE, THERE)), [], "the receiver is on the port of origin");
     }
 
     #[test]
@@ -145,17 +145,17 @@ mod tests {
         let mut switch = Switch::new(false, PC);
         assert_eq!(switch.ways(Port::Board, &frame(PC, HERE)), [], "the other half has it already");
         assert_eq!(switch.ways(Port::Trunk, &frame([0xff; 6], PC)), [Port::Board]);
-        assert_eq!(switch.ways(Port::Trunk, &frame(THERE, PC)), [Port::Board], "the other half had heard of it");
-        assert_eq!(switch.ways(Port::Pc, &frame([0xff; 6], PC)), [], "its own PC is cut off");
+        assert_eq!(switch.ways(Port::Trunk, &frame(THERE, PC)), [Port::Board], "the other half knows the address");
+        assert_eq!(switch.ways(Port::Pc, &frame([0xff; 6], PC)), [], "its PC is disconnected");
     }
 
     #[test]
-    fn two_boards_that_say_one_address_are_found_out() {
+    fn two_boards_with_one_address_are_detected() {
         let says = |mac: [u8; 6], last: u8| [&frame([0xff; 6], mac)[..], &[8, 6], &[0; 14], &[10, 0, 0, last]].concat();
         let mut switch = Switch::new(true, PC);
         switch.ways(Port::Board, &says(HERE, 7));
         switch.ways(Port::Pc, &says(PC, 7));
-        assert_eq!(switch.conflict(), None, "the PC is no board");
+        assert_eq!(switch.conflict(), None, "the PC is not a board");
         let nothing = [&frame([0xff; 6], THERE)[..], &[8, 6], &[0; 18]].concat();
         switch.ways(Port::Trunk, &nothing);
         switch.ways(Port::Trunk, &says(THERE, 8));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_that_makes_up_addresses_does_not_fill_the_memory() {
+    fn a_board_with_random_addresses_does_not_fill_the_memory() {
         let mut switch = Switch::new(true, PC);
         for number in 0..1000u16 {
             let [high, low] = number.to_be_bytes();

@@ -1,8 +1,8 @@
-//! TCP connections of the PC: listening on demand, handing bytes to applications and their answers back.
+//! The PC's TCP connections: listening on demand, passing bytes to applications and their answers back.
 //!
-//! As on a Linux PC: no Nagle, ACKs that go at once or wait for an answer to ride on ([`AckPolicy`]), a window of 44
-//! segments. Not as on Linux: the retransmission timeout is at least 1 s (RFC 6298, `smoltcp`'s constant) instead of 200 ms,
-//! which matters only where frames are lost.
+//! As on a Linux PC: no Nagle, ACKs at once or delayed for an answer to carry them ([`AckPolicy`]), a window of 44
+//! segments. Unlike Linux: the retransmission timeout is at least 1 s (RFC 6298, `smoltcp`'s constant) instead of 200
+//! ms, which matters only if frames are lost.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -17,17 +17,17 @@ use crate::ack::{AckPolicy, Segment};
 use crate::host_stream::HostStream;
 use crate::turnaround::Turnaround;
 
-/// Bytes an application or the host may be ahead of the board before the PC stops reading for that connection.
+/// Most bytes that an application or the host may be ahead of the board before the PC stops reading from it.
 pub(crate) const BACKLOG_BYTES: usize = 64 * 1024;
 /// Linux gives up a handshake after 63 s (`tcp_synack_retries` = 5).
 const HANDSHAKE_PS: Ps = 63 * PS_PER_S;
-/// Linux gives up on an address that nobody answers ARP for after 3 s (`mcast_solicit` = 3, `retrans_time` = 1 s).
+/// Linux gives up an address without an ARP answer after 3 s (`mcast_solicit` = 3, `retrans_time` = 1 s).
 const NO_ANSWER_PS: Ps = 3 * PS_PER_S;
-/// Linux forgets a closed connection whose peer does not close after 60 s (`tcp_fin_timeout`).
+/// Linux forgets a closed connection after 60 s if the peer does not close it (`tcp_fin_timeout`).
 const CLOSING_PS: Ps = 60 * PS_PER_S;
-/// A host's socket may stay half open for longer.
+/// The same limit for a host's socket, which may stay half open for longer.
 const HOST_CLOSING_PS: Ps = 600 * PS_PER_S;
-/// Linux gives up on unacknowledged data after about 924 s (`tcp_retries2` = 15).
+/// Linux gives up unacknowledged data after about 924 s (`tcp_retries2` = 15).
 const RETRANSMIT_LIMIT: Duration = Duration::from_secs(924);
 const FIRST_EPHEMERAL_PORT: u16 = 49_152;
 
@@ -40,14 +40,14 @@ pub struct ConnectionInfo {
     pub local: SocketAddrV4,
     pub peer: SocketAddrV4,
     pub state: ConnectionState,
-    /// Bytes for the peer that it has not acknowledged yet, including those not sent yet.
+    /// Bytes for the peer that are not acknowledged yet, including those not sent yet.
     pub unacknowledged: usize,
 }
 
 pub(crate) enum Owner {
-    /// The application listening on this port.
+    /// The application that listens on this port.
     Port(u16),
-    /// A connection that the PC opened; None once its application has gone on to another one.
+    /// A connection that the PC opened; `None` once its application has moved on to another one.
     Client(Option<Box<dyn TcpApp>>),
     Host(HostStream),
 }
@@ -59,38 +59,38 @@ struct Connection {
     owner: Owner,
     flow: Flow,
     acks: AckPolicy,
-    /// Its SYN has gone out.
+    /// The SYN has been sent.
     called: bool,
 }
 
-/// A connection that the PC is to open.
+/// A connection that the PC is going to open.
 struct Dial {
     peer: SocketAddrV4,
     owner: Owner,
-    /// How long its handshake may take.
+    /// Time limit of the handshake.
     patience: Ps,
 }
 
-/// What stands between a connection's owner and its socket.
+/// The state between a connection's owner and its socket.
 #[derive(Default)]
 pub(crate) struct Flow {
     accepted: bool,
     told_closed: bool,
-    /// The application will not look at further data.
+    /// The application ignores further data.
     deaf: bool,
-    /// Answers in the application's hands, by due time.
+    /// Answers that the application is working on, by due time.
     pending: VecDeque<(Ps, AppReply)>,
     pending_bytes: usize,
-    /// Bytes that the stack's send buffer had no room for.
+    /// Bytes that do not fit into the stack's send buffer.
     pub out: VecDeque<u8>,
     /// Send FIN once `out` is empty.
     pub closing: bool,
     close_sent: bool,
-    /// When the connection is forgotten unless it moves on.
+    /// Time when the connection is forgotten unless it makes progress.
     expires: Option<Ps>,
-    /// When the application opens another connection.
+    /// Time when the application opens another connection.
     again: Option<Ps>,
-    /// When the application's last answer is in the stack's hands.
+    /// Time when the application's last answer reaches the stack.
     answered: Ps,
 }
 
@@ -99,7 +99,7 @@ impl Flow {
         self.out.len() + self.pending_bytes
     }
 
-    /// Keeps the answers in due-time order: one without turnaround overtakes those still in the application's hands.
+    /// Queues an answer in order of due time: one without turnaround overtakes those still being worked on.
     fn queue(&mut self, due: Ps, reply: AppReply) {
         if reply == AppReply::default() {
             return;
@@ -111,7 +111,8 @@ impl Flow {
         self.pending.insert(at, (due, reply));
     }
 
-    /// After a turnaround, and not before what was answered earlier: a program does one after the other.
+    /// Queues an answer after a turnaround, but not before earlier answers: a program handles one request after the
+    /// other.
     fn answer(&mut self, now: Ps, turnaround: &mut Turnaround, reply: AppReply) {
         if reply == AppReply::default() {
             return;
@@ -120,7 +121,7 @@ impl Flow {
         self.queue(self.answered, reply);
     }
 
-    /// Drops everything unsent and sends RST.
+    /// Drops all unsent data and sends RST.
     pub(crate) fn abort(&mut self, socket: &mut tcp::Socket, now: Ps) {
         self.pending.clear();
         self.pending_bytes = 0;
@@ -130,7 +131,7 @@ impl Flow {
         socket.abort();
     }
 
-    /// Gives the stack what is due and what fits. True if anything moved.
+    /// Passes due data that fits to the stack. Returns true if any moved.
     fn flush(&mut self, socket: &mut tcp::Socket, now: Ps, closing_limit: Ps) -> bool {
         let mut changed = false;
         while self.pending.front().is_some_and(|&(due, _)| due <= now) {
@@ -155,7 +156,7 @@ impl Flow {
             self.expires = Some(now + closing_limit);
             changed = true;
         }
-        // Only with data outstanding: the stack's timer would otherwise end idle connections.
+        // Only with unacknowledged data: otherwise the stack's timer would end idle connections.
         socket.set_timeout((socket.send_queue() > 0).then_some(RETRANSMIT_LIMIT));
         changed
     }
@@ -164,7 +165,7 @@ impl Flow {
         self.accepted
     }
 
-    /// True once, when the handshake is over.
+    /// Returns true once, when the handshake is complete.
     pub(crate) fn establish(&mut self, socket: &tcp::Socket) -> bool {
         let first = !self.accepted && is_synchronised(socket.state());
         if first {
@@ -206,11 +207,11 @@ impl Flow {
         changed
     }
 
-    /// The stack has nothing more to send for this connection, or it was given up.
+    /// Returns whether the stack has nothing more to send for this connection, or the connection was given up.
     fn is_over(&self, socket: &tcp::Socket, now: Ps) -> bool {
         match socket.state() {
             tcp::State::Listen => true,
-            // A reset that waits for the peer's MAC address keeps its remote endpoint.
+            // A reset that waits for the peer's MAC address still has a remote endpoint.
             tcp::State::Closed if socket.remote_endpoint().is_none() => true,
             tcp::State::TimeWait => false,
             _ => self.expires.is_some_and(|expires| expires <= now),
@@ -239,9 +240,9 @@ pub(crate) struct TcpConnections {
     turnaround: Turnaround,
     apps: BTreeMap<u16, Box<dyn TcpApp>>,
     connections: BTreeMap<u64, Connection>,
-    /// What is to be opened, by time and number.
+    /// Connections to be opened, by time and number.
     dials: BTreeMap<(Ps, u64), Dial>,
-    /// Programs of the host that have yet to take the last bytes of a connection, and until when they may.
+    /// Programs of the host that have not read the last bytes of a connection yet, with their time limit.
     lingering: Vec<(Ps, HostStream)>,
     next_conn: u64,
     next_port: u16,
@@ -266,7 +267,7 @@ impl TcpConnections {
         self.apps.insert(port, app);
     }
 
-    /// Those that come to `port` are refused from now on; whoever is connected hears nothing more. False if none listens.
+    /// Refuses connections to `port` from now on; open ones get no more answers. Returns false if none listens.
     pub(crate) fn unlisten(&mut self, port: u16) -> bool {
         self.apps.remove(&port).is_some()
     }
@@ -287,7 +288,7 @@ impl TcpConnections {
         Duration::from_micros(self.config.delayed_ack_ps / PS_PER_US)
     }
 
-    /// A segment is about to reach the stack, which is told when to acknowledge it.
+    /// Tells the stack when to acknowledge a segment that is about to reach it.
     pub(crate) fn arrives(
         &mut self,
         sockets: &mut SocketSet<'static>,
@@ -308,14 +309,14 @@ impl TcpConnections {
         socket.set_ack_delay((!at_once).then_some(delay));
     }
 
-    /// A SYN has left the stack.
+    /// Handles a SYN that the stack has sent.
     pub(crate) fn calls(&mut self, (local, peer): (SocketAddrV4, SocketAddrV4)) {
         if let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) {
             known.called = true;
         }
     }
 
-    /// A connection that the PC opens waits for its peer's hardware address, for one.
+    /// Returns whether the PC's SYN for this connection is still unsent, for example while ARP is in progress.
     pub(crate) fn is_yet_to_call(&self, sockets: &SocketSet<'static>, local: SocketAddrV4, peer: SocketAddrV4) -> bool {
         self.connections.values().any(|known| {
             let here = known.local == local && known.peer == peer && !known.called;
@@ -323,7 +324,7 @@ impl TcpConnections {
         })
     }
 
-    /// A segment has left the stack.
+    /// Handles a segment that the stack has sent.
     pub(crate) fn leaves(&mut self, (local, peer): (SocketAddrV4, SocketAddrV4), segment: Segment, now: Ps) {
         if let Some(known) = self.connections.values_mut().find(|known| known.local == local && known.peer == peer) {
             known.acks.sent(now, segment);
@@ -334,7 +335,7 @@ impl TcpConnections {
         self.connections.values().any(|known| known.local == local && known.peer == peer)
     }
 
-    /// A new SYN for a connection in TIME-WAIT replaces it (RFC 9293 section 3.6.1), as on Linux.
+    /// Replaces a connection in TIME-WAIT by a new SYN (RFC 9293 section 3.6.1), as Linux does.
     pub(crate) fn forget_time_wait(
         &mut self,
         sockets: &mut SocketSet<'static>,
@@ -347,13 +348,13 @@ impl TcpConnections {
         });
     }
 
-    /// True if one more connection may begin. Those make room that a PC holds as a note instead of a socket: in TIME-WAIT,
-    /// or in FIN-WAIT-2 for a peer that never closes, as the W5500's CLOSE command leaves it.
+    /// Returns true if one more connection may start. It drops connections for which a real PC would need no socket: in
+    /// TIME-WAIT, or in FIN-WAIT-2 for a peer that never closes, as after the W5500's CLOSE command.
     pub(crate) fn make_room(&mut self, sockets: &mut SocketSet<'static>, now: Ps) -> bool {
         if self.connections.len() >= self.config.max_connections {
             use tcp::State::{Closed, FinWait2, TimeWait};
             self.remove_where(sockets, now, |known, state| match state {
-                // A program of the host's that has said all it had to say still reads.
+                // A program on the host may still read after it has closed its sending half.
                 FinWait2 => !matches!(known.owner, Owner::Host(_)),
                 _ => matches!(state, TimeWait | Closed),
             });
@@ -361,7 +362,7 @@ impl TcpConnections {
         self.connections.len() < self.config.max_connections
     }
 
-    /// How many connections may begin at once.
+    /// Returns how many connections may start at once.
     pub(crate) fn room(&self, sockets: &SocketSet<'static>) -> usize {
         let ended = |known: &Connection| {
             matches!(sockets.get::<tcp::Socket>(known.handle).state(), tcp::State::TimeWait | tcp::State::Closed)
@@ -370,7 +371,7 @@ impl TcpConnections {
         self.config.max_connections.saturating_sub(used)
     }
 
-    /// A socket that waits for exactly the SYN that is about to be given to the stack.
+    /// Creates a socket for exactly the SYN that is about to reach the stack.
     pub(crate) fn expect(
         &mut self,
         sockets: &mut SocketSet<'static>,
@@ -394,14 +395,14 @@ impl TcpConnections {
         conn
     }
 
-    /// Opens a connection for a program of the host's now. `heard`: the peer is known to be there.
+    /// Opens a connection for a program of the host now. `heard`: the peer is known to exist.
     pub(crate) fn dial_for_host(&mut self, now: Ps, peer: SocketAddrV4, host: HostStream, heard: bool) {
         let conn = self.number();
         let patience = if heard { HANDSHAKE_PS } else { NO_ANSWER_PS };
         self.dials.insert((now, conn), Dial { peer, owner: Owner::Host(host), patience });
     }
 
-    /// Opens what is due. True if anything was.
+    /// Opens the connections that are due. Returns true if there were any.
     pub(crate) fn open_due(
         &mut self,
         sockets: &mut SocketSet<'static>,
@@ -422,10 +423,10 @@ impl TcpConnections {
         changed
     }
 
-    /// What an application answered that has no connection any more.
+    /// Handles the answer of an application whose connection is gone.
     fn dial_again(&mut self, reply: &AppReply, peer: SocketAddrV4, app: Box<dyn TcpApp>, now: Ps) {
         if let Some(after) = reply.again {
-            // Later than now even where neither takes any time, or an endless number would be opened at one instant.
+            // Always later than now: otherwise an endless number of connections would be opened at one instant.
             let at = now + (self.config.turnaround_ps + after).max(PS_PER_US);
             self.dial(at, peer, Owner::Client(Some(app)));
         }
@@ -473,7 +474,7 @@ impl TcpConnections {
         self.connections.insert(conn, Connection { handle, local, peer, owner, flow, acks, called: false });
     }
 
-    /// An answer that no data asked for; it is due at `at`. False if the connection is gone or closing.
+    /// Queues unsolicited data, due at `at`. Returns false if the connection is gone or closing.
     pub(crate) fn push(&mut self, conn: u64, reply: AppReply, at: Ps) -> bool {
         let Some(known) = self.connections.get_mut(&conn).filter(|known| !known.flow.deaf || reply.reset) else {
             return false;
@@ -496,7 +497,8 @@ impl TcpConnections {
         self.connections.iter().map(describe).collect()
     }
 
-    /// Moves bytes between the stack and its users. `poll_host` also reads the host's sockets. True if anything moved.
+    /// Moves bytes between the stack and its users. `poll_host` also reads the host's sockets. Returns true if any
+    /// moved.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps, poll_host: bool) -> bool {
         let mut changed = false;
         let turnaround = &mut self.turnaround;
@@ -519,7 +521,7 @@ impl TcpConnections {
             }
             changed |= flow.flush(socket, now, closing_limit);
             if socket.state() == tcp::State::TimeWait && matches!(owner, Owner::Host(_)) {
-                // The board knows both ends, and the host's socket need not wait.
+                // The board knows that both halves are closed; the host's socket need not wait.
                 if let Owner::Host(mut host) = std::mem::replace(owner, Owner::Client(None)) {
                     host.take_rest(socket);
                     self.lingering.push((now + HOST_CLOSING_PS, host));
@@ -551,7 +553,7 @@ impl TcpConnections {
         }
     }
 
-    /// The connection is gone, or never came about.
+    /// Notifies the owner of a connection that is lost or was never established.
     fn tell_lost(&mut self, conn: u64, peer: SocketAddrV4, owner: Owner, now: Ps) {
         match owner {
             Owner::Port(port) => {
@@ -583,14 +585,14 @@ impl TcpConnections {
         }
     }
 
-    /// True while a connection is relayed to the host, or is to be.
+    /// Returns whether a connection is relayed to the host, or is going to be.
     pub(crate) fn has_host(&self) -> bool {
         self.connections.values().any(|known| matches!(known.owner, Owner::Host(_)))
             || self.dials.values().any(|dial| matches!(dial.owner, Owner::Host(_)))
             || !self.lingering.is_empty()
     }
 
-    /// When an answer leaves the application's hands or a connection is given up.
+    /// Returns when the next answer is due or a connection is given up.
     pub(crate) fn next_due(&self, sockets: &SocketSet<'static>) -> Option<Ps> {
         let times = |known: &Connection| {
             // TIME-WAIT has the stack's own timer.

@@ -1,4 +1,4 @@
-//! How long the PC takes for an answer: always the same, or drawn from what real PCs took.
+//! The PC's turnaround time: constant, or drawn from measured times of real PCs.
 
 use sim::Ps;
 
@@ -11,7 +11,7 @@ pub(crate) struct Turnaround {
 }
 
 impl Turnaround {
-    /// `drawn` empty: always `fixed`.
+    /// Creates the turnaround. With `drawn` empty, it is always `fixed`.
     pub(crate) fn new(fixed: Ps, drawn: Vec<Ps>, seed: u64) -> Self {
         Self { fixed, drawn, random: SplitMix64::new(seed) }
     }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_comes_as_often_and_the_seed_decides_in_which_order() {
+    fn values_are_equally_likely_and_the_seed_sets_their_order() {
         let draw = |seed| {
             let mut turnaround = Turnaround::new(7, vec![10, 20, 30, 30], seed);
             (0..4000).map(|_| turnaround.next()).collect::<Vec<_>>()
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn without_values_it_is_always_the_same() {
+    fn without_values_it_is_constant() {
         let mut turnaround = Turnaround::new(7, Vec::new(), 1);
         assert!((0..9).all(|_| turnaround.next() == 7));
     }

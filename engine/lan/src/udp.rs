@@ -10,11 +10,11 @@ use smoltcp::wire::{IpAddress, IpEndpoint};
 
 use crate::app::UdpApp;
 
-/// Largest datagram that is sent without fragments.
+/// Largest datagram sent without fragmentation.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 1472;
 const BUFFER_BYTES: usize = 64 * 1024;
 const BUFFER_PACKETS: usize = 64;
-/// Answers in an application's hands at once; more are dropped, as by a full socket buffer.
+/// Most answers that an application works on; further ones are dropped, as by a full socket buffer.
 const MAX_PENDING: usize = 1024;
 
 struct Service {
@@ -25,7 +25,7 @@ struct Service {
 
 pub(crate) struct UdpServices {
     services: BTreeMap<u16, Service>,
-    /// The PC's own addresses: an answer to a broadcast must not claim to come from the broadcast address.
+    /// The PC's addresses: an answer to a broadcast must not have the broadcast address as its source.
     addresses: Vec<Ipv4Addr>,
 }
 
@@ -46,14 +46,14 @@ impl UdpServices {
         self.services.insert(port, Service { handle, app, pending: VecDeque::new() });
     }
 
-    /// False if no service has `port` or its queue is full.
+    /// Returns false if no service has `port` or its queue is full.
     pub(crate) fn send(&mut self, sockets: &mut SocketSet<'static>, port: u16, to: SocketAddrV4, data: &[u8]) -> bool {
         let Some(service) = self.services.get(&port) else { return false };
         let to = IpEndpoint::new(IpAddress::Ipv4(*to.ip()), to.port());
         data.len() <= MAX_PAYLOAD_BYTES && sockets.get_mut::<udp::Socket>(service.handle).send_slice(data, to).is_ok()
     }
 
-    /// True if a datagram was moved.
+    /// Returns true if a datagram was moved.
     pub(crate) fn service(&mut self, sockets: &mut SocketSet<'static>, now: Ps, turnaround: Ps) -> bool {
         let mut changed = false;
         for service in self.services.values_mut() {

@@ -1,4 +1,5 @@
-//! The bridge against real sockets on 127.0.0.1. Simulated time runs as fast as it can; the host's clock bounds it.
+//! Tests of the bridge with real sockets on 127.0.0.1. Simulated time runs at full speed; the host's clock is the
+//! deadline.
 
 mod common;
 
@@ -33,7 +34,7 @@ fn pc(port: u16) -> SocketAddrV4 {
     SocketAddrV4::new(PC, port)
 }
 
-/// As `run_until`, with the host's clock as the deadline.
+/// Waits like `run_until`, with the host's clock as the deadline.
 fn wait(board: &mut Board, what: &str, mut done: impl FnMut(&mut Board) -> bool) {
     let deadline = Instant::now() + HOST_DEADLINE;
     board.run_until(Ps::MAX, what, |board| {
@@ -42,7 +43,7 @@ fn wait(board: &mut Board, what: &str, mut done: impl FnMut(&mut Board) -> bool)
     });
 }
 
-/// A connection through the bridge and the host's end of it.
+/// Returns a connection through the bridge and the host's end of it.
 fn open(port: u16) -> (Board, SocketHandle, TcpStream) {
     let (listener, address) = listener();
     let mut board = board(&[(pc(port), address)]);
@@ -80,7 +81,7 @@ fn polls_every_millisecond_and_every_100_us_while_open() {
 }
 
 #[test]
-fn bytes_pass_both_ways_and_the_end_too() {
+fn bytes_and_ends_pass_both_ways() {
     let (listener, address) = listener();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
@@ -113,7 +114,7 @@ fn bytes_pass_both_ways_and_the_end_too() {
         back.len() >= data.len() && !board.tcp(handle).may_recv()
     });
     assert!(back == data);
-    // The board closed first, so it waits; the PC's side is gone.
+    // The board closed first, so it is in TIME-WAIT; the PC's side is gone.
     wait(&mut board, "the end", |board| board.lan.connections().is_empty());
     assert_eq!(board.tcp(handle).state(), tcp::State::TimeWait);
     assert!(server.join().unwrap() == data);
@@ -203,7 +204,7 @@ fn a_host_that_does_not_read_stops_the_board() {
         }
         board.now > since + 3 * PS_PER_S
     });
-    assert!(sent < MUCH, "{sent} bytes went into a host that reads nothing");
+    assert!(sent < MUCH, "{sent} bytes went to a host that does not read");
     let reader = thread::spawn(move || {
         let mut received = Vec::new();
         stream.read_to_end(&mut received).unwrap();

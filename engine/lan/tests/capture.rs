@@ -1,4 +1,4 @@
-//! The frame log and the capture file.
+//! Tests of the frame log and the capture file.
 
 mod common;
 
@@ -59,7 +59,7 @@ fn the_capture_has_the_times_of_a_capture_on_the_pc() {
 }
 
 #[test]
-fn the_log_tells_what_became_of_each_frame_and_is_bounded() {
+fn the_log_has_the_fate_of_each_frame_and_is_bounded() {
     let mut lan = Lan::new(LanConfig::default());
     lan.from_board(0, &arp(1, BOARD, PC));
     lan.advance(PS_PER_MS);
@@ -86,13 +86,13 @@ fn the_log_tells_what_became_of_each_frame_and_is_bounded() {
     );
     assert_eq!(lan.take_log(&reader), []);
     let whole = lan.take_log(&other);
-    assert_eq!(whole[whole.len() - 3..], log, "each reader has its own");
+    assert_eq!(whole[whole.len() - 3..], log, "readers are independent");
     assert_eq!(whole[0].fate, Fate::Oversize);
     assert_eq!((lan.stats().lost, lan.stats().dropped), (1, 1));
 }
 
 #[test]
-fn a_capture_that_cannot_be_written_is_reported_and_harms_nothing() {
+fn a_failed_capture_is_reported_and_does_no_harm() {
     struct Full(usize);
     impl Write for Full {
         fn write(&mut self, data: &[u8]) -> io::Result<usize> {

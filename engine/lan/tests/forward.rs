@@ -1,4 +1,5 @@
-//! Forwarded ports against real sockets on 127.0.0.1. Simulated time runs as fast as it can; the host's clock bounds it.
+//! Tests of forwarded ports with real sockets on 127.0.0.1. Simulated time runs at full speed; the host's clock is the
+//! deadline.
 
 mod common;
 
@@ -42,7 +43,7 @@ fn listen(board: &mut Board, port: u16) -> SocketHandle {
     handle
 }
 
-/// As `run_until`, with the host's clock as the deadline.
+/// Waits like `run_until`, with the host's clock as the deadline.
 fn wait(board: &mut Board, what: &str, mut done: impl FnMut(&mut Board) -> bool) {
     let deadline = Instant::now() + HOST_DEADLINE;
     board.run_until(Ps::MAX, what, |board| {
@@ -59,7 +60,7 @@ fn dial(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// A connection through a forwarded port and its two ends.
+/// Returns a connection through a forwarded port and its two ends.
 fn open() -> (Board, SocketHandle, TcpStream) {
     let mut board = new_board();
     let handle = listen(&mut board, 80);
@@ -69,7 +70,7 @@ fn open() -> (Board, SocketHandle, TcpStream) {
     (board, handle, stream)
 }
 
-/// Waits until the host's end has been told of the end, and returns it.
+/// Waits until the host's end sees the end of the connection, and returns it.
 fn host_end(board: &mut Board, stream: &mut TcpStream) -> std::io::Result<usize> {
     stream.set_nonblocking(true).unwrap();
     let mut end = None;
@@ -88,7 +89,7 @@ fn pattern(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn without_a_rule_nothing_is_polled_and_with_one_the_board_sees_nothing_of_it() {
+fn without_a_rule_nothing_is_polled_and_with_one_the_board_is_undisturbed() {
     let run = |rule: bool| {
         let mut board = new_board();
         if rule {
@@ -153,7 +154,7 @@ fn a_program_that_ends_before_the_board_has_answered_is_still_connected() {
     let mut stream = dial(address);
     stream.write_all(b"hello").unwrap();
     drop(stream);
-    // The board's first frame tells its address.
+    // The board's first frame contains its address.
     board.lan.from_board(0, &arp(1, BOARD, PC));
     wait(&mut board, "both", |board| {
         board.tcp(handle).recv_queue() == 5 && board.tcp(handle).state() == tcp::State::CloseWait
@@ -161,14 +162,14 @@ fn a_program_that_ends_before_the_board_has_answered_is_still_connected() {
 }
 
 #[test]
-fn a_refusal_and_a_silence_are_resets() {
+fn a_refusal_and_a_timeout_are_resets() {
     let mut board = new_board();
     let address = forward_tcp(&mut board, to(81));
     let mut stream = dial(address);
     assert_eq!(host_end(&mut board, &mut stream).unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert!(board.now < PS_PER_S, "refused at once, not by a timeout");
 
-    // Nobody has this address.
+    // No device has this address.
     let elsewhere = ForwardTarget { address: Some(Ipv4Addr::new(192, 168, 50, 77)), port: 80 };
     let address = forward_tcp(&mut board, elsewhere);
     let mut stream = dial(address);
@@ -192,7 +193,7 @@ fn a_board_without_an_address_has_three_seconds_to_get_one() {
     let handle = listen(&mut board, 80);
     let _stream = dial(address);
     let taken = 2;
-    wait(&mut board, "the connection to be taken", |board| board.lan.forward_stats(rule).unwrap().connections == taken);
+    wait(&mut board, "the connection", |board| board.lan.forward_stats(rule).unwrap().connections == taken);
     board.set_address(BOARD);
     board.lan.from_board(board.now, &arp(1, BOARD, PC));
     wait(&mut board, "the connection", |board| board.tcp(handle).may_send());
@@ -210,14 +211,14 @@ fn resets_pass_both_ways() {
     board.tcp(handle).abort();
     assert_eq!(host_end(&mut board, &mut stream).unwrap_err().kind(), ErrorKind::ConnectionReset);
 
-    // The power goes.
+    // Cut the power.
     let (board, _, mut stream) = open();
     drop(board);
     assert_eq!(stream.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
 #[test]
-fn a_reset_is_seen_although_the_board_takes_no_more() {
+fn a_reset_is_seen_although_the_board_does_not_read() {
     let (mut board, handle, stream) = open();
     let data = pattern(1 << 20);
     stream.set_nonblocking(true).unwrap();
@@ -239,14 +240,14 @@ fn neither_side_can_be_flooded() {
     let data = pattern(MUCH);
     let mut sent = 0;
     let (mut stalled_at, mut since) = (0, 0);
-    wait(&mut board, "the board's stall", |board| {
+    wait(&mut board, "the board to stall", |board| {
         sent += board.tcp(handle).send_slice(&data[sent..]).unwrap();
         if sent > stalled_at {
             (stalled_at, since) = (sent, board.now);
         }
         board.now > since + 2 * PS_PER_S
     });
-    assert!(sent < MUCH, "{sent} bytes went into a program that reads nothing");
+    assert!(sent < MUCH, "{sent} bytes went to a program that does not read");
     let reader = thread::spawn(move || {
         let mut received = vec![0; MUCH];
         stream.read_exact(&mut received).unwrap();
@@ -262,7 +263,7 @@ fn neither_side_can_be_flooded() {
     let expected = data.clone();
     let writer = thread::spawn(move || stream.write_all(&data).unwrap());
     let mut since = None;
-    wait(&mut board, "the host's stall", |board| {
+    wait(&mut board, "the host to stall", |board| {
         if board.tcp(handle).recv_queue() == board.tcp(handle).recv_capacity() {
             since.get_or_insert(board.now);
         }
@@ -280,7 +281,7 @@ fn neither_side_can_be_flooded() {
 }
 
 #[test]
-fn many_connections_at_once_and_more_than_there_is_room_for() {
+fn many_connections_at_once_and_more_than_fit() {
     const CLIENTS: usize = 100;
     let mut board = Board::with_address(Lan::new(LanConfig { max_connections: 20, ..LanConfig::default() }));
     let mut servers: Vec<SocketHandle> = (0..CLIENTS).map(|_| listen(&mut board, 80)).collect();
@@ -359,7 +360,7 @@ fn program(address: SocketAddr) -> UdpSocket {
     program
 }
 
-/// Lets the board echo until it has had `count` datagrams.
+/// Echoes from the board until it has received `count` datagrams.
 fn echo(board: &mut Board, handle: SocketHandle, count: usize) {
     let mut seen = 0;
     wait(board, "the datagrams", |board| {
@@ -376,7 +377,7 @@ fn echo(board: &mut Board, handle: SocketHandle, count: usize) {
 }
 
 #[test]
-fn datagrams_pass_both_ways_and_programs_are_told_apart() {
+fn datagrams_pass_both_ways_and_programs_are_distinguished() {
     let (mut board, handle, rule, address) = udp_open();
     let programs = [program(address), program(address), program(address)];
     for (index, program) in programs.iter().enumerate() {
@@ -409,7 +410,7 @@ fn udp_programs_are_bounded_and_forgotten() {
     for program in &programs {
         assert_eq!(program.recv(&mut data).unwrap(), 1);
     }
-    // An address of the board's that nobody asked for, or that is not the board's, reaches no program.
+    // Datagrams to an unused address of the board, or from another device, reach no program.
     let late = board.now + 121 * PS_PER_S;
     board.run_to(late);
     let socket = board.sockets.get_mut::<udp::Socket>(handle);
@@ -433,7 +434,7 @@ impl Random {
     }
 }
 
-/// One connection of the fuzz: what each side has sent and got.
+/// One connection of the fuzz test, with the data that each side has sent and received.
 #[derive(Default)]
 struct Pair {
     server: Option<SocketHandle>,
@@ -443,8 +444,8 @@ struct Pair {
     broken: bool,
 }
 
-/// Random sends, reads, closes and resets on either side: what arrives is a prefix of what was sent, whole where both
-/// ended in order; nothing is left over in the end.
+/// Random sends, reads, closes and resets on either side: received data is a prefix of the sent data, complete if both
+/// sides ended in order, and no connection is left over at the end.
 #[test]
 fn random_segments_closes_and_resets_leave_nothing_behind() {
     for seed in 0..8 {
@@ -530,7 +531,7 @@ fn random_segments_closes_and_resets_leave_nothing_behind() {
                 }
             }
         }
-        // Everybody reads what is left and goes.
+        // Each side reads the remaining data and closes.
         for pair in &mut pairs {
             if let Some(stream) = &pair.stream {
                 let _ = stream.shutdown(Shutdown::Write);
@@ -575,7 +576,7 @@ fn random_segments_closes_and_resets_leave_nothing_behind() {
     }
 }
 
-/// Random datagrams from both sides, of all sizes, to and from a board that comes and goes.
+/// Random datagrams from both sides, of all sizes, to and from a board that is sometimes absent.
 #[test]
 fn random_datagrams_are_whole_or_lost() {
     let (mut board, handle, rule, address) = udp_open();

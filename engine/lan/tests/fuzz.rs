@@ -1,4 +1,4 @@
-//! A guest that sends anything at all can neither crash nor hang nor fill the host.
+//! Fuzzing: a guest that sends arbitrary frames can neither crash nor hang the host nor fill its memory.
 //!
 //! `LAN_FUZZ_FRAMES` sets the number of frames of each run (default 60000).
 
@@ -45,7 +45,7 @@ impl Random {
         items[self.below(items.len() as u64) as usize]
     }
 
-    /// Values where stacks go wrong, and any.
+    /// Returns an edge case near `near`, or any value.
     fn edge(&mut self, near: u32) -> u32 {
         let small = self.below(4) as u32;
         match self.below(40) {
@@ -60,7 +60,7 @@ impl Random {
     }
 }
 
-/// What the guest knows of one of its connections.
+/// The guest's state of one of its connections.
 #[derive(Clone, Copy)]
 struct Peer {
     port: u16,
@@ -215,7 +215,7 @@ fn tcp_frame(segment: Segment, options: &[u8], data: &[u8]) -> Vec<u8> {
     ethernet(PC_MAC, 0x0800, &ipv4(6, BOARD, PC, &tcp))
 }
 
-/// How far into the PC the fuzzer got.
+/// Counters of what the fuzzer reached in the PC.
 #[derive(Default)]
 struct Reached {
     accepted: AtomicU64,
@@ -269,7 +269,7 @@ fn app(answer: fn(&[u8]) -> AppReply, reached: &Arc<Reached>) -> Box<dyn sim::Tc
     Box::new(App(answer, reached.clone()))
 }
 
-/// Returns a sum over everything the board got, so that runs can be compared.
+/// Returns a checksum over all data that the board received, for comparing runs.
 fn run(seed: u64, frames: u64) -> u64 {
     let reached = Arc::new(Reached::default());
     let mut lan = fuzz_lan(seed, &reached);
@@ -316,7 +316,7 @@ fn run(seed: u64, frames: u64) -> u64 {
             lan.advance(now);
             assert!(lan.next_event().is_none_or(|next| next > now), "seed {seed} spins at {now}");
             events += 1;
-            // At most the wire's rate in each direction and the retries of the connections' timers.
+            // At most the wire's rate in each direction, and the retries of the connections' timers.
             assert!(events < 100_000 + step / PS_PER_US, "seed {seed}: {events} events in {step} ps");
         }
         now = end;
@@ -339,7 +339,7 @@ fn run(seed: u64, frames: u64) -> u64 {
 }
 
 #[test]
-fn anything_at_all_never_panics_hangs_or_grows() {
+fn arbitrary_frames_never_panic_hang_or_grow() {
     for seed in 1..=8 {
         run(seed, frames() / 8);
     }
@@ -352,7 +352,7 @@ fn a_fuzzed_lan_is_deterministic() {
 }
 
 #[test]
-fn a_board_that_floods_and_never_listens_is_bounded() {
+fn a_board_that_floods_and_never_reads_is_bounded() {
     let mut lan = fuzz_lan(2, &Arc::default());
     lan.from_board(0, &arp(1, BOARD, PC));
     let ping = [&[8, 0, 0xf7, 0xff][..], &[0; 60]].concat();
@@ -369,9 +369,9 @@ fn a_board_that_floods_and_never_listens_is_bounded() {
     assert!(stats.dropped > 190_000, "{stats:?}");
 }
 
-/// The PC is to call a board that it asks for its hardware address yet, and that board calls the very same port.
+/// The PC calls a board whose hardware address it has not resolved yet, and that board calls the same port.
 #[test]
-fn a_call_that_crosses_one_that_has_not_gone_out_is_not_the_stacks_end() {
+fn a_call_that_crosses_an_unsent_one_does_not_end_the_stack() {
     let mut lan = Lan::new(LanConfig::default());
     let (peer, reached) = (SocketAddrV4::new(BOARD, 81), Arc::default());
     lan.connect(0, 0, peer, app(|_| AppReply::default(), &reached)).unwrap();
@@ -385,11 +385,11 @@ fn a_call_that_crosses_one_that_has_not_gone_out_is_not_the_stacks_end() {
     lan.advance(4 * PS_PER_S);
     let sent: Vec<_> =
         std::iter::from_fn(|| lan.to_board(4 * PS_PER_S)).filter_map(|frame| parse_tcp(&frame)).collect();
-    assert!(sent.iter().any(|segment| segment.flags == SYN), "it never called");
-    // Once it has, both sides call, and the connection is one (RFC 9293 section 3.5).
+    assert!(sent.iter().any(|segment| segment.flags == SYN), "the PC never called");
+    // Once it is resolved, both sides call, and there is one connection (RFC 9293 section 3.5).
     lan.from_board(4 * PS_PER_S, &tcp_frame(call, &[2, 4, 5, 180], &[]));
     lan.advance(5 * PS_PER_S);
     let sent: Vec<_> =
         std::iter::from_fn(|| lan.to_board(5 * PS_PER_S)).filter_map(|frame| parse_tcp(&frame)).collect();
-    assert!(sent.iter().any(|segment| segment.flags == SYN | ACK), "it does not answer");
+    assert!(sent.iter().any(|segment| segment.flags == SYN | ACK), "the PC does not answer");
 }

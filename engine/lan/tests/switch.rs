@@ -1,4 +1,4 @@
-//! Two LANs that are the two halves of one switch, with hand-made frames: who gets what, and exactly when.
+//! Tests of two LANs joined as the halves of one switch, with hand-made frames and exact times.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn halves(far: LanConfig) -> (Lan, Lan) {
     (near, far)
 }
 
-/// Carries frames between the halves up to `end`; what reached the board of each, and when.
+/// Carries frames between the halves up to `end`; returns the frames that reached each board, with their times.
 fn run(near: &mut Lan, far: &mut Lan, end: Ps) -> [Vec<(Ps, Vec<u8>)>; 2] {
     let mut came = [Vec::new(), Vec::new()];
     loop {
@@ -63,12 +63,12 @@ fn a_frame_between_boards_takes_two_wire_times() {
 }
 
 #[test]
-fn the_pc_is_as_near_to_the_one_board_as_to_the_other() {
+fn the_pc_is_equally_near_to_both_boards() {
     let (mut near, mut far) = halves(LanConfig::default());
     far.from_board(1_000, &arp(1, BOARD, PC));
     let [to_near, to_far] = run(&mut near, &mut far, PS_PER_MS);
-    assert_eq!((to_far.len(), to_far[0].0), (1, 1_000 + 2 * SHORT), "as with a cable of its own");
-    assert_eq!((to_near.len(), to_near[0].0), (1, 1_000 + 2 * SHORT), "a broadcast is everybody's");
+    assert_eq!((to_far.len(), to_far[0].0), (1, 1_000 + 2 * SHORT), "as with a cable");
+    assert_eq!((to_near.len(), to_near[0].0), (1, 1_000 + 2 * SHORT), "a broadcast reaches all");
     let (mut near, mut far) = halves(LanConfig::default());
     near.from_board(1_000, &arp(1, BOARD, PC));
     let [to_near, _] = run(&mut near, &mut far, PS_PER_MS);
@@ -76,9 +76,9 @@ fn the_pc_is_as_near_to_the_one_board_as_to_the_other() {
 }
 
 #[test]
-fn frames_of_two_queue_for_the_third_in_the_order_of_their_arrival() {
+fn frames_of_two_senders_queue_in_order_of_arrival() {
     let (mut near, mut far) = halves(LanConfig::default());
-    // The PC's answer to an ARP and a board's frame are in the switch 1 us apart, both for the near board.
+    // The PC's ARP answer and a board's frame, both for the near board, reach the switch 1 us apart.
     near.from_board(0, &arp(1, BOARD, PC));
     far.from_board(PS_PER_US, &frame(BOARD_MAC, OTHER_MAC, 60));
     let [to_near, _] = run(&mut near, &mut far, PS_PER_MS);
@@ -88,18 +88,18 @@ fn frames_of_two_queue_for_the_third_in_the_order_of_their_arrival() {
 }
 
 #[test]
-fn once_heard_a_board_has_its_frames_to_itself() {
+fn frames_to_a_learned_board_reach_only_that_board() {
     let (mut near, mut far) = halves(LanConfig::default());
     near.from_board(0, &frame([0xff; 6], BOARD_MAC, 60));
     far.from_board(PS_PER_MS, &frame(BOARD_MAC, OTHER_MAC, 60));
     run(&mut near, &mut far, 2 * PS_PER_MS);
-    // For the PC: neither board sees it.
+    // A frame for the PC: neither board sees it.
     near.from_board(3 * PS_PER_MS, &frame(PC_MAC, BOARD_MAC, 60));
     assert_eq!(run(&mut near, &mut far, 4 * PS_PER_MS), [vec![], vec![]]);
 }
 
 #[test]
-fn each_board_has_a_cable_of_its_own() {
+fn each_board_has_a_separate_cable() {
     let cut = Faults { down: vec![(0, PS_PER_MS)], ..Faults::default() };
     let (mut near, mut far) = halves(LanConfig { faults: cut, ..LanConfig::default() });
     near.from_board(0, &arp(1, BOARD, PC));
@@ -109,7 +109,7 @@ fn each_board_has_a_cable_of_its_own() {
 }
 
 #[test]
-fn the_pcs_own_delay_holds_up_nothing_between_boards() {
+fn the_pcs_delay_does_not_delay_frames_between_boards() {
     let slow = LanConfig { stack_delay_ps: 300 * PS_PER_US, ..LanConfig::default() };
     let (mut near, mut far) = (Lan::new(slow.clone()), Lan::new(slow));
     near.join_switch(true);
@@ -136,11 +136,11 @@ impl Write for Shared {
 }
 
 #[test]
-fn the_capture_at_the_pc_has_each_frame_of_both_boards_once() {
+fn the_capture_at_the_pc_contains_each_frame_once() {
     let file = Shared::default();
     let (mut near, mut far) = halves(LanConfig::default());
     near.capture_into(Box::new(file.clone())).unwrap();
-    far.from_board(0, &arp(1, BOARD, PC)); // flooded, and answered
+    far.from_board(0, &arp(1, BOARD, PC)); // flooded and answered
     near.from_board(PS_PER_MS, &frame([0xff; 6], OTHER_MAC, 60));
     run(&mut near, &mut far, 2 * PS_PER_MS);
     near.finish_capture().unwrap();

@@ -1,4 +1,4 @@
-//! TCP, DHCP and ping between the PC and a second stack as the board.
+//! Tests of TCP, DHCP and ping between the PC and a second stack as the board.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn board() -> Board {
     Board::with_address(Lan::new(LanConfig { tcp_echo_port: Some(7), ..LanConfig::default() }))
 }
 
-/// Sends `messages` numbers and checks every answer; returns the time each round trip took.
+/// Sends `messages` numbers and checks every answer; returns the time of each round trip.
 fn play(board: &mut Board, handle: smoltcp::iface::SocketHandle, messages: u64, deadline: Ps) -> Vec<Ps> {
     let mut times = Vec::new();
     for message in 0..messages {
@@ -39,7 +39,7 @@ fn play(board: &mut Board, handle: smoltcp::iface::SocketHandle, messages: u64, 
 }
 
 #[test]
-fn a_thousand_messages_take_exactly_their_time() {
+fn a_thousand_messages_take_exact_times() {
     let mut board = board();
     let (record, app) = recorder(ping_pong);
     board.lan.listen(5000, app).unwrap();
@@ -47,7 +47,7 @@ fn a_thousand_messages_take_exactly_their_time() {
     let connected = board.run_until(PS_PER_S, "connect", |board| board.tcp(handle).may_send());
     // ARP request, ARP reply, SYN, SYN-ACK.
     assert_eq!(connected, 2 * SHORT + 2 * SYN_FRAME);
-    // The ACK of the handshake still occupies the board's side of the wire and then leaves its gap.
+    // The ACK of the handshake occupies the board's side of the wire, followed by its gap.
     board.run_to(PS_PER_MS);
     let times = play(&mut board, handle, 1000, PS_PER_S);
     assert_eq!(board.now, PS_PER_MS + 1000 * ROUND_TRIP);
@@ -72,7 +72,8 @@ fn turnaround_is_configurable_down_to_zero() {
         let handle = board.connect(40_000, 5000);
         board.run_to(PS_PER_MS);
         let times = play(&mut board, handle, 10, 10 * PS_PER_S);
-        // Bare ACKs travel alone, long before the answer, but that of the first message may be on the wire when it comes.
+        // Bare ACKs are sent long before the answer, but that of the first message may still be on the wire when it
+        // starts.
         assert!(times[0] <= 3 * SHORT + us * PS_PER_US + 960_000, "{us} us: {times:?}");
         assert!(times[1..].iter().all(|&time| time == 2 * SHORT + us * PS_PER_US), "{us} us: {times:?}");
     }
@@ -95,7 +96,7 @@ fn many_connections_at_once_and_no_more_than_allowed() {
     for (index, &handle) in handles[..40].iter().enumerate() {
         assert_eq!(board.received(handle), (2 * index + 2).to_string().as_bytes());
     }
-    // Closing makes room: the ten that were dropped get in with their repeated SYN.
+    // Closing makes room: the ten that were dropped connect with their repeated SYN.
     for &handle in &handles[..40] {
         board.tcp(handle).close();
     }
@@ -130,7 +131,7 @@ fn the_app_closes_after_its_answer() {
     board.tcp(handle).send_slice(b"x").unwrap();
     board.run_until(PS_PER_S, "FIN", |board| board.tcp(handle).state() == tcp::State::CloseWait);
     assert_eq!(board.received(handle), b"bye");
-    // What comes after the application has closed is thrown away.
+    // Data after the application has closed is discarded.
     board.tcp(handle).send_slice(b"late").unwrap();
     board.run_to(500 * PS_PER_MS);
     board.tcp(handle).close();
@@ -161,7 +162,7 @@ fn a_client_that_resets_or_vanishes_is_forgotten() {
     board.tcp(vanishes).send_slice(b"x").unwrap();
     board.run_to(PS_PER_MS + 100 * PS_PER_US);
     assert!(record.lock().unwrap().contains(&Told::Closed(1, true, PS_PER_MS + SHORT)));
-    // The second board is gone: FIN and "bye" are never acknowledged, and after 60 s the PC forgets.
+    // The second board is absent: FIN and "bye" are never acknowledged, and after 60 s the PC forgets the connection.
     frames_until(&mut board.lan, 50 * PS_PER_S);
     assert_eq!(board.lan.connections().len(), 1);
     frames_until(&mut board.lan, 62 * PS_PER_S);
@@ -182,7 +183,7 @@ fn an_idle_connection_lives_for_ever_and_costs_no_events() {
     assert_eq!(board.received(handle), b"still there?");
 }
 
-/// Echoes `len` bytes through a 16 KB board; returns when the last byte was back.
+/// Echoes `len` bytes through a 16 KB board; returns when the last byte was received.
 fn echo(board: &mut Board, len: usize, deadline: Ps) -> Ps {
     let handle = board.connect(40_000, 7);
     let data: Vec<u8> = (0..len).map(|i| (i * 7 / 3) as u8).collect();
@@ -222,7 +223,7 @@ fn bulk_data_is_cut_into_full_segments_and_fills_the_wire() {
 }
 
 #[test]
-fn lost_frames_are_repeated_until_all_is_there() {
+fn lost_frames_are_retransmitted_until_all_data_arrived() {
     let run = |seed| {
         let mut board = board();
         let faults = Faults { seed, loss_from_board_per_mille: 50, loss_to_board_per_mille: 50, ..Faults::default() };
@@ -248,7 +249,7 @@ fn one_cut_costs_one_retransmission_timeout() {
     assert!(board.lan.cable_up(board.now));
     assert_eq!(board.lan.next_cable_change(board.now), Some(cut.0));
     assert!(!board.lan.cable_up(cut.0) && board.lan.cable_up(cut.1));
-    // The answer falls into the cut; whichever side's timer is first repeats after 1 s (RFC 6298).
+    // The answer falls into the cut; the side whose timer expires first repeats after 1 s (RFC 6298).
     let times = play(&mut board, handle, 2, 10 * PS_PER_S);
     assert_eq!(board.lan.stats().lost, 1);
     assert!(times[0] > PS_PER_S && times[0] < PS_PER_S + PS_PER_MS, "{times:?}");
@@ -275,7 +276,7 @@ fn dhcp_gives_an_address_in_four_messages_and_renews_it() {
     let log = board.lan.take_log(&log);
     let wire: Ps = log.iter().map(|record| wire_time_ps(record.frame.len())).sum();
     assert_eq!((log.len(), at), (4, wire + 400 * PS_PER_US));
-    // BOOTP's fixed 300 bytes behind UDP, IP and Ethernet headers.
+    // BOOTP's fixed 300 bytes after UDP, IP and Ethernet headers.
     assert_eq!(log[3].frame.len(), 300 + 42);
     assert_eq!(log[3].frame[..6], BOARD_MAC);
 
@@ -296,7 +297,7 @@ fn the_pc_connects_to_a_server_on_the_board() {
     let conn = board.lan.connect(0, 0, peer, app).unwrap();
     let (refused, refused_app) = recorder(|_| AppReply::default());
     board.lan.connect(0, 0, SocketAddrV4::new(BOARD, 8081), refused_app).unwrap();
-    // The first connect asks for the board's address, the second one's ARP request is limited to one a second.
+    // The first connect resolves the board's address; the second one's ARP request is limited to one per second.
     board.run_to(2 * PS_PER_S);
     assert!(
         matches!(record.lock().unwrap()[..], [Told::Accept(1, told, at)] if told == peer && at == 2 * SHORT + 2 * SYN_FRAME)
@@ -322,7 +323,7 @@ fn the_pc_connects_to_a_server_on_the_board() {
     assert_eq!(board.lan.connections(), []);
 }
 
-/// A program on the PC that says `hello`, closes at the first answer and opens another connection, `left` times.
+/// A program on the PC that sends `hello`, closes at the first answer and opens another connection, `left` times.
 struct Caller {
     record: Record,
     left: u32,
@@ -360,7 +361,7 @@ impl sim::TcpApp for Caller {
 }
 
 #[test]
-fn a_caller_speaks_first_and_opens_the_next_connection_when_it_said() {
+fn a_caller_speaks_first_and_opens_the_next_connection_on_time() {
     let mut board = board();
     let (record, start, turnaround) = (Record::default(), PS_PER_S, 200 * PS_PER_US);
     let peer = SocketAddrV4::new(BOARD, 8080);
@@ -375,7 +376,7 @@ fn a_caller_speaks_first_and_opens_the_next_connection_when_it_said() {
         assert_eq!(board.received(handle), HELLO);
         let arp = if conn == 1 { 2 * SHORT } else { 0 };
         let accepted = opened + arp + 2 * SYN_FRAME;
-        // Its handshake's ACK travels before what it says.
+        // The handshake's ACK is sent before its data.
         assert_eq!(asked, accepted + turnaround + SHORT);
         board.tcp(handle).send_slice(b"x").unwrap();
         let closed = board.run_until(opened + PS_PER_S, "FIN", |board| !board.tcp(handle).may_recv());
@@ -390,7 +391,7 @@ fn a_caller_speaks_first_and_opens_the_next_connection_when_it_said() {
         board.tcp(handle).close();
     }
     board.run_to(opened + PS_PER_S);
-    // Only the last connection's end is told: of the others the application had gone on to the next.
+    // Only the last connection's end is reported: before the other ends, the application moved on to the next one.
     assert!(matches!(record.lock().unwrap()[6..], [Told::Closed(3, false, _)]));
 }
 
@@ -415,7 +416,7 @@ fn a_refused_caller_may_try_again() {
 }
 
 #[test]
-fn a_caller_without_room_is_told_and_nobodys_address_is_refused() {
+fn a_caller_without_room_is_closed_and_an_invalid_peer_is_refused() {
     let config = LanConfig { max_connections: 1, ..LanConfig::default() };
     let mut board = Board::with_address(Lan::new(config));
     let peer = SocketAddrV4::new(BOARD, 8080);
@@ -426,7 +427,7 @@ fn a_caller_without_room_is_told_and_nobodys_address_is_refused() {
     assert_eq!(*record.lock().unwrap(), [Told::Closed(2, true, PS_PER_MS)]);
     let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80);
     let error = board.lan.connect(0, 0, nobody, recorder(|_| AppReply::default()).1).unwrap_err();
-    assert_eq!(error.to_string(), "0.0.0.0:80 is nobody's: use ADDRESS:PORT");
+    assert_eq!(error.to_string(), "invalid peer 0.0.0.0:80: use ADDRESS:PORT");
 }
 
 #[test]
@@ -476,13 +477,13 @@ fn two_lans_with_the_same_inputs_are_identical() {
     assert_eq!(first, second);
 }
 
-/// Everything that reached the board: when it was queued, sent and there, and the bytes.
+/// Returns every frame that reached the board: when it was queued, sent and received, and its bytes.
 fn to_board(log: Vec<FrameRecord>) -> Vec<FrameRecord> {
     log.into_iter().filter(|record| record.to_board).collect()
 }
 
 #[test]
-fn the_steps_of_the_caller_do_not_matter() {
+fn the_size_of_time_steps_does_not_matter() {
     let lan = || {
         let mut lan = Lan::new(LanConfig { tcp_echo_port: Some(7), ..LanConfig::default() });
         lan.listen(5000, recorder(ping_pong).1).unwrap();

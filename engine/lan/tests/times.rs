@@ -1,4 +1,4 @@
-//! Exact simulated times of what the PC answers by itself, with hand-made frames.
+//! Tests of exact simulated times of the PC's automatic answers, with hand-made frames.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn lan() -> Lan {
     Lan::new(LanConfig { udp_echo_port: Some(7), tcp_echo_port: Some(7), ..LanConfig::default() })
 }
 
-/// Makes the board known to the PC; the reply arrives two short frames later.
+/// Introduces the board to the PC; the reply arrives two short frames later.
 fn introduce(lan: &mut Lan) {
     lan.from_board(0, &arp(1, BOARD, PC));
     let frames = frames_until(lan, 2 * SHORT);
@@ -55,9 +55,9 @@ fn stack_delay_and_propagation_add_up() {
 }
 
 #[test]
-fn an_address_that_is_not_the_pcs_stays_unanswered_but_a_probe_for_the_pcs_is() {
+fn only_requests_and_probes_for_the_pcs_address_are_answered() {
     let mut lan = lan();
-    // A client probes its own lease, as WIZnet's DHCP does, and announces it.
+    // A client probes its lease, as WIZnet's DHCP does, and announces it.
     lan.from_board(0, &arp(1, BOARD, Ipv4Addr::new(192, 168, 50, 100)));
     lan.from_board(0, &arp(1, Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(192, 168, 50, 100)));
     lan.from_board(0, &arp(1, BOARD, BOARD));
@@ -113,7 +113,7 @@ fn udp_is_answered_after_the_turnaround_and_a_closed_port_by_icmp() {
 }
 
 #[test]
-fn an_answer_to_a_udp_broadcast_comes_from_the_pcs_own_address() {
+fn an_answer_to_a_udp_broadcast_has_the_pcs_address() {
     struct Answer;
     impl UdpApp for Answer {
         fn receive(&mut self, from: SocketAddrV4, data: &[u8], _: Ps) -> Option<Vec<u8>> {
@@ -135,7 +135,7 @@ fn an_answer_to_a_udp_broadcast_comes_from_the_pcs_own_address() {
 }
 
 #[test]
-fn several_answers_to_a_datagram_go_in_the_order_of_their_times() {
+fn several_answers_to_a_datagram_are_sent_in_order_of_time() {
     struct Stream;
     impl UdpApp for Stream {
         fn receive(&mut self, _: SocketAddrV4, _: &[u8], _: Ps) -> Option<Vec<u8>> {
@@ -154,7 +154,7 @@ fn several_answers_to_a_datagram_go_in_the_order_of_their_times() {
     let asked = PS_PER_MS + SHORT;
     let first = asked + 200 * PS_PER_US + SHORT;
     let second = first + 2 * PS_PER_MS;
-    // Between frames lie 12 byte times.
+    // 12 byte times lie between frames.
     assert_eq!(frames, [(first, b'a'), (second, b'b'), (second + SHORT + 960_000, b'c')]);
 }
 
@@ -172,7 +172,7 @@ fn a_closed_tcp_port_is_reset_at_once() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_any_more_is_reset_and_can_be_taken_again() {
+fn a_port_without_a_listener_is_reset_and_can_be_reused() {
     let mut lan = lan();
     introduce(&mut lan);
     let mut flags = Vec::new();
@@ -190,7 +190,7 @@ fn a_port_that_nobody_listens_on_any_more_is_reset_and_can_be_taken_again() {
 }
 
 #[test]
-fn the_first_ack_goes_at_once_and_later_ones_ride_on_the_answer_or_wait_40_ms() {
+fn the_first_ack_is_sent_at_once_and_later_ones_with_the_answer_or_after_40_ms() {
     let mut lan = lan();
     let (record, app) =
         recorder(|data: &[u8]| if data == b"quiet" { AppReply::default() } else { AppReply::send(*b"ok") });
@@ -229,12 +229,12 @@ fn the_first_ack_goes_at_once_and_later_ones_ride_on_the_answer_or_wait_40_ms() 
     let quiet = Segment { seq: 111, ack: seen.seq + 2, flags: ACK | PSH, ..segment };
     lan.from_board(100 * PS_PER_MS, &quiet.frame(b"quiet"));
     let frames = frames_until(&mut lan, 200 * PS_PER_MS);
-    // The stack's timer counts whole microseconds, and the data came at 5.76 us.
+    // The stack's timer counts whole microseconds, and the data arrived at 5.76 us.
     assert_eq!((frames.len(), frames[0].0), (1, 140 * PS_PER_MS + 5 * PS_PER_US + SHORT));
     let seen = parse_tcp(&frames[0].1).unwrap();
     assert_eq!((seen.ack, seen.flags, seen.data.len()), (116, ACK, 0));
 
-    // It has waited in vain: the next one does not.
+    // The delay expired without data: the next ACK is not delayed.
     let quiet = Segment { seq: 116, ..quiet };
     lan.from_board(200 * PS_PER_MS, &quiet.frame(b"quiet"));
     let frames = frames_until(&mut lan, 300 * PS_PER_MS);
@@ -267,7 +267,7 @@ fn a_dns_query_gets_the_configured_address() {
 }
 
 #[test]
-fn the_steps_of_the_caller_do_not_matter() {
+fn the_size_of_time_steps_does_not_matter() {
     let run = |step: Option<Ps>| {
         let mut lan = lan();
         let mut frames = Vec::new();

@@ -1,4 +1,4 @@
-//! A board for the tests: a second `smoltcp` stack that reacts in no time, on the other end of the cable.
+//! A test board: a second `smoltcp` stack without delays, at the other end of the cable.
 #![allow(dead_code)] // each test file uses its own part
 
 use std::collections::VecDeque;
@@ -75,7 +75,7 @@ fn instant(now: Ps) -> Instant {
 }
 
 impl Board {
-    /// Without an address: see [`Board::set_address`] or a DHCP socket.
+    /// Creates a board without an address: see [`Board::set_address`] or a DHCP socket.
     pub fn new(lan: Lan) -> Self {
         let mut wire = Wire::default();
         let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(BOARD_MAC)));
@@ -116,7 +116,7 @@ impl Board {
         self.sockets.get_mut(handle)
     }
 
-    /// Lets the board's stack send what it has to, at the present time.
+    /// Sends what the board's stack has to send, at the present time.
     pub fn flush(&mut self) {
         let time = instant(self.now);
         while self.interface.poll(time, &mut self.wire, &mut self.sockets) == PollResult::SocketStateChanged {}
@@ -125,7 +125,7 @@ impl Board {
         }
     }
 
-    /// Goes to the next event of either side, but not beyond `end`. False if `end` was reached.
+    /// Advances to the next event of either side, but not beyond `end`. Returns false if `end` was reached.
     pub fn step(&mut self, end: Ps) -> bool {
         self.flush();
         let time = instant(self.now);
@@ -142,7 +142,7 @@ impl Board {
         next <= end
     }
 
-    /// Runs until `done` or panics at `deadline`.
+    /// Runs until `done`; panics at `deadline`.
     pub fn run_until(&mut self, deadline: Ps, what: &str, mut done: impl FnMut(&mut Self) -> bool) -> Ps {
         loop {
             if done(self) {
@@ -156,7 +156,7 @@ impl Board {
         while self.step(end) {}
     }
 
-    /// What the socket received so far.
+    /// Returns the data that the socket has received so far.
     pub fn received(&mut self, handle: SocketHandle) -> Vec<u8> {
         let socket = self.tcp(handle);
         let mut data = Vec::new();
@@ -172,18 +172,18 @@ impl Board {
     }
 }
 
-/// What an application was told, in order.
+/// The calls that an application received, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     Accept(u64, SocketAddrV4, Ps),
     Receive(u64, Vec<u8>, Ps),
-    /// Connection, whether it was reset, when.
+    /// Connection, whether it was reset, and when.
     Closed(u64, bool, Ps),
 }
 
 pub type Record = Arc<Mutex<Vec<Told>>>;
 
-/// Answers as `answer` says and records what it is told.
+/// An application that answers with `answer` and records its calls.
 pub struct Recorder<F> {
     pub record: Record,
     pub answer: F,
@@ -211,13 +211,13 @@ impl<F: FnMut(&[u8]) -> AppReply + Send> TcpApp for Recorder<F> {
     }
 }
 
-/// The ping-pong of docs/architecture.md: each number is answered with the next one.
+/// Answers each number with the next one: the ping-pong of docs/architecture.md.
 pub fn ping_pong(data: &[u8]) -> AppReply {
     let number: u64 = std::str::from_utf8(data).unwrap().parse().unwrap();
     AppReply::send((number + 1).to_string())
 }
 
-/// The one's complement sum of RFC 1071.
+/// Computes the one's complement sum of RFC 1071.
 pub fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for part in parts {
@@ -286,7 +286,7 @@ impl Segment {
     }
 }
 
-/// A TCP segment as the board sees it arrive.
+/// A TCP segment as it arrives at the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub seq: u32,
@@ -312,7 +312,7 @@ pub fn parse_tcp(frame: &[u8]) -> Option<Seen> {
     })
 }
 
-/// Every frame that reaches the board up to `end`, with the picosecond at which it can first be taken.
+/// Returns every frame that reaches the board up to `end`, with the picosecond at which it can first be taken.
 pub fn frames_until(lan: &mut Lan, end: Ps) -> Vec<(Ps, Vec<u8>)> {
     let mut frames = Vec::new();
     while let Some(at) = lan.next_event().filter(|&at| at <= end) {

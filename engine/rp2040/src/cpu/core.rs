@@ -1,4 +1,4 @@
-//! State of one Cortex-M0+ core, its exceptions, and its memory accesses.
+//! State, exceptions and memory accesses of one Cortex-M0+ core.
 
 use super::fault::{Cause, Report};
 use super::ppb::{Ppb, exception, scr};
@@ -9,24 +9,24 @@ use crate::world::World;
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
 const EXCEPTION_ENTRY_CYCLES: u64 = 15;
-/// Cycles of an exception return: unstacking eight words and refilling the pipeline, as a POP with PC of as many words.
+/// Cycles of an exception return: it unstacks eight words and refills the pipeline, like a POP of eight words with PC.
 const EXCEPTION_RETURN_CYCLES: u64 = 11;
 
-/// The private peripheral bus ends here; nothing is behind it (ARMv6-M ARM B3.1).
+/// End of the private peripheral bus; the space above is empty (ARMv6-M ARM B3.1).
 const PPB_END: u32 = 0xe010_0000;
 
-/// No word of code is at hand: the next instruction's has to be fetched.
+/// No code word is buffered: the next instruction must be fetched.
 pub(super) const NO_WORD: u32 = u32::MAX;
 
-/// What a core is doing.
+/// Execution state of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Running,
-    /// In WFI (or sleep-on-exit) until an enabled interrupt is pending, whatever PRIMASK says.
+    /// In WFI (or sleep-on-exit) until an enabled interrupt is pending, regardless of PRIMASK.
     Wfi,
     /// In WFE until an event.
     Wfe,
-    /// A fault inside HardFault or NMI. Only a reset gets out.
+    /// A fault inside HardFault or NMI. Only a reset ends it.
     LockedUp,
     /// PSM holds the core in reset.
     Held,
@@ -34,11 +34,11 @@ pub enum State {
 
 pub struct Core {
     pub index: usize,
-    /// R0 to R14; R13 is the stack pointer in use. The last entry is not used: the PC is `pc`.
+    /// R0 to R14; R13 is the active stack pointer. The last entry is unused: the PC is `pc`.
     pub regs: [u32; 16],
-    /// The stack pointer that is not in use.
+    /// The inactive stack pointer.
     other_sp: u32,
-    /// N and Z: the flags of this value, seen as a 64-bit result whose low half decides Z.
+    /// N and Z, as those of this 64-bit value: its sign is N, and its low half decides Z.
     pub(super) nz: i64,
     pub(super) c: bool,
     pub(super) v: bool,
@@ -54,28 +54,28 @@ pub struct Core {
     pub event_register: bool,
     pub state: State,
     pub instructions: u64,
-    /// Of these, those that came from flash through the cache, and those from ROM.
+    /// Of the instructions, those from flash through the cache, and those from ROM.
     pub flash_instructions: u64,
     pub rom_instructions: u64,
-    /// Address / 4 of the last word that was fetched, where fetches are followed, or [`NO_WORD`] after a branch.
+    /// Address / 4 of the last word fetched, if fetches are modelled, or [`NO_WORD`] after a branch.
     pub(super) fetch_word: u32,
 }
 
 /// Why the inner loop stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Time is up, or something wants attention.
+    /// Time is up, or an event needs handling.
     Limit,
-    /// The PC left the region that the loop was made for.
+    /// The PC left the region of this copy of the loop.
     Region,
 }
 
-/// Why blocks of translated code were left.
+/// Why translated code was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// The caller has to look whether and where the core goes on.
+    /// The caller must check whether and where the core continues.
     Look,
-    /// The next instruction has to be interpreted, even if no time is left.
+    /// The next instruction must be interpreted, even if no time is left.
     Interpret,
 }
 
@@ -103,8 +103,8 @@ impl Core {
         }
     }
 
-    /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` go on. `irq_level`: interrupt
-    /// lines that are high, which pend at once.
+    /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` continue. `irq_level`:
+    /// interrupt lines that are high; they become pending at once.
     pub fn reset(&mut self, mem: &Memory, irq_level: u32) {
         let counted = (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions);
         *self = Self::new(self.index);
@@ -129,7 +129,7 @@ impl Core {
             (false, true) => 0,
             (false, false) => 1,
             (true, false) => -1,
-            // Not a state any result has, but MSR can write it.
+            // No result has these flags, but MSR can write them.
             (true, true) => i64::MIN,
         };
         self.c = value & (1 << 29) != 0;
@@ -176,7 +176,7 @@ impl Core {
             9 if self.privileged() => self.set_psp(value & !3),
             16 if self.privileged() => self.primask = value & 1 != 0,
             20 if self.privileged() => {
-                // Handler mode always uses MSP: there only nPRIV can be written (ARMv6-M ARM B4.2.3).
+                // Handler mode always uses MSP: only nPRIV can be written there (ARMv6-M ARM B4.2.3).
                 let writable = if self.ipsr == 0 { 3 } else { 1 };
                 let control = (self.control & !writable) | (value & writable);
                 if (self.control ^ control) & 2 != 0 {
@@ -192,7 +192,7 @@ impl Core {
         self.ipsr != 0 || self.control & 1 == 0
     }
 
-    /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: why it faults.
+    /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
     #[inline(always)]
     pub(super) fn load<const SIZE: u32, W: World>(
         &mut self,
@@ -256,7 +256,7 @@ impl Core {
         Ok(value)
     }
 
-    /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: why it faults.
+    /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
     #[inline(always)]
     pub(super) fn store<const SIZE: u32, W: World>(
         &mut self,
@@ -305,7 +305,7 @@ impl Core {
         Ok(())
     }
 
-    /// Latches rising interrupt lines and wakes the core if one of them, or an event, may.
+    /// Latches rising interrupt lines, and wakes the core if one of them or an event may do so.
     pub fn observe(&mut self, rose: u32, event: bool, now_cycle: u64) {
         self.ppb.pending |= rose;
         // With SEVONPEND even a disabled interrupt that becomes pending is an event (ARMv6-M ARM B3.2.7).
@@ -314,11 +314,11 @@ impl Core {
         self.wake(now_cycle);
     }
 
-    /// Leaves WFI or WFE if what it waits for is there.
+    /// Leaves WFI or WFE if its wake-up condition holds.
     pub fn wake(&mut self, now_cycle: u64) {
         let wakes = match self.state {
             State::Wfi => self.interrupt_could_preempt(),
-            // Unlike WFI, WFE does not see what PRIMASK masks (ARMv6-M ARM B1.5.18).
+            // Unlike WFI, WFE ignores interrupts masked by PRIMASK (ARMv6-M ARM B1.5.18).
             State::Wfe => self.event_register || (!self.primask && self.interrupt_could_preempt()),
             _ => false,
         };
@@ -331,7 +331,7 @@ impl Core {
         }
     }
 
-    /// Whether an exception is pending that would be taken if PRIMASK were clear (ARMv6-M ARM B1.5.19).
+    /// Returns whether a pending exception would be taken if PRIMASK were clear (ARMv6-M ARM B1.5.19).
     fn interrupt_could_preempt(&self) -> bool {
         self.ppb.anything_pending()
             && self.ppb.most_urgent().is_some_and(|(_, priority)| priority < self.ppb.active_priority())
@@ -349,7 +349,7 @@ impl Core {
         }
     }
 
-    /// A fault of the instruction at `pc`, or an escalated exception.
+    /// Handles a fault of the instruction at `pc`, or an escalated exception.
     pub(super) fn hard_fault<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, cause: Cause) {
         self.enter_hard_fault(mem, bus, cause, self.pc);
     }
@@ -369,7 +369,7 @@ impl Core {
         bus.sys.faults.push(Report { at, core: self.index, locked_up, pc, lr: self.regs[14], exception, cause });
     }
 
-    /// SVC: pends SVCall, which is taken at once or, when masked, escalates to HardFault.
+    /// Executes SVC: makes SVCall pending, which is taken at once or, if masked, escalates to HardFault.
     pub(super) fn supervisor_call<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, return_address: u32) {
         let masked = if self.primask { 0 } else { 256 };
         if self.ppb.priority(exception::SV_CALL) < self.ppb.active_priority().min(masked) {
@@ -446,7 +446,7 @@ impl Core {
         }
     }
 
-    /// Branch to an EXC_RETURN value in handler mode. `Err`: why it faults.
+    /// Branches to an EXC_RETURN value in handler mode. `Err`: the cause of a fault.
     pub(super) fn exception_return<W: World>(
         &mut self,
         mem: &mut Memory,
@@ -461,12 +461,12 @@ impl Core {
             0xd => (true, true),
             _ => return invalid,
         };
-        // The frame may have named any exception as the one to return to (UNPREDICTABLE, ARMv6-M ARM B1.5.8).
+        // The frame may name any exception as the one to return to (UNPREDICTABLE, ARMv6-M ARM B1.5.8).
         if self.ppb.active & (1 << number) == 0 {
             return invalid;
         }
         self.ppb.active &= !(1 << number);
-        // Returning to the wrong mode would leave the nesting inconsistent.
+        // A return to the wrong mode would make the nesting inconsistent.
         if to_thread != (self.ppb.active == 0) {
             self.ppb.active |= 1 << number;
             return invalid;
@@ -504,7 +504,7 @@ impl Core {
         }
         self.regs[13] = sp;
         self.ipsr = if to_thread { 0 } else { xpsr & 0x3f };
-        // Neither Thumb state nor handler mode can be left by a frame's contents.
+        // A frame's contents can leave neither Thumb state nor handler mode.
         let consistent = xpsr & (1 << 24) != 0 && to_thread == (self.ipsr == 0);
         self.set_apsr(xpsr);
         self.pc = pc & !1;

@@ -1,6 +1,6 @@
 //! The instructions: semantics and cycle counts (Cortex-M0+ TRM r0p1, table 3-1).
 //!
-//! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a jump elsewhere.
+//! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
 use super::core::{Core, Exit, Left, NO_WORD, State};
 use super::decode::{Kind, Op, decode};
@@ -10,7 +10,7 @@ use crate::bus::{Bus, Master};
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
 use crate::world::World;
 
-/// Where instructions come from; each gets its own copy of the loop.
+/// The regions that instructions are fetched from; each has a specialised copy of the loop.
 mod region {
     /// ROM and SRAM: no wait states.
     pub const FAST: u8 = 0;
@@ -21,13 +21,13 @@ mod region {
 }
 
 impl Core {
-    /// Runs until `cycles` reaches `limit`, something wants attention, or the core stops running.
+    /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
             let limit = match self.run_translated(mem, bus, limit) {
                 None => limit,
                 Some(Left::Look) => continue,
-                // One instruction is begun already.
+                // One instruction has started already.
                 Some(Left::Interpret) => limit.max(self.cycles + 1),
             };
             let exit = if bus.blocks.busctrl.counting() {
@@ -41,7 +41,7 @@ impl Core {
         }
     }
 
-    /// Runs in the region where the PC is. `COUNT`: reports every access to BUSCTRL, in the same simulated time.
+    /// Runs in the region of the PC. `COUNT`: reports every access to BUSCTRL, in the same simulated time.
     #[inline(always)]
     fn run_here<const COUNT: bool, W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Exit {
         let pc = self.pc;
@@ -117,10 +117,10 @@ impl Core {
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut executed: u64 = 0;
-        // In a register: a chain of additions in memory is what limits the loop otherwise.
+        // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
 
-        // What a store changes in it takes effect when the loop is entered anew.
+        // Changes by a store take effect when the loop is entered again.
         let counted = if COUNT { bus.blocks.busctrl.regions() } else { 0 };
         macro_rules! counts {
             ($address:expr) => {
@@ -128,7 +128,7 @@ impl Core {
             };
         }
 
-        // Writes back what calls, the caller and exceptions look at.
+        // Writes back the state that calls, the caller and exceptions read.
         macro_rules! sync {
             () => {{
                 self.pc = pc;
@@ -212,7 +212,7 @@ impl Core {
             ($size:literal, $address:expr) => {
                 load!($size, $address, {})
             };
-            // `$undo` comes before the fault.
+            // `$undo` runs before the fault.
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
                 if let Some((value, waits)) = mem.load_fast::<$size>(address) {
@@ -252,13 +252,13 @@ impl Core {
                         fault!(cause);
                     }
                     if REGION == region::XIP && mem.xip.offline {
-                        // The rest of this flash cannot be fetched.
+                        // The rest of this flash can no longer be fetched.
                         bus.sys.attention = true;
                     }
                 }
             }};
         }
-        // A slow access may have raised an interrupt, moved an event or asked for a reset.
+        // A slow access may have raised an interrupt, moved an event or requested a reset.
         macro_rules! attend {
             ($next:expr) => {
                 if bus.sys.attention {
@@ -278,7 +278,7 @@ impl Core {
                     return Exit::Region;
                 }
                 if target & 1 == 0 {
-                    // Leaving Thumb state faults at the target.
+                    // A branch that leaves Thumb state faults at the target.
                     pc = target;
                     fault!(Cause::InvalidState { target });
                 }
@@ -291,8 +291,9 @@ impl Core {
                 leave!(Exit::Limit);
             }
             if COUNT || REGION == region::XIP {
-                // The core fetches words, the next one while the upper halfword of this one executes: a taken branch
-                // there waits for it in vain, and a branch to an upper halfword fetches both (docs/evidence/cache.md).
+                // The core fetches words, the next one while the instruction in the upper halfword executes. A taken
+                // branch there waits for an unused word, and a branch to an upper halfword fetches two
+                // (docs/evidence/cache.md).
                 let ahead = pc.wrapping_add(2) >> 2;
                 if ahead != word {
                     if pc & 2 != 0 && word != pc >> 2 {
@@ -313,7 +314,7 @@ impl Core {
             } else {
                 match mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize] {
                     Op { kind: Kind::Undecoded, .. } => {
-                        // Running off the end of a region is a jump elsewhere.
+                        // Running past the end of a region is a cross-region jump.
                         if pc.wrapping_sub(start) >= size {
                             leave!(Exit::Region);
                         }
@@ -327,7 +328,7 @@ impl Core {
             };
             executed += 1;
             match op.kind {
-                // Predecoding leaves none.
+                // Predecoding leaves none undecoded.
                 Kind::Undecoded => fault!(Cause::UndefinedInstruction),
                 Kind::MovsReg => result!(op, reg!(op.c)),
                 Kind::LslImm => {
@@ -584,7 +585,7 @@ impl Core {
                     if op.kind == Kind::PopPc {
                         let target = load!(4, at);
                         self.regs[13] = at.wrapping_add(4);
-                        // 3 + N, where N counts the PC too.
+                        // 3 + N, where N includes the PC.
                         cycles += 3;
                         if bus.sys.attention && target & 1 != 0 && target < 0xf000_0000 {
                             pc = target & !1;
@@ -667,13 +668,13 @@ impl Core {
                     let base = reg!(op.b);
                     let mut at = base;
                     while list != 0 {
-                        // The handler finds the base as it was, so that it can repeat the instruction.
+                        // The handler sees the original base, so that it can repeat the instruction.
                         let value = load!(4, at, reg!(op.b) = base);
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
                         list &= list - 1;
                     }
-                    // A base that is in the list keeps the loaded value.
+                    // A base in the list keeps the loaded value.
                     if op.imm & (1 << op.b) == 0 {
                         reg!(op.b) = at;
                     }
@@ -704,7 +705,7 @@ impl Core {
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Bl => {
-                    // The branch is in its second half, so that a first half in a lower halfword fetches ahead.
+                    // The branch is in BL's second half, so a first half in a lower halfword fetches ahead.
                     if (COUNT || REGION == region::XIP) && pc & 2 == 0 {
                         fetch!(pc.wrapping_add(4));
                     }

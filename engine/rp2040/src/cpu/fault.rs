@@ -1,19 +1,19 @@
-//! Why a core took a HardFault or locked up. ARMv6-M has no fault status registers, so that a program cannot tell; whoever
-//! runs it can.
+//! Causes of HardFaults and lock-ups. ARMv6-M has no fault status registers, so a program cannot read the cause; the
+//! emulator reports it.
 
 use sim::Ps;
 use std::fmt;
 
-/// Reports that are kept until somebody takes them: a program may fault for ever, and its first faults tell the most.
+/// Most reports kept until they are taken: a program may fault endlessly, and its first faults are the most useful.
 const LIMIT: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// IBUS: nothing can be fetched there, or never executes (ARMv6-M ARM B3.1).
+    /// IBUS: the address cannot be fetched, or never executes (ARMv6-M ARM B3.1).
     Fetch {
         address: u32,
     },
-    /// DBUS: nothing answers there.
+    /// DBUS: no device answers at the address.
     Read {
         address: u32,
     },
@@ -34,7 +34,7 @@ pub enum Cause {
     InvalidState {
         target: u32,
     },
-    /// An exception return that no exception, or no such frame, allows.
+    /// An exception return that is not allowed in this state or by this frame.
     InvalidReturn {
         exc_return: u32,
     },
@@ -67,17 +67,18 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A HardFault, or the lock-up that a fault inside HardFault or NMI is.
+/// A HardFault, or the lock-up after a fault inside HardFault or NMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     pub at: Ps,
     pub core: usize,
-    /// Only a reset gets the core out.
+    /// The core is locked up until a reset.
     pub locked_up: bool,
-    /// The instruction that faulted; with [`Cause::Fetch`] and [`Cause::InvalidState`] the one that could not be reached.
+    /// The instruction that faulted; with [`Cause::Fetch`] and [`Cause::InvalidState`] the one that could not be
+    /// reached.
     pub pc: u32,
     pub lr: u32,
-    /// Number of the exception that was being handled, 0 in thread mode.
+    /// Number of the exception being handled, 0 in thread mode.
     pub exception: u32,
     pub cause: Cause,
 }
@@ -105,7 +106,7 @@ impl Faults {
             return;
         }
         self.dropped += 1;
-        // What a core ended with is never dropped.
+        // The final report of a core is never dropped.
         if report.locked_up
             && let Some(last) = self.reports.last_mut()
         {
@@ -113,12 +114,12 @@ impl Faults {
         }
     }
 
-    /// Takes the reports so far, and the number of those that did not fit.
+    /// Takes the reports, and the number of those dropped.
     pub fn take(&mut self) -> (Vec<Report>, u64) {
         (std::mem::take(&mut self.reports), std::mem::take(&mut self.dropped))
     }
 
-    /// Whether a core locked up since the last call.
+    /// Returns whether a core locked up since the last call.
     pub fn take_new_lock_up(&mut self) -> bool {
         std::mem::take(&mut self.new_lock_up)
     }

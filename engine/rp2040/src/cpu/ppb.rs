@@ -14,7 +14,7 @@ pub mod exception {
     pub const IRQ0: u32 = 16;
 }
 
-/// Page of the System Control Space; the debug blocks around it are not for the program (ARMv6-M ARM B3.1).
+/// Page of the System Control Space; programs cannot access the debug blocks around it (ARMv6-M ARM B3.1).
 const SYSTEM_CONTROL_SPACE: u32 = 0xe_000e;
 /// Cortex-M0+ r0p1 with the privilege extension.
 const CPUID: u32 = 0x410c_c601;
@@ -38,10 +38,10 @@ impl SysTick {
         if self.processor_clock { cycle } else { sys.tick.count(sys.clock.ps_at(cycle)) }
     }
 
-    /// Advances `value` to now; returns whether it reached zero on the way.
+    /// Advances `value` to now; returns whether it passed zero.
     fn catch_up(&mut self, sys: &Sys, cycle: u64) -> bool {
         let now = self.ticks(sys, cycle);
-        // The other core's cycles, at which a clock may change, can lie a little behind.
+        // A clock may change at the other core's cycle count, which can lie slightly behind.
         let elapsed = now.saturating_sub(self.base);
         self.base = self.base.max(now);
         if !self.enabled || elapsed == 0 {
@@ -52,7 +52,7 @@ impl SysTick {
             self.value = (start - elapsed) as u32;
             return false;
         }
-        // Zero is reached after `start` ticks (never by a counter that rests at zero with no reload value), and every
+        // The counter reaches zero after `start` ticks (never if it rests at zero without a reload value), and every
         // reload + 1 ticks after that.
         let period = u64::from(self.reload) + 1;
         let after = elapsed - start;
@@ -62,7 +62,7 @@ impl SysTick {
         reached
     }
 
-    /// Cycle or tick distance to the next zero, if it interrupts.
+    /// Returns the distance in cycles or ticks to the next zero, if it interrupts.
     fn ticks_to_zero(&self) -> Option<u64> {
         if !self.enabled || !self.interrupt {
             return None;
@@ -91,7 +91,7 @@ pub struct Ppb {
     shpr2: u32,
     shpr3: u32,
     mpu: [u32; 3],
-    /// What was pending when the core last looked.
+    /// Pending exceptions when the core last checked.
     seen_pending: u64,
     /// Active exceptions, by number.
     pub active: u64,
@@ -111,7 +111,7 @@ impl Ppb {
         if self.core == 0 { EventId::SysTick0 } else { EventId::SysTick1 }
     }
 
-    /// Priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
+    /// Returns the priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
     pub fn priority(&self, number: u32) -> i32 {
         match number {
             exception::NMI => -2,
@@ -127,7 +127,7 @@ impl Ppb {
         }
     }
 
-    /// Priority of the most urgent active exception (256: thread mode).
+    /// Returns the priority of the most urgent active exception (256: thread mode).
     pub fn active_priority(&self) -> i32 {
         let mut best = 256;
         let mut active = self.active;
@@ -139,11 +139,11 @@ impl Ppb {
         best
     }
 
-    /// Most urgent pending and enabled exception, with its priority.
+    /// Returns the most urgent pending and enabled exception, with its priority.
     pub fn most_urgent(&self) -> Option<(u32, i32)> {
         let mut best: Option<(u32, i32)> = None;
         let mut consider = |number: u32, priority: i32| {
-            // Of equal priorities the lowest number wins; numbers come in ascending order.
+            // Of equal priorities the lowest number wins; the loop visits numbers in ascending order.
             if best.is_none_or(|(_, p)| priority < p) {
                 best = Some((number, priority));
             }
@@ -163,7 +163,7 @@ impl Ppb {
         best
     }
 
-    /// Exception `number` is entered: active, and no longer pending.
+    /// Enters exception `number`: it becomes active, and is no longer pending.
     pub fn activate(&mut self, number: u32) {
         self.active |= 1 << number;
         if number >= exception::IRQ0 {
@@ -174,7 +174,7 @@ impl Ppb {
         self.seen_pending &= !(1 << number);
     }
 
-    /// Whether an exception, enabled or not, became pending since the last call.
+    /// Returns whether an exception, enabled or not, became pending since the last call.
     pub fn take_newly_pending(&mut self) -> bool {
         let pending = self.all_pending();
         let seen = std::mem::replace(&mut self.seen_pending, pending);
@@ -189,7 +189,7 @@ impl Ppb {
         self.pending_system != 0 || self.pending & self.enabled != 0
     }
 
-    /// The SysTick event is due, or its time moved because a clock changed.
+    /// Handles the SysTick event, or a change of its time by a clock.
     pub fn systick_due(&mut self, sys: &mut Sys, cycle: u64) {
         self.systick_sync(sys, cycle);
     }
@@ -284,7 +284,7 @@ impl Ppb {
             0xe100 => self.enabled |= value,
             0xe180 => self.enabled &= !value,
             0xe200 => self.pending |= value,
-            // A line that is still high, and whose handler is not running, pends again at once.
+            // A line that is still high becomes pending again at once, unless its handler is running.
             0xe280 => {
                 let active = (self.active >> exception::IRQ0) as u32;
                 self.pending = (self.pending & !value) | (self.pending & sys.irq_level_for_core(self.core) & !active);
@@ -323,7 +323,7 @@ impl Ppb {
             _ => {}
         }
         self.seen_pending &= self.all_pending();
-        // Whatever changed may let an exception in.
+        // Any change may allow an exception to be taken.
         sys.attention = true;
     }
 }

@@ -1,4 +1,4 @@
-//! What stands for [`translated`](super::translated) on a PC for which no code can be made: all is interpreted.
+//! Replacement for [`translated`](super::translated) on a PC without JIT support: all code is interpreted.
 
 use super::core::{Core, Left};
 use crate::bus::Bus;

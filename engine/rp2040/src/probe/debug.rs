@@ -1,11 +1,11 @@
-//! What a debugger wants of the cores: breakpoints, watchpoints, single steps.
+//! The debugger's requests: breakpoints, watchpoints, single steps.
 
 use std::collections::BTreeSet;
 
 use crate::cpu::core::Core;
 use crate::memory::{Memory, RAM_BASE};
 
-/// Why the chip stopped for the debugger, and which core it was.
+/// Why the chip stopped for the debugger, and which core caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     Breakpoint {
@@ -14,14 +14,14 @@ pub enum Halt {
     Step {
         core: usize,
     },
-    /// SRAM at `address` has another value.
+    /// The value of SRAM at `address` changed.
     Watchpoint {
         core: usize,
         address: u32,
     },
 }
 
-/// A range of SRAM whose bytes are not to change unnoticed.
+/// A watched range of SRAM.
 #[derive(Clone, PartialEq, Eq)]
 struct Watch {
     address: u32,
@@ -32,9 +32,9 @@ struct Watch {
 pub struct Debug {
     breakpoints: BTreeSet<u32>,
     watches: Vec<Watch>,
-    /// The core to step, and the exception that it handled when the step began.
+    /// The core to step, and the exception that it was handling when the step started.
     step: Option<(usize, u32)>,
-    /// Where each core was (by its count of instructions) when it was last told to run on: its breakpoint is behind it.
+    /// Each core's count of instructions when it last continued: a breakpoint there was already reported.
     left: [Option<u64>; 2],
     halt: Option<Halt>,
 }
@@ -52,7 +52,7 @@ impl Debug {
         self.breakpoints.remove(&(address & !1))
     }
 
-    /// Watches `len` bytes of SRAM for another value; false where it is not SRAM.
+    /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
     pub fn add_watchpoint(&mut self, mem: &Memory, address: u32, len: u32) -> bool {
         let Some(value) = sram(mem, address, len as usize) else { return false };
         self.watches.push(Watch { address, value: value.to_vec() });
@@ -64,7 +64,7 @@ impl Debug {
         found.map(|index| self.watches.remove(index)).is_some()
     }
 
-    /// Forgets everything, as when the debugger has gone.
+    /// Removes all breakpoints and watchpoints, as when the debugger disconnects.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -73,12 +73,12 @@ impl Debug {
         self.step = None;
     }
 
-    /// The next instruction of `core` ends the run. Interrupts that come first are handled without a stop.
+    /// Ends the run after the next instruction of `core`. Interrupts before it are handled without a stop.
     pub fn step(&mut self, core: &Core) {
         self.step = Some((core.index, core.ipsr));
     }
 
-    /// The cores run on from where they are: a breakpoint there has been seen.
+    /// Continues both cores; breakpoints at their present addresses were already reported.
     pub fn leave(&mut self, cores: &[Core; 2]) {
         self.left = [Some(cores[0].instructions), Some(cores[1].instructions)];
         self.halt = None;
@@ -95,7 +95,7 @@ impl Debug {
         self.halt.is_some()
     }
 
-    /// `core` has executed an instruction while it handled exception `level`.
+    /// Checks after an instruction that `core` executed while it handled exception `level`.
     pub(super) fn executed(&mut self, core: &Core, level: u32, mem: &Memory) -> bool {
         if self.step == Some((core.index, level)) {
             self.step = None;

@@ -1,7 +1,7 @@
-//! What looks at each instruction as it runs: off by default, and without any effect on simulated time when on.
+//! Probes of each executed instruction: off by default, and without effect on simulated time.
 //!
-//! A core that is looked at runs one instruction at a time. What it does, and when, is the same: a core may leave its loop
-//! after any instruction.
+//! A probed core runs one instruction at a time. Its actions and their times stay the same, since a core may leave its
+//! loop after any instruction.
 
 pub mod debug;
 pub mod profile;
@@ -15,7 +15,7 @@ use crate::world::World;
 use debug::Debug;
 use profile::{Instruction, Profile, Sampler};
 
-/// Everything that can look at instructions.
+/// All probes.
 #[derive(Default)]
 pub struct Probes {
     pub debug: Debug,
@@ -24,13 +24,13 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Whether cores have to run instruction by instruction.
+    /// Returns whether cores must run instruction by instruction.
     #[inline]
     pub fn look(&self) -> bool {
         PROBED && (self.profile.is_some() || self.debug.looks())
     }
 
-    /// Runs `core` as [`Core::run`] does. True: the debugger wants the chip to stop.
+    /// Runs `core` as [`Core::run`] does. Returns true if the debugger stops the chip.
     pub fn run<W: World>(&mut self, core: &mut Core, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> bool {
         if let Some(profile) = &mut self.profile {
             profile.catch_up(core);

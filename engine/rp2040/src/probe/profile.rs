@@ -1,4 +1,4 @@
-//! Where the cores' cycles go: by instruction and by call path, or by samples.
+//! Profiles of the cores' cycles: by instruction and by call path, or by samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::cpu::core::{Core, State};
 use crate::cpu::decode::Kind;
 use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
 
-/// Frames of a call path that are told apart; what is deeper counts for the last of them.
+/// Longest call path; deeper calls are charged to its last function.
 const DEEPEST: usize = 512;
 
 /// The state before one instruction.
@@ -34,7 +34,7 @@ impl Instruction {
     }
 }
 
-/// The index of an address in the table of predecoded instructions.
+/// Returns the index of an address in the table of predecoded instructions.
 fn slot(pc: u32, mem: &Memory) -> usize {
     let (ram, flash) = (pc.wrapping_sub(RAM_BASE) as usize, pc.wrapping_sub(XIP_BASE) as usize);
     if flash < mem.flash_size() {
@@ -48,7 +48,7 @@ fn slot(pc: u32, mem: &Memory) -> usize {
     }
 }
 
-/// The reverse; what ran from elsewhere has address 0xffff_fffe.
+/// Inverse of `slot`; code outside the table has address 0xffff_fffe.
 fn address(slot: usize) -> u32 {
     match slot {
         SCRATCH_OP => 0xffff_fffe,
@@ -58,13 +58,13 @@ fn address(slot: usize) -> u32 {
     }
 }
 
-/// What was spent somewhere.
+/// Cycles and instructions spent at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     pub instructions: u64,
-    /// With those of `stalls`.
+    /// Cycles, including `stalls`.
     pub cycles: u64,
-    /// Cycles in which the core waited for the flash because its cache missed.
+    /// Cycles in which the core waited for the flash because of a cache miss.
     pub stalls: u64,
     pub misses: u64,
 }
@@ -81,24 +81,24 @@ impl Spent {
 /// A function on one path of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Index of the caller; a root is its own.
+    /// Index of the caller; a root is its parent.
     pub parent: usize,
-    /// Where it begins, as it was called; 0 for a root.
+    /// Start of the function, as called; 0 for a root.
     pub function: u32,
     pub core: usize,
-    /// Number of the exception that it handles, if that is how it was entered.
+    /// Number of the exception that it handles, if it was entered by one.
     pub exception: u32,
     pub calls: u64,
-    /// By itself.
+    /// Spent by the function itself, without its callees.
     pub spent: Spent,
-    /// Cycles asleep in it, in WFI or WFE.
+    /// Cycles in WFI or WFE in this function.
     pub asleep: u64,
 }
 
 #[derive(Clone, Copy)]
 struct Frame {
     node: usize,
-    /// Where its caller goes on, and with which stack pointer.
+    /// Return address in the caller, and the stack pointer there.
     back: u32,
     sp: u32,
 }
@@ -106,7 +106,7 @@ struct Frame {
 struct Path {
     root: usize,
     frames: Vec<Frame>,
-    /// Up to which cycle all is accounted for.
+    /// Cycle up to which everything is accounted for.
     until: u64,
 }
 
@@ -116,11 +116,11 @@ impl Path {
     }
 }
 
-/// Every call and every cycle.
+/// A profile of every call and every cycle.
 ///
-/// A function is left when its caller's stack pointer and return address are there again, or when the stack has shrunk
-/// beyond its frame, as by `longjmp`. A jump to the start of a function (a tail call) puts that in the place of the function
-/// that jumps. Starts are those given and those called so far.
+/// A function has returned when its caller's stack pointer and return address are restored, or when the stack has
+/// shrunk below its frame, as by `longjmp`. A jump to the start of a function (a tail call) replaces the jumping
+/// function by it. Known starts are those given and those called so far.
 pub struct Profile {
     at: Vec<Spent>,
     nodes: Vec<Node>,
@@ -130,7 +130,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// From here on; `starts`: addresses at which functions are known to begin.
+    /// Starts a profile; `starts`: known addresses of functions.
     pub fn new(cores: &[Core; 2], mem: &Memory, starts: impl IntoIterator<Item = u32>) -> Self {
         let root = |core: usize| Node {
             parent: core,
@@ -157,7 +157,7 @@ impl Profile {
         profile
     }
 
-    /// What was spent at each address, in order.
+    /// Returns the cost of each address, in order.
     pub fn addresses(&self) -> Vec<(u32, Spent)> {
         let spent = self.at.iter().enumerate().filter(|(_, spent)| **spent != Spent::default());
         let mut found: Vec<_> = spent.map(|(slot, spent)| (address(slot), *spent)).collect();
@@ -165,17 +165,17 @@ impl Profile {
         found
     }
 
-    /// All call paths; each node comes after its parent.
+    /// Returns all call paths; each node follows its parent.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Where functions begin, as far as known by now.
+    /// Returns the known starts of functions.
     pub fn starts(&self) -> impl Iterator<Item = u32> + '_ {
         self.starts.iter().copied()
     }
 
-    /// The core slept, or was held, since it was last looked at.
+    /// Accounts for the time that the core slept or was held since the last call.
     pub(super) fn catch_up(&mut self, core: &Core) {
         let path = &mut self.paths[core.index];
         let gap = core.cycles.saturating_sub(path.until);
@@ -186,13 +186,13 @@ impl Profile {
         }
     }
 
-    /// `core` has taken an exception at `from`, where its stack pointer was `sp`.
+    /// Handles an exception that `core` took at `from`, with stack pointer `sp`.
     pub(super) fn interrupted(&mut self, core: &Core, from: u32, sp: u32) {
         self.push(core.index, core.pc, core.ipsr, from, sp);
         self.charge(core, Spent::default());
     }
 
-    /// `core` has executed the instruction at `before`.
+    /// Handles the instruction at `before` that `core` has executed.
     pub(super) fn executed(&mut self, before: &Instruction, core: &Core, mem: &Memory) {
         let misses = mem.xip.misses - before.misses;
         let stalls = if mem.xip.cost_enabled { misses * u64::from(mem.xip.miss_cycles) } else { 0 };
@@ -210,7 +210,7 @@ impl Profile {
         }
         let index = core.index;
         if core.ipsr != before.exception && core.regs[14] >= 0xffff_fff0 {
-            // An SVC, or a fault: it may go on behind the instruction or repeat it.
+            // An SVC or a fault: it may continue after the instruction or repeat it.
             self.push(index, next, core.ipsr, pc, before.sp);
             return;
         }
@@ -225,7 +225,7 @@ impl Profile {
 
     fn charge(&mut self, core: &Core, mut spent: Spent) {
         let path = &mut self.paths[core.index];
-        // With the cycles of an exception's entry, which belong to no instruction.
+        // Includes the cycles of an exception's entry, which belong to no instruction.
         spent.cycles = core.cycles.saturating_sub(path.until);
         path.until = core.cycles;
         let node = path.node();
@@ -237,14 +237,14 @@ impl Profile {
         self.push(core, function, 0, back, sp);
     }
 
-    /// `leaves`: the instruction is one by which functions return.
+    /// Handles a jump. `leaves`: the instruction is one that returns from functions.
     fn jump(&mut self, core: &Core, leaves: bool) {
         let (sp, pc) = (core.regs[13], core.pc);
         let path = &mut self.paths[core.index];
         let mut returned = false;
         while let Some(frame) = path.frames.last() {
             let is_back = frame.sp == sp && frame.back & !1 == pc;
-            // A frame that nobody pushed has no stack pointer to go by.
+            // A frame without a known call has no stack pointer to compare.
             if !is_back && (frame.sp >= sp || frame.back == u32::MAX) {
                 break;
             }
@@ -256,7 +256,7 @@ impl Profile {
         }
         let unknown = path.frames.last().is_none_or(|frame| frame.back == u32::MAX);
         if unknown && (returned || leaves) && !self.starts.contains(&pc) {
-            // Back in whatever had called it.
+            // Back in the unknown caller.
             path.frames.clear();
             self.enter_unknown(core);
         } else if self.starts.contains(&pc) {
@@ -270,7 +270,7 @@ impl Profile {
         }
     }
 
-    /// A function that was entered before the profile began.
+    /// Enters a function that was called before the profile started.
     fn enter_unknown(&mut self, core: &Core) {
         let function = self.starts.range(..=core.pc).next_back().copied().unwrap_or(core.pc);
         self.push(core.index, function, 0, u32::MAX, u32::MAX);
@@ -292,7 +292,7 @@ impl Profile {
     }
 }
 
-/// Program counters at regular cycles of clk_sys.
+/// Samples of the program counter at regular cycles of clk_sys.
 #[derive(Default)]
 pub struct Sampler {
     counts: Option<BTreeMap<(usize, u32), u64>>,

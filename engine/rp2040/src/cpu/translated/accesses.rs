@@ -1,22 +1,22 @@
-//! Loads and stores, by single words and by several.
+//! Loads and stores: of single values, and load/store multiple.
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::block::{Aside, BEFORE_RAM, Check, Load, SRAM5, Translation, guest, imm, memory};
+use super::block::{BEFORE_RAM, Check, Load, SRAM5, Stub, Translation, guest, imm, memory};
 use super::context::region;
 use super::routines::{FLASH, GRANULES, GUEST};
 use crate::cpu::decode::Op;
 use crate::memory::{CODE_GRANULE_BITS, RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
 
 impl Translation<'_> {
-    /// First byte of RAM that is not read and written as any other.
+    /// Returns the first byte of RAM that needs special handling.
     pub(super) fn ram_end(&self) -> u32 {
         if self.counting { SRAM5 } else { RAM_SIZE as u32 }
     }
 
-    /// EAX: the address that `op` names by register and offset or index.
+    /// Sets EAX to the address given by `op`'s register and offset or index.
     pub(super) fn address(&mut self, op: Op, indexed: bool) {
         match (guest(op.b), guest(op.c)) {
             (Some(base), Some(index)) if indexed => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + Rq(index)]),
@@ -28,7 +28,8 @@ impl Translation<'_> {
         }
     }
 
-    /// ECX: offset in RAM of the address in EAX, in units of its size; goes to `not` if it is not there, or not aligned.
+    /// Sets ECX to the offset in RAM of the address in EAX, in units of its size; jumps to `not` if the address is
+    /// outside RAM or unaligned.
     pub(super) fn ram_offset(&mut self, size: u32, end: u32, not: DynamicLabel) {
         dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + BEFORE_RAM]);
         if size > 0 {
@@ -61,7 +62,7 @@ impl Translation<'_> {
         dynasm!(self.ops ; .arch x64 ; =>take);
         self.take_from_ram(load);
         dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
-        self.asides.push(Aside::Load { at, load, place, leave, done, take });
+        self.stubs.push(Stub::Load { at, load, place, leave, done, take });
     }
 
     pub(super) fn load_literal(&mut self, op: Op) {
@@ -85,7 +86,7 @@ impl Translation<'_> {
         self.takes(2);
     }
 
-    /// Whether code lies in the granule of RAM at ECX units of `size`: goes to `marked`.
+    /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code.
     pub(super) fn no_code(&mut self, size: u32, ahead: u32, marked: DynamicLabel) {
         dynasm!(self.ops
             ; .arch x64
@@ -117,26 +118,26 @@ impl Translation<'_> {
         self.no_code(size, 0, marked);
         self.put_into_ram(size, value);
         dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
-        self.asides.push(Aside::Store { at, marked, size, value, place, leave, done });
+        self.stubs.push(Stub::Store { at, marked, size, value, place, leave, done });
     }
 
-    /// Begins to move `words` at EAX; ECX: their offset in RAM, in words.
-    pub(super) fn several(&mut self, words: u32, check: Check) {
+    /// Starts a load/store multiple of `words` at EAX; ECX: their offset in RAM, in words.
+    pub(super) fn begin_multiple(&mut self, words: u32, check: Check) {
         let bail = self.bail_here();
         let moves = self.ops.new_dynamic_label();
         let at = self.ops.new_dynamic_label();
         let end = self.ram_end() - 4 * (words - 1);
         self.ram_offset(2, end, if self.counting { at } else { bail });
-        self.check_several(words, check, bail);
+        self.check_multiple(words, check, bail);
         dynasm!(self.ops ; .arch x64 ; =>moves);
         if self.counting {
-            self.asides.push(Aside::Counted { at, words, check, bail, moves });
+            self.stubs.push(Stub::Counted { at, words, check, bail, moves });
         } else {
             dynasm!(self.ops ; .arch x64 ; =>at);
         }
     }
 
-    pub(super) fn check_several(&mut self, words: u32, check: Check, bail: DynamicLabel) {
+    pub(super) fn check_multiple(&mut self, words: u32, check: Check, bail: DynamicLabel) {
         match check {
             Check::None => {}
             Check::NoCode => {
@@ -150,7 +151,7 @@ impl Translation<'_> {
         }
     }
 
-    pub(super) fn store_several(&mut self, list: u32) {
+    pub(super) fn store_multiple(&mut self, list: u32) {
         for (i, register) in (0..16).filter(|register| list & 1 << register != 0).enumerate() {
             let at = 4 * i as i32;
             match guest(register) {
@@ -164,8 +165,8 @@ impl Translation<'_> {
         }
     }
 
-    /// Of R0 to R7.
-    pub(super) fn load_several(&mut self, list: u32) {
+    /// Loads registers of R0 to R7.
+    pub(super) fn load_multiple(&mut self, list: u32) {
         for (i, register) in (0..8).filter(|register| list & 1 << register != 0).enumerate() {
             dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[register]), [r13 + rcx * 4 + 4 * i as i32]);
         }

@@ -1,8 +1,8 @@
 //! Translates the instructions from one address on, in a straight line, into a block of code.
 //!
-//! A block does to the simulated chip what [`crate::cpu::exec`] does, cycle by cycle: it leaves before the first
-//! instruction that starts at or after the limit, and hands whatever is rare to the interpreter. What is not in the
-//! straight line comes after it.
+//! A block acts on the simulated chip as [`crate::cpu::exec`] does, cycle by cycle. It exits before the first
+//! instruction that starts at or after the limit, and leaves rare cases to the interpreter. Out-of-line stubs follow
+//! the straight line.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
@@ -15,23 +15,23 @@ use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
-/// Offset of SRAM5, the last bank of RAM, whose accesses may count.
+/// Offset of SRAM5, the last bank of RAM, whose accesses may be counted.
 pub(super) const SRAM5: u32 = 0x4_1000;
-/// What makes an address in RAM an offset.
+/// Added to an address in RAM, gives its offset.
 pub(super) const BEFORE_RAM: i32 = (RAM_BASE as i32).wrapping_neg();
 
-/// A part of memory that is executed from.
+/// A region of memory that code is executed from.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub start: u32,
     pub size: u32,
-    /// Its first predecoded slot.
+    /// The region's first predecoded slot.
     pub slots: usize,
     pub(super) region: usize,
 }
 
 impl Part {
-    /// The part in which `pc` lies. `counting`: accesses to SRAM5 count, fetches too.
+    /// Returns the region of `pc`. `counting`: accesses to SRAM5 are counted, including fetches.
     pub fn of(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
         let ram_size = if counting { SRAM5 } else { RAM_SIZE as u32 };
         let parts = [
@@ -62,8 +62,8 @@ impl Part {
     }
 }
 
-/// What is left out of the straight line.
-pub(super) enum Aside {
+/// An out-of-line stub.
+pub(super) enum Stub {
     Leave {
         at: DynamicLabel,
         place: Place,
@@ -72,7 +72,7 @@ pub(super) enum Aside {
         at: DynamicLabel,
         place: Place,
     },
-    /// Leaves after a branch to EAX.
+    /// Exits after a branch to EAX.
     LeaveAt {
         at: DynamicLabel,
         place: Place,
@@ -100,7 +100,7 @@ pub(super) enum Aside {
         leave: DynamicLabel,
         done: DynamicLabel,
     },
-    /// Several words in SRAM5, whose accesses count.
+    /// Counts a load/store multiple in SRAM5.
     Counted {
         at: DynamicLabel,
         words: u32,
@@ -110,25 +110,25 @@ pub(super) enum Aside {
     },
 }
 
-/// What has to hold before several words are moved.
+/// The check before a load/store multiple.
 #[derive(Clone, Copy)]
 pub(super) enum Check {
     None,
-    /// No code lies there.
+    /// The words contain no code.
     NoCode,
-    /// The last word is an address in Thumb state, and no exception return.
+    /// The last word is an address in Thumb state, and not an exception return.
     Target,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Load {
-    /// Bytes' logarithm.
+    /// Logarithm of the number of bytes.
     pub(super) size: u32,
     pub(super) signed: bool,
     pub(super) to: u8,
 }
 
-/// Where execution is, and what of the block has been executed until then.
+/// A position in the block, and the counts of the instructions executed before it.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) pc: u32,
@@ -139,7 +139,7 @@ pub(super) struct Place {
 
 pub(super) struct Block {
     pub code: Vec<u8>,
-    /// Address after its last instruction.
+    /// Address after the position's last instruction.
     pub end: u32,
 }
 
@@ -150,13 +150,13 @@ pub(super) struct Translation<'a> {
     pub(super) part: Part,
     pub(super) counting: bool,
     pub(super) here: Place,
-    pub(super) asides: Vec<Aside>,
-    /// The comparison just before.
+    pub(super) stubs: Vec<Stub>,
+    /// The preceding comparison.
     pub(super) compared: Option<Op>,
 }
 
-/// The block that begins at `pc` in `part`, for a buffer whose next address is `base`. None: its first instruction has to
-/// be interpreted.
+/// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
+/// instruction must be interpreted.
 pub(super) fn translate(
     mem: &Memory,
     routines: &Routines,
@@ -173,7 +173,7 @@ pub(super) fn translate(
         part,
         counting,
         here,
-        asides: Vec::new(),
+        stubs: Vec::new(),
         compared: None,
     };
     translation.run()?;
@@ -215,33 +215,34 @@ impl Translation<'_> {
                 break;
             }
         }
-        while let Some(aside) = self.asides.pop() {
-            self.aside(aside);
+        while let Some(stub) = self.stubs.pop() {
+            self.stub(stub);
         }
         Some(())
     }
 
     // -- places
 
-    /// After the instruction at hand, which takes `bytes`.
+    /// Returns the place after the current instruction, which has `bytes`.
     pub(super) fn after(&self, bytes: u32) -> Place {
         Place { pc: self.here.pc + bytes, ..self.here }
     }
 
     pub(super) fn leave(&mut self, place: Place) -> DynamicLabel {
         let at = self.ops.new_dynamic_label();
-        self.asides.push(Aside::Leave { at, place });
+        self.stubs.push(Stub::Leave { at, place });
         at
     }
 
-    /// Leaves to the interpreter before the instruction at `place`.
+    /// Returns a label that exits to the interpreter before the instruction at `place`.
     pub(super) fn bail(&mut self, place: Place) -> DynamicLabel {
         let at = self.ops.new_dynamic_label();
-        self.asides.push(Aside::Bail { at, place });
+        self.stubs.push(Stub::Bail { at, place });
         at
     }
 
-    /// Leaves to the interpreter, which is to execute the instruction at hand, though its words are fetched.
+    /// Returns a label that exits to the interpreter to execute the current instruction, whose words are already
+    /// fetched.
     pub(super) fn bail_here(&mut self) -> DynamicLabel {
         self.bail(Place { executed: self.here.executed - 1, ..self.here })
     }
@@ -264,13 +265,13 @@ impl Translation<'_> {
 
     // -- time
 
-    /// The instruction took `cycles`: leaves if there is no time for the next.
+    /// Ends an instruction of `cycles`: exits if there is no time for the next.
     pub(super) fn takes(&mut self, cycles: u32) {
         let leave = self.leave(self.after(2));
         dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>leave);
     }
 
-    /// The words that the core fetches before it executes the instruction at hand (docs/evidence/cache.md).
+    /// Fetches the words that the core fetches before it executes the current instruction (docs/evidence/cache.md).
     pub(super) fn fetch(&mut self) {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
@@ -283,7 +284,7 @@ impl Translation<'_> {
         }
     }
 
-    /// One access to the flash word at `address`, which adds its wait states.
+    /// Accesses the flash word at `address`, and adds its wait states.
     pub(super) fn fetch_word(&mut self, address: u32) {
         self.here.fetched += 1;
         let offset = address & 0x00ff_ffff;
@@ -297,12 +298,12 @@ impl Translation<'_> {
             ; jne =>at
             ; =>back
         );
-        self.asides.push(Aside::Miss { at, back, offset, held });
+        self.stubs.push(Stub::Miss { at, back, offset, held });
     }
 
     // -- operands and results
 
-    /// Into EAX, ECX or EDX.
+    /// Reads `register` into EAX, ECX or EDX.
     pub(super) fn read(&mut self, into: u8, register: u8) {
         match guest(register) {
             Some(host) => dynasm!(self.ops ; .arch x64 ; mov Rd(into), Rd(host)),
@@ -324,12 +325,12 @@ impl Translation<'_> {
         }
     }
 
-    /// N and Z of EAX.
+    /// Sets N and Z from EAX.
     pub(super) fn flags_nz(&mut self) {
         dynasm!(self.ops ; .arch x64 ; movsxd rax, eax ; mov [rbx + NZ], rax);
     }
 
-    /// EAX is the result: the register's new value, with its N and Z.
+    /// Writes the result in EAX to the register, and sets N and Z.
     pub(super) fn result(&mut self, op: Op) {
         self.write(op.a, 0);
         self.flags_nz();
@@ -340,12 +341,12 @@ impl Translation<'_> {
         dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C] ; seto BYTE [rbx + V]);
     }
 
-    /// After a subtraction, whose carry is Arm's upside down.
+    /// Sets C and V after a subtraction; Arm's carry is x86's inverted.
     pub(super) fn borrow_and_overflow(&mut self) {
         dynasm!(self.ops ; .arch x64 ; setnc BYTE [rbx + C] ; seto BYTE [rbx + V]);
     }
 
-    /// EAX = b, compared with c or the immediate: x86's flags.
+    /// Compares b in EAX with c or the immediate, in x86's flags.
     pub(super) fn compare(&mut self, op: Op) {
         if op.kind == Kind::CmpImm {
             match guest(op.b) {
@@ -362,7 +363,7 @@ impl Translation<'_> {
     }
 }
 
-/// Whether a block may have it; the rest is for the interpreter.
+/// Returns whether a block may contain `op`; other instructions are interpreted.
 fn translatable(op: Op) -> bool {
     match op.kind {
         Kind::Undecoded

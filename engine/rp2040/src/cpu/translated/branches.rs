@@ -1,16 +1,16 @@
-//! Branches, and where a block goes on after them.
+//! Branches, and continuation after them.
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::block::{Aside, Part, Place, Translation};
+use super::block::{Part, Place, Stub, Translation};
 use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V};
 use crate::cpu::core::NO_WORD;
 use crate::cpu::decode::{Kind, Op};
 
 impl Translation<'_> {
-    /// Goes on at `target` after a branch that took `cycles`.
+    /// Continues at `target` after a branch of `cycles`.
     pub(super) fn branch(&mut self, target: u32, cycles: u32) {
         let place = Place { pc: target, word: NO_WORD, ..self.here };
         let leave = self.leave(place);
@@ -31,14 +31,14 @@ impl Translation<'_> {
         );
     }
 
-    /// Goes on at EAX.
+    /// Continues at EAX.
     pub(super) fn branch_to_eax(&mut self, cycles: u32) {
         let at = self.ops.new_dynamic_label();
         let place = Place { word: NO_WORD, ..self.here };
-        self.asides.push(Aside::LeaveAt { at, place });
+        self.stubs.push(Stub::LeaveAt { at, place });
         dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>at);
         self.count(place);
-        let elsewhere = self.routines.elsewhere;
+        let cross_region_jump = self.routines.cross_region_jump;
         let Part { start, size, slots, .. } = self.part;
         let before = (start as i32).wrapping_neg();
         dynasm!(self.ops
@@ -46,7 +46,7 @@ impl Translation<'_> {
             ; mov ecx, eax
             ; lea edx, [rax + before]
             ; cmp edx, DWORD size as i32
-            ; jae extern elsewhere
+            ; jae extern cross_region_jump
             ; shr edx, 1
             ; mov rax, [r15 + ENTRIES]
             ; mov eax, [rax + rdx * 4 + (slots * 4) as i32]
@@ -83,10 +83,10 @@ impl Translation<'_> {
         self.takes(1);
     }
 
-    /// Goes to `not` unless the condition holds.
+    /// Jumps to `not` unless the condition holds.
     pub(super) fn branch_by_flags(&mut self, kind: Kind, not: DynamicLabel) {
         let sign = NZ + 4;
-        // EAX: N == V as 0.
+        // EAX: 0 if N == V.
         let n_and_v = |ops: &mut Assembler| {
             dynasm!(ops
                 ; .arch x64
@@ -140,7 +140,7 @@ impl Translation<'_> {
         }
     }
 
-    /// A branch to the address in EDX, which bails out where that would fault or return from an exception.
+    /// Checks a branch to the address in EDX; exits to the interpreter if it would fault or return from an exception.
     pub(super) fn check_target(&mut self, bail: DynamicLabel) {
         dynasm!(self.ops
             ; .arch x64

@@ -1,8 +1,8 @@
-//! Memory that can be executed, and is written only while nothing runs in it.
+//! Executable memory, which is written only while none of its code runs.
 
 use region::{Allocation, Protection};
 
-/// Bytes of code, after which all of it is dropped. Only what is written takes memory.
+/// Bytes of code, after which all of it is dropped. Only the written part takes memory.
 const SIZE: usize = if cfg!(test) { 64 << 10 } else { 32 << 20 };
 
 pub(super) struct Buffer {
@@ -10,11 +10,11 @@ pub(super) struct Buffer {
     used: usize,
 }
 
-// SAFETY: it owns its pages, as a vector does.
+// SAFETY: the buffer owns its pages, as a vector does.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// None: this system gives out no memory for that.
+    /// Returns a buffer, or `None` if the system provides no executable memory.
     pub fn new() -> Option<Self> {
         let pages = region::alloc(SIZE, Protection::READ).ok()?;
         Some(Self { pages, used: 0 })
@@ -24,7 +24,7 @@ impl Buffer {
         self.pages.as_range().start
     }
 
-    /// Address of what is added next.
+    /// Returns the address of the next addition.
     pub fn next(&self) -> usize {
         self.start() + self.used
     }
@@ -33,12 +33,12 @@ impl Buffer {
         bytes <= SIZE - self.used
     }
 
-    /// Adds `code`, assembled for [`Self::next`], for which there is room. False: the system refuses, and nothing in the
-    /// buffer may be executed any more.
+    /// Adds `code`, assembled for [`Self::next`], if there is room. Returns false if the system refuses; then nothing
+    /// in the buffer may be executed any more.
     pub fn add(&mut self, code: &[u8]) -> bool {
         assert!(self.has_room(code.len()));
-        // SAFETY: the pages from there on are this buffer's, and what else they hold is executed by nobody while it is
-        // borrowed mutably.
+        // SAFETY: the pages from there on belong to this buffer, and while it is borrowed mutably no code in them is
+        // executed.
         let added = unsafe {
             let start = self.pages.as_mut_ptr::<u8>().add(self.used);
             region::protect(start, code.len(), Protection::READ_WRITE).is_ok() && {
@@ -50,7 +50,7 @@ impl Buffer {
         added
     }
 
-    /// Drops what was added after the first `length` bytes.
+    /// Drops everything after the first `length` bytes.
     pub fn truncate(&mut self, length: usize) {
         self.used = self.used.min(length.next_multiple_of(16));
     }

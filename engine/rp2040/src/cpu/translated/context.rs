@@ -1,4 +1,4 @@
-//! What translated code and the engine tell one another, and what it calls.
+//! The data shared by translated code and the engine, and the functions that it calls.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,41 +12,41 @@ use crate::world::World;
 /// The cache's registers.
 const XIP_CTRL: u32 = 0x1400_0000;
 
-/// What translated code has to do after an access that the engine carried out.
+/// The next step of translated code after an access by the engine.
 pub(super) mod status {
-    /// Go on.
-    pub const ON: u32 = 0;
-    /// Leave before the next instruction: something wants attention, or this code may have changed.
+    /// Continue.
+    pub const CONTINUE: u32 = 0;
+    /// Exit before the next instruction: an event needs handling, or this code may have changed.
     pub const LEAVE: u32 = 1;
-    /// Leave at once: the access faulted, and the core is where its handler begins.
+    /// Exit at once: the access faulted, and the core is at the start of the handler.
     pub const FAULTED: u32 = 2;
 }
 
-/// Where the executed instructions of a block are counted.
+/// The counters of a block's executed instructions.
 pub(super) mod region {
     pub const RAM: usize = 0;
     pub const FLASH: usize = 1;
     pub const ROM: usize = 2;
 }
 
-/// Read and written by translated code at fixed offsets, for the length of one [`super::Translated::run`].
+/// Data that translated code reads and writes at fixed offsets, during one [`super::Translated::run`].
 #[repr(C)]
 pub(super) struct Context {
-    /// Cycle at which the core has to stop.
+    /// Cycle at which the core must stop.
     pub limit: u64,
-    /// Where the code begins, and how far behind that each slot's is.
+    /// Start of the code, and each slot's offset from it.
     pub code: usize,
     pub entries: *const u32,
     pub ram: *mut u8,
     /// For each granule of RAM, whether code in it is predecoded.
     pub granules: *const bool,
-    /// Tags of the XIP cache, two for each set.
+    /// Tags of the XIP cache, two per set.
     pub lines: *const u32,
     pub offline: *const bool,
     pub flash: *const u8,
-    /// The counter of SRAM5's accesses, where they count.
+    /// The counter of SRAM5's accesses, if they are counted.
     pub counter: *mut u32,
-    /// Instructions by [`region`], and words that were fetched from flash or read from it without the engine.
+    /// Instructions by [`region`], and words fetched or read from flash without the engine.
     pub executed: [u64; 3],
     pub fetched: u64,
     pub value: u32,
@@ -58,13 +58,13 @@ pub(super) struct Context {
     pub core: *mut (),
     pub mem: *mut (),
     pub bus: *mut (),
-    /// A panic on its way through translated code, which cannot be unwound.
+    /// A panic caught in a function called by translated code, through which it cannot unwind.
     pub panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Context {
     /// # Safety
-    /// Nothing else may use `core`, `mem` and `bus`, which are valid, while the context lives.
+    /// `core`, `mem` and `bus` must be valid, and nothing else may use them while the context lives.
     pub unsafe fn new<W: World>(
         core: *mut Core,
         mem: *mut Memory,
@@ -73,7 +73,8 @@ impl Context {
         code: usize,
         counter: *mut u32,
     ) -> Self {
-        // SAFETY: as the caller promises. What is pointed to below stays where it is: no vector of it grows.
+        // SAFETY: as the caller promises. The parts do not move, since no vector of them grows. `carry_out` borrows
+        // `mem` anew while these pointers exist; only translated code uses them, which the compiler cannot see.
         let parts = unsafe { &mut *mem }.parts();
         Self {
             limit,
@@ -88,7 +89,7 @@ impl Context {
             executed: [0; 3],
             fetched: 0,
             value: 0,
-            status: status::ON,
+            status: status::CONTINUE,
             load: [
                 load::<1, W> as *const () as usize,
                 load::<2, W> as *const () as usize,
@@ -107,10 +108,11 @@ impl Context {
         }
     }
 
-    /// Hands what was counted over to the core and the cache.
+    /// Adds the counts to those of the core and the cache.
     pub fn settle(&mut self, core: &mut Core, mem: &mut Memory) {
         let [ram, flash, rom] = std::mem::take(&mut self.executed);
-        // What a block counts before it calls the engine it takes back afterwards: less than nothing until it is left.
+        // A block subtracts again what it counted before a call of the engine, so a counter may be negative until it
+        // exits.
         let add = |count: &mut u64, more: u64| *count = count.wrapping_add(more);
         add(&mut core.instructions, ram.wrapping_add(flash).wrapping_add(rom));
         if crate::PROBED {
@@ -121,20 +123,20 @@ impl Context {
     }
 }
 
-/// Carries out an access that has more to it than translated code knows, and says what comes of it.
+/// Performs an access that translated code does not handle inline, and stores its status.
 fn carry_out<W: World>(
     context: *mut Context,
     address: u32,
     access: impl FnOnce(&mut Core, &mut Memory, &mut Bus<W>) -> Result<u32, Cause>,
 ) -> u32 {
-    // SAFETY: translated code passes its own context on, whose pointers are valid and used by nobody else meanwhile.
+    // SAFETY: translated code passes its context, whose pointers are valid and not used by others during the call.
     let (context, core, mem, bus) = unsafe {
         let context = &mut *context;
         let (core, mem, bus) =
             (context.core.cast::<Core>(), context.mem.cast::<Memory>(), context.bus.cast::<Bus<W>>());
         (context, &mut *core, &mut *mem, &mut *bus)
     };
-    // Whoever looks at the cache's counts wants all of them.
+    // Readers of the cache's counters need exact counts.
     if address >> 24 == XIP_CTRL >> 24 || bus.sys.records() {
         context.settle(core, mem);
     }
@@ -142,7 +144,7 @@ fn carry_out<W: World>(
     let outcome = catch_unwind(AssertUnwindSafe(|| match access(core, mem, bus) {
         Ok(value) => {
             let leave = bus.sys.attention || mem.translated.generation() != generation;
-            (value, if leave { status::LEAVE } else { status::ON })
+            (value, if leave { status::LEAVE } else { status::CONTINUE })
         }
         Err(cause) => {
             core.cycles += 1;
@@ -167,16 +169,16 @@ extern "sysv64" fn store<const SIZE: u32, W: World>(context: *mut Context, addre
         let in_flash = core.pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32;
         core.store::<SIZE, W>(mem, bus, address, value)?;
         if in_flash && address.wrapping_sub(crate::memory::RAM_BASE) >= RAM_SIZE as u32 && mem.xip.offline {
-            // The rest of this flash cannot be fetched.
+            // The rest of this flash can no longer be fetched.
             bus.sys.attention = true;
         }
         Ok(0)
     })
 }
 
-/// Wait states of a fetch, or a read of a literal, that found no line with all its words. Its access is counted already.
+/// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
 extern "sysv64" fn miss(context: *mut Context, offset: u32) -> u32 {
-    // SAFETY: as above. The cache alone is touched, and nothing in it panics.
+    // SAFETY: as above. Only the cache is accessed, and the access does not panic.
     let mem = unsafe { &mut *(*context).mem.cast::<Memory>() };
     mem.xip.look_up(offset)
 }

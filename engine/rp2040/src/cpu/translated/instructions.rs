@@ -1,4 +1,4 @@
-//! What each instruction does, with its flags and cycles.
+//! The instructions, with their flags and cycles.
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
@@ -10,7 +10,7 @@ use super::routines::{C, GUEST, NZ};
 use crate::cpu::decode::{Kind, Op};
 
 impl Translation<'_> {
-    /// False: nothing comes after it.
+    /// Returns false if the block ends here.
     #[allow(clippy::too_many_lines)]
     pub(super) fn instruction(&mut self, op: Op) -> bool {
         let pc = self.here.pc;
@@ -125,16 +125,16 @@ impl Translation<'_> {
                 let words = op.imm.count_ones();
                 self.read(0, 13);
                 dynasm!(self.ops ; .arch x64 ; sub eax, 4 * words as i32);
-                self.several(words, Check::NoCode);
-                self.store_several(op.imm);
+                self.begin_multiple(words, Check::NoCode);
+                self.store_multiple(op.imm);
                 self.write(13, 0);
                 self.takes(words + 1);
             }
             Kind::Pop => {
                 let words = op.imm.count_ones();
                 self.read(0, 13);
-                self.several(words, Check::None);
-                self.load_several(op.imm);
+                self.begin_multiple(words, Check::None);
+                self.load_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(13, 0);
                 self.takes(words + 1);
@@ -142,8 +142,8 @@ impl Translation<'_> {
             Kind::PopPc => {
                 let words = op.imm.count_ones() + 1;
                 self.read(0, 13);
-                self.several(words, Check::Target);
-                self.load_several(op.imm);
+                self.begin_multiple(words, Check::Target);
+                self.load_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(13, 0);
                 dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
@@ -153,8 +153,8 @@ impl Translation<'_> {
             Kind::Stm => {
                 let words = op.imm.count_ones();
                 self.read(0, op.b);
-                self.several(words, Check::NoCode);
-                self.store_several(op.imm);
+                self.begin_multiple(words, Check::NoCode);
+                self.store_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(op.b, 0);
                 self.takes(words + 1);
@@ -162,8 +162,8 @@ impl Translation<'_> {
             Kind::Ldm => {
                 let words = op.imm.count_ones();
                 self.read(0, op.b);
-                self.several(words, Check::None);
-                self.load_several(op.imm);
+                self.begin_multiple(words, Check::None);
+                self.load_multiple(op.imm);
                 if op.imm & 1 << op.b == 0 {
                     dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                     self.write(op.b, 0);
@@ -175,7 +175,7 @@ impl Translation<'_> {
                 return false;
             }
             Kind::Bl => {
-                // As the interpreter has it.
+                // As in the interpreter.
                 if self.part.region == region::FLASH && pc & 2 == 0 {
                     self.fetch_word(pc.wrapping_add(4));
                 }
@@ -214,7 +214,7 @@ impl Translation<'_> {
         true
     }
 
-    /// Of EAX, without flags. The stack pointer's lowest bits are 0.
+    /// Moves EAX to a register, without flags. The stack pointer's lowest bits are 0.
     pub(super) fn move_to(&mut self, register: u8) {
         if register == 13 {
             dynasm!(self.ops ; .arch x64 ; and eax, BYTE -4);
@@ -230,7 +230,7 @@ impl Translation<'_> {
         }
     }
 
-    /// Sums and differences of low registers into EAX, with x86's carry and overflow.
+    /// Adds or subtracts low registers into EAX, with x86's carry and overflow.
     pub(super) fn add(&mut self, op: Op) {
         let c = GUEST[usize::from(op.c & 7)];
         if op.kind == Kind::Rsb {
@@ -293,7 +293,7 @@ impl Translation<'_> {
         self.result(op);
     }
 
-    /// The carry is the last bit that was shifted out, and stays where nothing is shifted.
+    /// Shifts by a register. The carry is the last bit shifted out; a shift by 0 keeps it.
     pub(super) fn shift_by_register(&mut self, op: Op) {
         self.read(0, op.b);
         self.read(1, op.c);

@@ -1,19 +1,19 @@
-//! Often executed instructions as code of the PC's own, block by block: what makes the cores fast.
+//! The JIT: often executed instructions, translated to the PC's machine code block by block.
 //!
-//! A block leaves the same state behind, cycle by cycle, as [`super::exec`] would, and stops wherever that may stop.
-//! Only code for x86-64 can be made; everywhere else, and for whatever is rare, the interpreter runs. Nothing but this
-//! module needs to know that there are blocks, except who writes to memory that is executed ([`Translated::forget`]).
+//! A block has the same effect as [`super::exec`], cycle by cycle, and stops at the same places. Only x86-64 is
+//! supported; other PCs, and rare cases, use the interpreter. Other modules are unaffected by blocks, except that a
+//! write to memory with code must call [`Translated::forget`].
 //!
-//! All unsafe code of this crate is here: blocks read and write a [`Core`], SRAM and the cache's tags by address.
+//! All unsafe code of this crate is in this module: blocks access a [`Core`], SRAM and the cache's tags by address.
 
 mod accesses;
-mod asides;
 mod block;
 mod branches;
 mod buffer;
 mod context;
 mod instructions;
 mod routines;
+mod stubs;
 #[cfg(test)]
 mod tests;
 
@@ -30,18 +30,18 @@ use crate::bus::Bus;
 use crate::memory::{FLASH_OPS, Memory, RAM_OPS, SCRATCH_OP};
 use crate::world::World;
 
-/// [`Translated::hot`], so that what runs a few times costs no translation.
+/// Default of [`Translated::hot`]: code that runs only a few times is not translated.
 const HOT: u8 = 24;
-/// No block can begin here.
+/// Marks a slot where no block can start.
 const NEVER: u8 = u8::MAX;
-/// Below this many cycles entering a block costs more than it gains.
+/// Fewest cycles for which entering a block gains time.
 const WORTHWHILE: u64 = 16;
-/// Predecoded slots of a granule in which blocks are looked for.
+/// Predecoded slots per granule, the unit in which blocks are looked up.
 const GRANULE_SLOTS: usize = 16;
 
 type Enter = unsafe extern "sysv64" fn(*mut Core, *mut Context, usize) -> u32;
 
-/// The slots of a block's instructions, from its first on.
+/// The slots of a block's instructions.
 #[derive(Clone, Copy)]
 struct Extent {
     first: usize,
@@ -57,15 +57,15 @@ impl Extent {
 struct Blocks {
     buffer: Buffer,
     routines: Routines,
-    /// Bytes of the buffer that the routines take.
+    /// Bytes of the buffer used by the routines.
     reserved: usize,
-    /// Where in the buffer each slot's block is; 0, where the buffer begins, is the way out. All zeros, so that only what
-    /// is executed takes memory.
+    /// Offset of each slot's block in the buffer; 0, the start of the buffer, is the exit. All zeros at first, so only
+    /// executed parts take memory.
     entries: Vec<u32>,
     heat: Vec<u8>,
-    /// Granules of slots that blocks lie in or reach into.
+    /// Granules of slots that contain parts of blocks.
     reached: Vec<bool>,
-    /// The blocks of each of them.
+    /// The blocks in each of them.
     extents: HashMap<usize, Vec<Extent>>,
 }
 
@@ -74,18 +74,18 @@ pub struct Translated {
     slots: usize,
     flash_size: usize,
     blocks: Option<Blocks>,
-    /// Nothing is translated: by wish, or because the system does not allow it.
+    /// Translation is off: by request, or because the system does not allow it.
     off: bool,
     /// The blocks count accesses to SRAM5.
     counting: bool,
-    /// Goes up whenever a block is dropped.
+    /// Increases whenever a block is dropped.
     generation: u64,
-    /// How often a branch has to lead to an instruction before a block is made that begins there.
+    /// How often a branch must lead to an instruction before a block is made there.
     hot: u8,
 }
 
 impl Translated {
-    /// For a memory of `slots` predecoded slots and `flash_size` bytes of flash.
+    /// Creates the state for a memory of `slots` predecoded slots and `flash_size` bytes of flash.
     pub fn new(slots: usize, flash_size: usize) -> Self {
         Self { slots, flash_size, blocks: None, off: false, counting: false, generation: 0, hot: HOT }
     }
@@ -96,12 +96,12 @@ impl Translated {
         self.drop_all();
     }
 
-    /// Makes a block wherever one can begin, for tests.
+    /// Makes a block wherever one can start, for tests.
     pub fn make_at_once(&mut self) {
         self.hot = 0;
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
         blocks.entries.iter().filter(|&&entry| entry != 0).count()
@@ -115,7 +115,7 @@ impl Translated {
         self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries.as_ptr())
     }
 
-    /// Whether a branch to the instruction in `slot` should leave the interpreter: there is a block, or there shall be.
+    /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
     #[inline]
     pub(super) fn wants(&mut self, slot: usize) -> bool {
         let Some(blocks) = &mut self.blocks else { return false };
@@ -127,7 +127,7 @@ impl Translated {
         *heat == self.hot
     }
 
-    /// The halfword in `slot` changes: blocks that have it are dropped.
+    /// Drops the blocks that contain the halfword in `slot`, which changes.
     #[inline]
     pub(crate) fn forget(&mut self, slot: usize) {
         if let Some(blocks) = &self.blocks
@@ -140,7 +140,7 @@ impl Translated {
     #[cold]
     fn drop_at(&mut self, slot: usize) {
         let Some(blocks) = &mut self.blocks else { return };
-        // A 32-bit instruction begins one slot before.
+        // A 32-bit instruction starts one slot earlier.
         let touched = |extent: &Extent| (extent.first..=extent.end).contains(&slot);
         let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
         let hit: Vec<Extent> = here.copied().filter(touched).collect();
@@ -172,7 +172,7 @@ impl Translated {
         }
     }
 
-    /// Code that blocks share, in a buffer of its own. None: this PC has no use for it.
+    /// Creates a buffer with the code that blocks share, or `None` if this PC does not support it.
     #[cold]
     fn begin(&mut self) -> Option<Blocks> {
         let mut buffer = Buffer::new()?;
@@ -192,7 +192,7 @@ impl Translated {
     }
 }
 
-/// Address of the block that begins at `pc`, which is made if that is hot.
+/// Returns the address of the block that starts at `pc`, which is made if that address is hot.
 fn block_at(mem: &mut Memory, pc: u32, counting: bool) -> Option<usize> {
     let Translated { flash_size, off, hot, .. } = mem.translated;
     if off {
@@ -240,7 +240,7 @@ fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Optio
         return None;
     };
     if !blocks.buffer.has_room(block.code.len()) {
-        // Begin anew with what is hot now.
+        // Start over with the code that is hot now.
         mem.translated.drop_all();
         return None;
     }
@@ -265,7 +265,8 @@ fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Optio
 }
 
 impl Core {
-    /// Runs blocks from the PC on until `limit`, or until one leads elsewhere. None: there is none for the PC.
+    /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
+    /// for the PC.
     pub(super) fn run_translated<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Option<Left> {
         if self.fetch_word != NO_WORD || limit - self.cycles < WORTHWHILE {
             return None;
@@ -278,18 +279,18 @@ impl Core {
         let entry = block_at(mem, self.pc, counting)?;
         let blocks = mem.translated.blocks.as_ref()?;
         let code = blocks.buffer.start();
-        // SAFETY: the buffer has that function, assembled for this ABI.
+        // SAFETY: the buffer contains that function, assembled for this ABI.
         let enter: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
         let (core, mem, bus) = (&raw mut *self, &raw mut *mem, &raw mut *bus);
-        // SAFETY: all three are borrowed exclusively for as long as this function runs, and used through these pointers
-        // alone until the block is left. `entry` is in the same buffer, which is not written to meanwhile: blocks are
-        // made above only.
+        // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
+        // until the block exits. `entry` is in the same buffer, which is not written during the call: blocks are made
+        // only above.
         let (left, mut context) = unsafe {
             let mut context = Context::new(core, mem, bus, limit, code, counter);
             let left = enter(core, &raw mut context, entry);
             (left, context)
         };
-        // SAFETY: the pointers above have done their work.
+        // SAFETY: the pointers above are no longer used.
         let (core, mem) = unsafe { (&mut *core, &mut *mem) };
         context.settle(core, mem);
         if let Some(panic) = context.panic.take() {

@@ -1,6 +1,6 @@
-//! Code that all translated blocks share: how they are entered and left, and how they call the engine.
+//! Code that all translated blocks share: entry, exit, and calls of the engine.
 //!
-//! Registers in translated code: RBX the core, R13 SRAM, R14 the cycles that are left until the limit, R15 the context,
+//! Registers in translated code: RBX the core, R13 SRAM, R14 the cycles left until the limit, R15 the context,
 //! [`GUEST`] the guest's R0 to R7; RAX, RCX and RDX are free. The stack is aligned to 16 bytes.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
@@ -18,9 +18,9 @@ pub(super) type Assembler = VecAssembler<X64Relocation>;
 /// Numbers of the registers that hold the guest's R0 to R7: RDI, RSI, R8 to R12 and RBP.
 pub(super) const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
 
-/// What a block's caller is told.
+/// Results of a block for its caller.
 pub(super) const LEFT: u32 = 0;
-/// The next instruction has to be interpreted, even if there is no time left.
+/// The next instruction must be interpreted, even if no time is left.
 pub(super) const BAILED: u32 = 1;
 
 pub(super) const REGS: i32 = offset_of!(Core, regs) as i32;
@@ -53,20 +53,20 @@ const MISS: i32 = offset_of!(Context, miss) as i32;
 pub(super) struct Routines {
     /// `extern "sysv64" fn(&mut Core, &mut Context, block: usize) -> u32`.
     pub enter: usize,
-    /// Leaves with PC in ECX and the word that was fetched last in EDX.
+    /// Exits with the PC in ECX and the last word fetched in EDX.
     pub leave: usize,
     pub bail: usize,
-    /// Leaves after a branch to ECX.
-    pub unknown: usize,
-    /// Goes on at ECX, wherever that lies, after a branch.
-    pub elsewhere: usize,
-    /// Takes the wait states of a miss at flash offset ECX.
+    /// No block: exits after a branch to ECX.
+    pub no_block: usize,
+    /// Cross-region jump: continues at ECX, in any region.
+    pub cross_region_jump: usize,
+    /// Adds the wait states of a miss at flash offset ECX.
     pub miss: usize,
-    /// Reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the word fetched last in EDX.
+    /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.
     pub load: [usize; 3],
-    /// Writes the context's value; otherwise as `load`.
+    /// Slow path: writes the context's value; otherwise like `load`.
     pub store: [usize; 3],
-    /// Reads from cached flash at EAX into EAX if a whole line is there: carry clear. Otherwise leaves EAX alone.
+    /// Reads from cached flash at EAX into EAX if a whole line is present: carry clear. Otherwise EAX is unchanged.
     pub flash: [usize; 3],
 }
 
@@ -76,8 +76,8 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
     let mut routines = Routines::default();
     let here = |ops: &Assembler| base + ops.offset().0;
 
-    // Slots without a block lead here, where the buffer begins.
-    routines.unknown = here(&ops);
+    // Slots without a block point to the start of the buffer, which is this routine.
+    routines.no_block = here(&ops);
     dynasm!(ops ; .arch x64 ; mov edx, DWORD NO_WORD as i32);
     routines.leave = here(&ops);
     dynasm!(ops ; .arch x64 ; mov eax, DWORD LEFT as i32 ; jmp >finish);
@@ -99,7 +99,7 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
         ; add rsp, 8
         ; pop r15 ; pop r14 ; pop r13 ; pop r12 ; pop rbp ; pop rbx
         ; ret
-        // From a routine that a block has called: everything is where it belongs.
+        // Exit from a routine that a block has called: the state is already written back.
         ; ->abandon:
         ; add rsp, 8
         ; mov eax, DWORD LEFT as i32
@@ -121,7 +121,7 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
     reload(&mut ops);
     dynasm!(ops ; .arch x64 ; jmp rax);
 
-    routines.elsewhere = here(&ops);
+    routines.cross_region_jump = here(&ops);
     let to = |ops: &mut Assembler, slots: usize| {
         dynasm!(ops
             ; .arch x64

@@ -1,20 +1,20 @@
-//! What becomes of blocks when there are too many of them, or none are wanted any more.
+//! Tests of dropped blocks: a full buffer, and translation turned off.
 
 use crate::cpu::core::State;
 use crate::memory::RAM_BASE;
 use crate::world::Nothing;
 use crate::{Chip, ChipConfig};
 
-/// ADDS R0, #1 and a branch to what follows: a block of its own.
+/// ADDS R0, #1 and a branch to the next instruction: one block each.
 const BLOCK: [u16; 2] = [0x3001, 0xe7ff];
 const BLOCKS: usize = 1000;
 const CODE: u32 = RAM_BASE + 0x100;
 
-/// A chip at the first of many blocks, the last of which leads back to it.
+/// Returns a chip at the first of many blocks, the last of which branches back to it.
 fn chip() -> Chip<Nothing> {
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 16, flash: &[], bootsel_pressed: false };
     let mut chip = Chip::new(&config, Nothing);
-    // A branch back has no more than 2 KiB: BL has.
+    // A branch reaches back at most 2 KiB, so use BL.
     let back = (-(BLOCKS as i32 * 4) - 4) as u32;
     let bl = [0xf400 | (back >> 12 & 0x3ff) as u16, 0xf800 | (back >> 1 & 0x7ff) as u16];
     let code = BLOCK.into_iter().cycle().take(2 * BLOCKS).chain(bl);
@@ -26,7 +26,7 @@ fn chip() -> Chip<Nothing> {
     chip
 }
 
-/// Instructions, cycles and R0 after `us` microseconds.
+/// Returns instructions, cycles and R0 after `us` microseconds.
 fn run(chip: &mut Chip<Nothing>, us: u64) -> (u64, u64, u32) {
     chip.run_until(chip.now() + us * sim::PS_PER_US);
     let core = &chip.cores[0];

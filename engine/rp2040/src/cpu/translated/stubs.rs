@@ -1,10 +1,10 @@
-//! What blocks have out of their straight line.
+//! Out-of-line stubs of blocks.
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::block::{Aside, Load, Place, SRAM5, Translation};
+use super::block::{Load, Place, SRAM5, Stub, Translation};
 use super::context::status;
 use super::routines::{COUNTER, STATUS, VALUE};
 use crate::memory::{RAM_SIZE, XIP_BASE};
@@ -12,23 +12,23 @@ use crate::peripherals::busctrl::COUNTER_MOST;
 
 impl Translation<'_> {
     #[allow(clippy::too_many_lines)]
-    pub(super) fn aside(&mut self, aside: Aside) {
-        match aside {
-            Aside::Leave { at, place } => {
+    pub(super) fn stub(&mut self, stub: Stub) {
+        match stub {
+            Stub::Leave { at, place } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 self.end(place, self.routines.leave);
             }
-            Aside::Bail { at, place } => {
+            Stub::Bail { at, place } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 self.end(place, self.routines.bail);
             }
-            Aside::LeaveAt { at, place } => {
+            Stub::LeaveAt { at, place } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 self.count(place);
-                let unknown = self.routines.unknown;
-                dynasm!(self.ops ; .arch x64 ; mov ecx, eax ; jmp extern unknown);
+                let no_block = self.routines.no_block;
+                dynasm!(self.ops ; .arch x64 ; mov ecx, eax ; jmp extern no_block);
             }
-            Aside::Miss { at, back, offset, held } => {
+            Stub::Miss { at, back, offset, held } => {
                 let miss = self.routines.miss;
                 let set = ((offset >> 3) & 0x3ff) as i32;
                 dynasm!(self.ops
@@ -41,7 +41,7 @@ impl Translation<'_> {
                     ; jmp =>back
                 );
             }
-            Aside::Load { at, load, place, leave, done, take } => {
+            Stub::Load { at, load, place, leave, done, take } => {
                 let size = load.size as usize;
                 let (flash, slow) = (self.routines.flash[size], self.routines.load[size]);
                 dynasm!(self.ops ; .arch x64 ; =>at);
@@ -63,9 +63,9 @@ impl Translation<'_> {
                 dynasm!(self.ops ; .arch x64 ; call extern slow);
                 self.loaded(load);
                 self.uncount(place);
-                self.carried_out(leave, done);
+                self.slow_path_return(leave, done);
             }
-            Aside::Store { at, marked, size, value, place, leave, done } => {
+            Stub::Store { at, marked, size, value, place, leave, done } => {
                 let slow = self.routines.store[size as usize];
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 if self.counting {
@@ -75,9 +75,9 @@ impl Translation<'_> {
                 self.tell(place);
                 dynasm!(self.ops ; .arch x64 ; mov [r15 + VALUE], Rd(value) ; call extern slow);
                 self.uncount(place);
-                self.carried_out(leave, done);
+                self.slow_path_return(leave, done);
             }
-            Aside::Counted { at, words, check, bail, moves } => {
+            Stub::Counted { at, words, check, bail, moves } => {
                 let end = (RAM_SIZE as u32 - 4 * (words - 1)) >> 2;
                 dynasm!(self.ops
                     ; .arch x64
@@ -87,8 +87,8 @@ impl Translation<'_> {
                     ; cmp ecx, DWORD end as i32
                     ; jae =>bail
                 );
-                self.check_several(words, check, bail);
-                // EDX is the target where there is one.
+                self.check_multiple(words, check, bail);
+                // EDX may hold a target.
                 dynasm!(self.ops
                     ; .arch x64
                     ; push rax
@@ -110,7 +110,7 @@ impl Translation<'_> {
         dynasm!(self.ops ; .arch x64 ; jmp extern routine);
     }
 
-    /// What the shared code is told of `place`, with what was executed until then.
+    /// Passes `place` to the shared code, with the instructions executed until then.
     fn tell(&mut self, place: Place) {
         self.count(place);
         dynasm!(self.ops
@@ -120,7 +120,7 @@ impl Translation<'_> {
         );
     }
 
-    /// EAX, as the engine gives it, into the register.
+    /// Moves the slow path's result in EAX into the register.
     pub(super) fn loaded(&mut self, load: Load) {
         match (load.size, load.signed) {
             (0, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(load.to), al),
@@ -129,12 +129,12 @@ impl Translation<'_> {
         }
     }
 
-    /// After an access by the engine, which has added all its cycles but one.
-    pub(super) fn carried_out(&mut self, leave: DynamicLabel, done: DynamicLabel) {
+    /// Returns from the slow path, which has added all cycles of the access but one.
+    pub(super) fn slow_path_return(&mut self, leave: DynamicLabel, done: DynamicLabel) {
         dynasm!(self.ops
             ; .arch x64
             ; dec r14
-            ; cmp DWORD [r15 + STATUS], status::ON as i32
+            ; cmp DWORD [r15 + STATUS], status::CONTINUE as i32
             ; jne =>leave
             ; test r14, r14
             ; jle =>leave
@@ -142,7 +142,7 @@ impl Translation<'_> {
         );
     }
 
-    /// Counts an access to SRAM5 at ECX units of `size` and goes to `then`; goes on if it lies elsewhere.
+    /// Counts an access to SRAM5 at ECX units of `size` and jumps to `then`; continues if it lies outside SRAM5.
     pub(super) fn counted_word(&mut self, size: u32, then: DynamicLabel) {
         dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (RAM_SIZE as u32 >> size) as i32 ; jae >other);
         self.count_access();
