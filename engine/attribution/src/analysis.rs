@@ -1,4 +1,4 @@
-//! Shares the time of spans out among causes, each picosecond once.
+//! Attribution of simulated time: every picosecond of an interval belongs to exactly one cause.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::lan::Frame;
 use crate::overlay::{Overlays, overlays, stretches};
 use crate::recorder::{Record, Recording, Transfer, state};
 
-/// Between two frames to the network chip at most this far apart, the core is taken to be in the chip's driver: that is
-/// some 6000 cycles, in which a driver in C prepares an access and an interpreter does not get through a function.
+/// Most time between two frames to the network chip for which the core counts as running the chip's driver: some 6000
+/// cycles, in which a driver in C prepares an access and an interpreter cannot complete a function.
 pub const DRIVER_GAP: Ps = 50 * PS_PER_US;
-/// So soon after it wakes, a core serves what woke it.
+/// Time after a wake-up during which a core serves the event that woke it.
 const WOKEN: Ps = 20 * PS_PER_US;
-/// So soon after it has woken for nothing, a core sleeps again.
+/// Most time after a spurious wake-up until a core sleeps again.
 const AGAIN: Ps = 100 * PS_PER_US;
 
-/// Of each span, in the order of the spans.
+/// The shares of each interval, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Shares {
     /// By [`Cause`].
@@ -26,13 +26,14 @@ pub struct Shares {
     pub counts: BTreeMap<&'static str, Vec<u64>>,
     /// Exceptions taken, by number.
     pub exceptions: BTreeMap<u8, Vec<u64>>,
-    /// SPI frames by what they read or wrote.
+    /// SPI frames by the register or buffer accessed.
     pub registers: BTreeMap<String, Vec<u64>>,
-    /// Flash cache misses from the first span to the last one, by the flash offset of the line.
+    /// Flash cache misses from the first interval to the last one, by the flash offset of the line.
     pub misses: BTreeMap<u32, u64>,
 }
 
-/// `spans` are in order and do not overlap. `transfers` are those of the network chip, in order.
+/// Attributes the time of `spans`, which are in order and do not overlap. `transfers` are those of the network chip, in
+/// order.
 pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer], spans: &[Interval]) -> Shares {
     let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
     let views = Views::new(recording);
@@ -79,8 +80,8 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer]
     shares
 }
 
-/// What goes on at each moment of `span`, in order and without a gap. Misses and wait states are counted and have no
-/// moment: they are in the cause that ends in `_run`.
+/// Returns the causes within `span`, in order and without a gap. Misses and wait states are only counted, without a
+/// time: they are part of the cause that ends in `_run`.
 pub fn timeline(
     recording: &Recording,
     frames: &[Frame],
@@ -119,7 +120,8 @@ pub fn timeline(
     found
 }
 
-/// Each look lasts until the next transfer: who asks no more and tells nothing waits, be it for a pin.
+/// Returns the polls of the chip. Each lasts until the next transfer: without further accesses the program waits,
+/// possibly for a pin.
 fn looks(transfers: &[Transfer]) -> Vec<Interval> {
     let ends = transfers.iter().skip(1).map(|next| next.start).chain([Ps::MAX]);
     let looks = transfers.iter().zip(ends).filter(|(each, _)| is_look(&each.what));
@@ -130,13 +132,13 @@ fn link_looks(transfers: &[Transfer]) -> Vec<Ps> {
     transfers.iter().filter(|each| is_link_look(&each.what)).map(|each| each.start).collect()
 }
 
-/// Reads that ask whether something has come or gone: WIZnet's received size, free room, interrupt and state.
+/// Returns whether the transfer polls for events: WIZnet's received size, free space, interrupt and state.
 fn is_look(what: &str) -> bool {
     let Some(register) = what.strip_suffix(" read") else { return false };
     ["RX_RSR", "TX_FSR", "_IR", "_SR"].iter().any(|name| register.ends_with(name))
 }
 
-/// What asks a radio chip for its link.
+/// The request that polls a radio chip for its link.
 pub const JOIN: &str = "join write";
 
 fn is_link_look(what: &str) -> bool {
@@ -147,12 +149,12 @@ fn within(transfers: &[Transfer], (from, to): Interval) -> std::ops::Range<usize
     transfers.partition_point(|each| each.start < from)..transfers.partition_point(|each| each.start < to)
 }
 
-/// To the copy of the misses: what was missed since the copy before belongs to where it was made.
+/// Returns the misses up to the copy at `to`: misses since the previous copy count for the interval of the later copy.
 fn misses_between(recording: &Recording, from: Ps, to: Ps) -> BTreeMap<u32, u64> {
     let first = recording.misses.partition_point(|copy| copy.0 <= from);
     let mut last = recording.misses.partition_point(|copy| copy.0 <= to);
     if first == last && last < recording.misses.len() {
-        last += 1; // spans that are shorter than it is from one copy to the next
+        last += 1; // intervals shorter than the time between copies
     }
     let mut found = BTreeMap::new();
     for (line, count) in recording.misses[first..last].iter().flat_map(|copy| &copy.1) {
@@ -179,14 +181,14 @@ struct Counts {
 }
 
 enum Piece<'a> {
-    /// A stretch of the recording: all of it, and what lies in the span. The pieces of it follow.
+    /// A stretch of the recording: all of it, and the part within the interval. Its pieces follow.
     Stretch(&'a Record, Interval, Interval),
     Wait(Interval, Cause),
-    /// Of a stretch, the whole and the piece.
+    /// A piece of a stretch: the whole stretch and the piece.
     Board(&'a Record, Interval, Interval),
 }
 
-/// What the board itself does at each time.
+/// The board's activities over time.
 struct Views<'a> {
     recording: &'a Recording,
     sleeps: Vec<(Ps, Ps, Cause)>,
@@ -198,7 +200,7 @@ impl<'a> Views<'a> {
     fn new(recording: &'a Recording) -> Self {
         let sleeps = stretches(recording, state::ASLEEP).into_iter();
         let mut sleeps: Vec<_> = sleeps.map(|(from, to)| (from, to, of_sleep(taken_after(recording, to)))).collect();
-        // Who goes back to sleep at once has not been woken by what it waits for.
+        // A core that goes back to sleep at once was not woken by the event it waits for.
         for index in (1..sleeps.len()).rev() {
             if sleeps[index].0 - sleeps[index - 1].1 <= AGAIN {
                 sleeps[index - 1].2 = sleeps[index].2;
@@ -218,7 +220,7 @@ impl<'a> Views<'a> {
         });
     }
 
-    /// Every piece of `span` in order: what the network or a wait takes away, and the rest.
+    /// Visits every piece of `span` in order: the parts covered by the network or a wait, and the rest.
     fn walk(&self, span: Interval, overlays: &Overlays, mut visit: impl FnMut(Piece)) {
         let records = &self.recording.records;
         let first = records.partition_point(|record| record.at <= span.0).saturating_sub(1);
@@ -267,7 +269,7 @@ impl<'a> Views<'a> {
         counts.rom_instructions += of(record.rom_instructions);
     }
 
-    /// `part` of the stretch `whole`, in which nothing but the board itself takes time.
+    /// Attributes `part` of the stretch `whole`, in which only the board takes time.
     fn board(&self, record: &Record, whole: Interval, part: Interval, causes: &mut [Ps; Cause::COUNT]) {
         let bits = self.bits_within(part);
         causes[Cause::SpiBits as usize] += bits;
@@ -285,7 +287,7 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// What goes on at `at` if core 0 does not run a program there.
+    /// Returns the cause at `at` if core 0 does not run a program there.
     fn idle(&self, record: &Record, at: Ps) -> Option<Cause> {
         let is = |bit: u8| record.state & bit != 0;
         if is(state::BUSY) {
@@ -316,7 +318,7 @@ impl<'a> Views<'a> {
         self.bits_in(part).map(length).sum()
     }
 
-    /// When bits were on the bus.
+    /// Returns the times with bits on the bus.
     fn bits_in(&self, part: Interval) -> impl Iterator<Item = Interval> {
         let bits = &self.recording.bits;
         let first = bits.partition_point(|each| each.1 <= part.0);
@@ -328,7 +330,7 @@ fn scaled(value: u64, part: Ps, whole: Ps) -> u64 {
     if part == whole { value } else { (u128::from(value) * u128::from(part) / u128::from(whole.max(1))) as u64 }
 }
 
-/// The exception that a core takes as it wakes at `at`.
+/// Returns the exception that a core takes when it wakes at `at`.
 fn taken_after(recording: &Recording, at: Ps) -> Option<u8> {
     let next = recording.exceptions[recording.exceptions.partition_point(|taken| taken.0 < at)..].first()?;
     (next.0 <= at + WOKEN).then_some(next.1)
@@ -362,7 +364,7 @@ mod tests {
         Transfer { start: start * US, wire_bytes, what: what.into() }
     }
 
-    /// One message: 100 us of code, two accesses, the network, a poll 500 us late, 44 us of code.
+    /// Returns one message: 100 us of code, two accesses, the network, a poll 500 us late, 44 us of code.
     fn message() -> (Recording, Vec<Frame>, Vec<Transfer>) {
         let records = vec![
             record(0, 0, 40, 10),
@@ -401,7 +403,7 @@ mod tests {
     fn every_microsecond_goes_to_one_cause() {
         let (recording, frames, transfers) = message();
         let shares = attribute(&recording, &frames, &transfers, &[(0, 1000 * US)]);
-        // Nobody looks before the core sleeps at 160: from 140 on the message is away.
+        // The last poll ends before the core sleeps at 160: from 140 on the message is away.
         let expected = [
             ("code_miss", 40 + 11),
             ("code_wait", 10),
@@ -419,7 +421,7 @@ mod tests {
             ("wire_to_board", 6),
         ];
         let mut expected: BTreeMap<&str, Ps> = expected.into_iter().collect();
-        // The chip is not read within the recording, so the sleep is only a timer's.
+        // The chip is not read within the recording, so the sleep only waits for a timer.
         *expected.get_mut("code_run").unwrap() -= 548;
         expected.insert("wait_timer", 548);
         assert_eq!(named(&shares, 0), expected);
@@ -431,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_a_timer_s_poll_reads_has_waited_for_it() {
+    fn a_frame_read_by_a_timers_poll_has_waited_for_it() {
         let (mut recording, frames, transfers) = message();
         recording.records.insert(9, record(920, state::SELECTED, 0, 0));
         let shares = attribute(&recording, &frames, &transfers, &[(0, 1000 * US)]);
@@ -441,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_that_goes_on_is_named_by_what_ends_it() {
+    fn a_continued_sleep_is_named_by_the_event_that_ends_it() {
         let records = [(0, state::ASLEEP), (300, 0), (350, state::ASLEEP), (700, 0)];
         let recording = Recording {
             records: records.iter().map(|&(at, state)| record(at, state, 0, 0)).collect(),
@@ -496,12 +498,12 @@ mod tests {
         };
         let missed = |from: Ps, to: Ps| attribute(&recording, &[], &[], &[(from * US, to * US)]).misses;
         assert_eq!(missed(10, 30), BTreeMap::from([(0, 1), (8, 6)]));
-        assert_eq!(missed(21, 22), BTreeMap::from([(8, 4)]), "a span that is shorter than the copies are apart");
+        assert_eq!(missed(21, 22), BTreeMap::from([(8, 4)]), "an interval shorter than the time between copies");
         assert_eq!(missed(45, 46), BTreeMap::new());
     }
 
     #[test]
-    fn what_was_not_recorded_has_no_name() {
+    fn unrecorded_time_has_no_name() {
         let (recording, frames, transfers) = message();
         let shares = attribute(&recording, &frames, &transfers, &[(990 * US, 1010 * US)]);
         assert_eq!(named(&shares, 0)["unnamed"], 10);

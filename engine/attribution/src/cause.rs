@@ -1,6 +1,6 @@
-//! What a moment can go to.
+//! Causes that time is attributed to.
 
-/// Named as in `results/attribution/causes.py`, in its order.
+/// The causes, named and ordered as in `results/attribution/causes.py`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Cause {
@@ -73,7 +73,7 @@ impl Cause {
     };
 }
 
-/// Exception numbers of the RP2040 that name what a core slept for (16 + IRQ; datasheet 2.3.2).
+/// Exception numbers of the RP2040 that identify the reason for a sleep (16 + IRQ; datasheet 2.3.2).
 pub(crate) mod exception {
     pub const SYSTICK: u8 = 15;
     pub const TIMERS: std::ops::RangeInclusive<u8> = 16..=19;
@@ -87,7 +87,7 @@ pub(crate) fn is_timer(number: u8) -> bool {
     number == exception::SYSTICK || number == exception::RTC || exception::TIMERS.contains(&number)
 }
 
-/// What a sleep was for that the exception `number` ended. None: no exception followed.
+/// Returns the reason for a sleep ended by the exception `number`; `None`: no exception followed.
 pub(crate) fn of_sleep(number: Option<u8>) -> Cause {
     match number {
         Some(number) if is_timer(number) => Cause::WaitTimer,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_is_named_by_what_ended_it() {
+    fn a_sleep_is_named_by_the_event_that_ended_it() {
         let named = [15, 16, 19, 21, 27, 29, 34].map(|number| of_sleep(Some(number)));
         use Cause::*;
         assert_eq!(named, [WaitTimer, WaitTimer, WaitTimer, WaitUsb, WaitDma, WaitChip, WaitOther]);

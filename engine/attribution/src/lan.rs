@@ -1,14 +1,14 @@
-//! Frames on the cable as far as they say who waits for whom.
+//! Frames on the cable, as far as they show which side waits for the other.
 
 use sim::Ps;
 
 use crate::Interval;
 use crate::cause::Cause;
 
-/// What a frame asks of its receiver.
+/// The class of a frame by the reaction it requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A TCP segment that only acknowledges.
+    /// A TCP segment with only an acknowledgement.
     Acknowledgement,
     /// The first segment of a TCP connection.
     Open,
@@ -26,23 +26,23 @@ pub struct Frame {
     pub to_board: bool,
     pub class: Class,
     pub flow: Flow,
-    /// By a radio: where it was besides the cable, in order. Before `start` on its way to the PC, behind `arrival` on its
-    /// way to the board.
+    /// With a radio: the frame's other places with their causes, in order. On its way to the PC they lie before
+    /// `start`, on its way to the board after `arrival`.
     pub beside: Vec<(Interval, Cause)>,
 }
 
 impl Frame {
-    /// When whoever sent it had done with it: the board with one on its way to the PC.
+    /// Returns when the sender was finished with the frame: for a frame to the PC, the board.
     pub fn given(&self) -> Ps {
         self.whereabouts().first().map_or(self.start, |first| first.0.0)
     }
 
-    /// When its receiver can have it.
+    /// Returns when its receiver can read it.
     pub fn taken(&self) -> Ps {
         self.whereabouts().last().map_or(self.arrival, |last| last.0.1)
     }
 
-    /// All of its way, in order.
+    /// Returns its complete way, in order.
     pub fn whereabouts(&self) -> Vec<(Interval, Cause)> {
         let wire = if self.to_board { Cause::WireToBoard } else { Cause::WireToPc };
         let mut all = self.beside.clone();
@@ -51,18 +51,18 @@ impl Frame {
     }
 }
 
-/// What belongs together: protocol and ports, the lower one first; of ARP, who asks, and for which address. A question
-/// and its answer are of one flow.
+/// Key of related frames: protocol and ports, the lower one first; for ARP, the sender and the requested address. A
+/// request and its answer have the same flow.
 pub type Flow = (u16, u16, u16);
 
 const ARP: u16 = 0x806;
 
-/// Of an Ethernet frame.
+/// Returns the flow of an Ethernet frame.
 pub fn flow(frame: &[u8], to_board: bool) -> Flow {
     let word = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
     let arp = || {
         let request = word(20)? == 1;
-        let address = if request { 38 } else { 28 }; // the one that is asked for, or the one that answers
+        let address = if request { 38 } else { 28 }; // the requested address, or the answering one
         Some((ARP + u16::from(request == to_board), word(address)?, word(address + 2)?))
     };
     if word(12) == Some(ARP) {
@@ -80,7 +80,7 @@ pub fn flow(frame: &[u8], to_board: bool) -> Flow {
     ports().unwrap_or((word(12).unwrap_or(0), 0, 0))
 }
 
-/// Of an Ethernet frame without FCS.
+/// Classifies an Ethernet frame without FCS.
 pub fn classify(frame: &[u8]) -> Class {
     tcp_class(frame).unwrap_or(Class::Message)
 }
@@ -122,7 +122,7 @@ mod tests {
         frame.extend([0; 12]);
         frame.extend([0x50, flags, 0, 0, 0, 0, 0, 0]);
         frame.resize(frame.len() + payload, b'1');
-        frame.resize(frame.len().max(60), 0); // padding is no payload
+        frame.resize(frame.len().max(60), 0); // padding is not payload
         frame
     }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_and_its_answer_are_of_one_flow() {
+    fn a_request_and_its_answer_have_one_flow() {
         let ports = |from: u16, to: u16| {
             let mut frame = tcp(0x18, 1);
             frame[34..36].copy_from_slice(&from.to_be_bytes());
@@ -156,14 +156,14 @@ mod tests {
             frame
         };
         assert_eq!(flow(&arp(true, 100, 1), false), flow(&arp(false, 1, 100), true));
-        // The PC's own question is no answer to one of the board's, nor to what the board only announces.
+        // The PC's request does not answer a request of the board, nor an announcement of the board.
         assert_ne!(flow(&arp(true, 100, 100), false), flow(&arp(true, 1, 100), true));
         assert_eq!(flow(&arp(true, 1, 100), true), flow(&arp(false, 100, 1), false));
         (0..42).for_each(|length| _ = flow(&arp(true, 1, 2)[..length], true));
     }
 
     #[test]
-    fn whatever_is_too_short_is_a_message() {
+    fn a_short_frame_is_a_message() {
         let whole = tcp(0x10, 0);
         for length in 0..54 {
             assert_eq!(classify(&whole[..length]), Class::Message, "{length}");

@@ -1,7 +1,8 @@
-//! Where simulated time goes: each picosecond of a span to one cause. `docs/attribution.md` has the model.
+//! Attribution of simulated time: each picosecond of an interval to one cause. `docs/attribution.md` describes the
+//! model.
 //!
-//! A [`Recorder`] hangs where the chip and the board pass by anyway and keeps what changed; it moves no simulated time.
-//! Afterwards [`marks`] finds a client's own measurements among its clock readings, and [`analysis`] shares the time out.
+//! A [`Recorder`] records changes at points that the chip and the board pass anyway; it takes no simulated time.
+//! Afterwards [`marks`] finds a client's measurements among its clock readings, and [`analysis`] attributes the time.
 
 pub mod analysis;
 pub mod cause;
@@ -16,5 +17,5 @@ pub use lan::{Class, Flow, Frame};
 pub use marks::{Clock, Mark, Sought, Windows, find, find_ready};
 pub use recorder::{Counters, Recorder, Recording, Transfer, state};
 
-/// From one moment to another, the second excluded.
+/// An interval of time, excluding its end.
 pub type Interval = (sim::Ps, sim::Ps);

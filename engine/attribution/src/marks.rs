@@ -1,7 +1,7 @@
-//! Finds a client's measurements among the readings of its clock.
+//! Locates a client's measurements among the readings of its clock.
 //!
-//! A client tells how long each span took, not when it was. But a span begins and ends with the client reading the
-//! timer, and the values that it read differ by just what it tells. The readings by one instruction are tried first.
+//! A client reports how long each interval took, not when it was. But an interval starts and ends with a reading of the
+//! timer, and the two values differ by the reported duration. Readings by a single instruction are tried first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +12,32 @@ use crate::Interval;
 /// One reading of the timer's low word by core 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When the timer came to the value that was read.
+    /// Time when the timer reached the value that was read.
     pub at: Ps,
     pub value: u32,
-    /// The instruction that read.
+    /// The reading instruction's address.
     pub pc: u32,
 }
 
-/// What a runtime makes of the timer's microseconds.
+/// A runtime's clock, derived from the timer's microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// Just these: MicroPython's `ticks_us`, C.
+    /// The microseconds themselves: MicroPython's `ticks_us`, C.
     #[default]
     Timer,
-    /// CircuitPython's `monotonic_ns` on the RP2040: ticks of 1/1024 s, which it takes for 977 us within a second, and
+    /// CircuitPython's `monotonic_ns` on the RP2040: ticks of 1/1024 s, which it counts as 977 us within a second, and
     /// 32nds of them.
     CircuitPython,
-    /// The same cut to whole microseconds by the client, reading by reading, before it takes their distance.
+    /// The same, with each reading truncated to whole microseconds by the client before it subtracts.
     CircuitPythonMicroseconds,
-    /// CircuitPython's before release 9: whole ticks.
+    /// CircuitPython's clock before release 9: whole ticks.
     CircuitPythonTicks,
-    /// The same cut to whole microseconds.
+    /// The same, truncated to whole microseconds.
     CircuitPythonTicksMicroseconds,
 }
 
 impl Clock {
-    /// The finer before the coarser: whole ticks fit more readings than were meant.
+    /// Finer clocks before coarser ones: whole ticks match more readings than intended.
     pub const ALL: [Clock; 5] = [
         Clock::Timer,
         Clock::CircuitPython,
@@ -65,15 +65,15 @@ impl Clock {
     }
 }
 
-/// What a client told: whole microseconds on its clock.
+/// A client's report: whole microseconds on its clock.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
-    /// In the order of time; none begins before the one before it ended.
+    /// Durations in order of time; none starts before the previous one ended.
     pub spans_us: Vec<u64>,
     pub clock: Clock,
-    /// Where known, a moment within each span: the PC had the message then.
+    /// If known, a time within each interval: when the PC had the message.
     pub within: Vec<Ps>,
-    /// From the client's start to where the workload begins, and to where the link was up.
+    /// Time from the client's start to the start of the workload, and to the link.
     pub ready_us: Option<u64>,
     pub link_us: Option<u64>,
 }
@@ -81,33 +81,33 @@ pub struct Sought {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     pub spans: Vec<Interval>,
-    /// When the client started, saw the link, and was ready; as far as it tells.
+    /// Times when the client started, saw the link, and was ready, if it reports them.
     pub started: Option<Ps>,
     pub linked: Option<Ps>,
     pub ready: Option<Ps>,
 }
 
-/// Readings between the end of a span and the start of the next one that are looked at.
+/// Most readings searched between the end of an interval and the start of the next one.
 const BETWEEN: usize = 64;
-/// None where no readings fit.
+/// Returns the intervals, or `None` if no readings match.
 pub fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
     groups(marks).iter().find_map(|group| find_among(group, sought))
 }
 
-/// When a client was ready that times nothing itself: by the last readings among `marks` that fit.
+/// Returns when a client that measures nothing itself was ready: by the last matching readings in `marks`.
 pub fn find_ready(marks: &[Mark], sought: &Sought) -> Option<Windows> {
     let sought = Sought { spans_us: Vec::new(), ..sought.clone() };
     groups(marks).iter().filter_map(|group| find_among(group, &sought)).find(|found| found.ready.is_some())
 }
 
-/// By the instruction that read, and all of them.
+/// Groups the readings by instruction, followed by all of them together.
 fn groups(marks: &[Mark]) -> Vec<Vec<Mark>> {
     let mut groups: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
     for mark in marks {
         groups.entry(mark.pc).or_default().push(*mark);
     }
     let mut groups: Vec<Vec<Mark>> = groups.into_values().collect();
-    // Who reads the clock least reads it for the client.
+    // The instruction with the fewest readings is most likely the client's.
     groups.sort_by_key(Vec::len);
     groups.push(marks.to_vec());
     groups
@@ -135,7 +135,7 @@ fn find_among(marks: &[Mark], sought: &Sought) -> Option<Windows> {
     Some(windows)
 }
 
-/// Readings in the order of time, with what the runtime makes of them.
+/// Readings in order of time, with the runtime's clock values.
 struct Read<'a> {
     marks: &'a [Mark],
     ns: Vec<u64>,
@@ -143,12 +143,12 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    /// What a client that read at `from` and `to` tells. None: there is no such reading.
+    /// Returns the duration that a client reports for readings `from` and `to`; `None`: no such reading.
     fn us(&self, from: usize, to: usize) -> Option<u64> {
         Some(self.ns.get(to)?.saturating_sub(self.ns[from]) / 1000)
     }
 
-    /// Readings that a client takes for `span_us` after that at `from`.
+    /// Returns the readings that a client counts as `span_us` after reading `from`.
     fn after(&self, from: usize, span_us: u64) -> std::ops::Range<usize> {
         let rest = &self.ns[from + 1..];
         let since = |ns: &u64| ns.saturating_sub(self.ns[from]) / 1000;
@@ -157,23 +157,23 @@ impl Read<'_> {
         from + 1 + first..from + 1 + first + count
     }
 
-    /// The reading that a client takes for `span_us` before that at `to`.
+    /// Returns the reading that a client counts as `span_us` before reading `to`.
     fn before(&self, to: usize, span_us: u64) -> Option<usize> {
         let ago = |ns: &u64| (self.ns[to] - ns) / 1000;
         let first = self.ns[..to].partition_point(|ns| ago(ns) > span_us);
         (first < to && self.us(first, to) == Some(span_us)).then_some(first)
     }
 
-    /// Start and end of each span, as indices: depth first, and no dead end twice.
+    /// Returns the start and end of each interval, as indices: depth first, without repeating dead ends.
     fn chain(&self) -> Option<Vec<(usize, usize)>> {
         let spans = self.sought.spans_us.len();
         if spans == 0 {
             return Some(Vec::new());
         }
         let mut dead: BTreeSet<(usize, usize)> = BTreeSet::new();
-        // From the back: a client does little between its spans, so of two chains the tighter one is its own.
+        // From the end: a client does little between its intervals, so the tighter of two chains is the client's.
         for first in (0..self.marks.len()).rev() {
-            // The choices that are still open for each span, the best one last.
+            // The choices left for each interval, the best one last.
             let mut open = vec![self.pairs_from(first, 1, 0)];
             let mut chosen: Vec<(usize, usize)> = Vec::new();
             while let Some(choices) = open.last_mut() {
@@ -195,7 +195,7 @@ impl Read<'_> {
         None
     }
 
-    /// Pairs for span `number` that begin within `count` readings from `from` on; the best one last.
+    /// Returns pairs for interval `number` that start within `count` readings after `from`; the best one last.
     fn pairs_from(&self, from: usize, count: usize, number: usize) -> Vec<(usize, usize)> {
         let (marks, span_us) = (self.marks, self.sought.spans_us[number]);
         let moment = self.sought.within.get(number).copied();
@@ -226,8 +226,8 @@ mod tests {
     }
 
     #[test]
-    fn the_client_s_own_readings_are_told_from_others() {
-        // 10, 20, ...: somebody polls. The client: 5 (started), 33 (ready), 41-141, 150-260.
+    fn the_clients_readings_are_distinguished_from_others() {
+        // 10, 20, ...: a poll loop. The client: 5 (started), 33 (ready), 41-141, 150-260.
         let mut all: Vec<(u32, u32)> = (1..40).map(|n| (10 * n, 0x100)).collect();
         all.extend([5, 33, 40, 41, 141, 150, 260, 261].map(|value| (value, 0x200)));
         all.sort_unstable();
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn circuitpython_s_clock_moves_in_steps_and_jumps_at_each_second() {
-        // A run told 33 355, 33 386 and, over a full second, 33 813 us of rounds of nearly the same length.
+        // A run reported 33 355, 33 386 and, over a full second, 33 813 us for rounds of nearly equal length.
         let clock = Clock::CircuitPython;
         let told = |from: u32, to: u32| (clock.ns(to) - clock.ns(from)) / 1000;
         assert_eq!(told(100_000, 133_390), 33_355);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_up() {
+    fn no_interval_is_invented() {
         let all = marks(&[(7, 1), (107, 1), (210, 1)]);
         let sought = |spans_us: &[u64]| Sought { spans_us: spans_us.to_vec(), ..Sought::default() };
         assert_eq!(find(&all, &sought(&[99])), None);
@@ -291,15 +291,15 @@ mod tests {
     }
 
     #[test]
-    fn of_two_chains_the_tighter_one_is_the_client_s() {
-        // Somebody else's readings at 0 and 100 are as far apart as the client's at 400 and 500.
+    fn the_tighter_of_two_chains_is_the_clients() {
+        // Unrelated readings at 0 and 100 have the same distance as the client's at 400 and 500.
         let all = marks(&[(0, 1), (100, 1), (400, 1), (500, 1), (501, 1), (551, 1)]);
         let sought = Sought { spans_us: vec![100, 50], ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(400, 500), (501, 551)]);
     }
 
     #[test]
-    fn a_span_holds_the_moment_at_which_the_pc_had_its_message() {
+    fn an_interval_contains_the_time_when_the_pc_had_its_message() {
         let all = marks(&[(0, 1), (100, 1), (300, 1), (400, 1), (450, 1)]);
         let within = vec![350 * PS_PER_US, 420 * PS_PER_US];
         let sought = Sought { spans_us: vec![100, 50], within, ..Sought::default() };

@@ -1,4 +1,4 @@
-//! Stretches in which the board has nothing to do but wait, and for what: the network, the link, a frame left unread.
+//! Times in which the board only waits, with the reason: the network, the link, an unread frame.
 
 use sim::{PS_PER_MS, Ps};
 
@@ -7,19 +7,19 @@ use crate::cause::{Cause, exception, is_timer};
 use crate::lan::{Class, Flow, Frame};
 use crate::recorder::{Recording, state};
 
-/// An acknowledgement that takes the PC this long has been delayed; no PC needs it for its work.
+/// An acknowledgement that takes the PC this long was delayed on purpose; processing never takes a PC so long.
 const DELAYED: Ps = 5 * PS_PER_MS;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overlays {
     /// In order, without overlap.
     pub waits: Vec<(Interval, Cause)>,
-    /// Network time in which the board had other things to do.
+    /// Network time during which the board was busy with other work.
     pub hidden: Vec<Interval>,
 }
 
-/// `looks`: from when the board asked the network chip what has come, until it told the chip something else;
-/// `link_looks`: when it asked whether there is a link.
+/// Returns the waits. `looks`: each time from a poll of the network chip to the next other access; `link_looks`: the
+/// polls for a link.
 pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Interval], link_looks: &[Ps]) -> Overlays {
     let idle = Idle::new(recording, looks);
     let selects = selects(recording);
@@ -29,13 +29,13 @@ pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Interval], lin
     let away = std::mem::take(&mut found.waits);
     found.waits.extend(waits_for_readers(recording, &selects, &idle, &unread));
     let link = waits_for_link(recording, link_looks);
-    // What the PC or the wire holds comes first, then the link, then what lies unread.
+    // Time at the PC or on the wire has priority, then the link, then unread frames.
     let unread = std::mem::take(&mut found.waits);
     found.waits = layered(vec![away, link, unread]);
     found
 }
 
-/// When the board had nothing better to do than to wait.
+/// Times when the board had nothing to do but wait.
 struct Idle {
     sleeps: Vec<Interval>,
     looks: Vec<Interval>,
@@ -47,7 +47,7 @@ impl Idle {
         Self { sleeps, looks: looks.to_vec() }
     }
 
-    /// The first moment from `from` on.
+    /// Returns the first idle time from `from` on.
     fn from(&self, from: Ps) -> Ps {
         let first = |stretches: &[Interval]| {
             let next = stretches[stretches.partition_point(|stretch| stretch.1 <= from)..].first();
@@ -61,7 +61,7 @@ impl Idle {
     }
 }
 
-/// When all of `bits` were set.
+/// Returns the times when all of `bits` were set.
 pub(crate) fn stretches(recording: &Recording, bits: u8) -> Vec<Interval> {
     let mut found: Vec<Interval> = Vec::new();
     let ends = recording.records.iter().skip(1).map(|next| next.at).chain([recording.end]);
@@ -77,14 +77,14 @@ pub(crate) fn stretches(recording: &Recording, bits: u8) -> Vec<Interval> {
     found
 }
 
-/// When the network chip was selected.
+/// Returns the times when the network chip was selected.
 fn selects(recording: &Recording) -> Vec<Ps> {
     stretches(recording, state::SELECTED).into_iter().map(|stretch| stretch.0).collect()
 }
 
 impl Overlays {
-    /// Who has the turn: a message that the board sent is away until its answer is back. `unread` gets the times at which
-    /// something came that the board has to read.
+    /// Finds the turns of the network: a message of the board is away until its answer is back. Adds to `unread` the
+    /// times at which frames arrived that the board must read.
     fn away(&mut self, frames: &[Frame], idle: &Idle, unread: &mut Vec<Ps>) {
         let sent: Vec<&Frame> = frames.iter().filter(|f| !f.to_board && f.class != Class::Acknowledgement).collect();
         let answers: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class != Class::Acknowledgement).collect();
@@ -94,13 +94,13 @@ impl Overlays {
         for (index, request) in sent.iter().enumerate() {
             let next = sent.get(index + 1).map_or(Ps::MAX, |frame| frame.start);
             if next < request.arrival {
-                continue; // what was sent last is what is waited for
+                continue; // the board waits for the answer to its last message
             }
             let answer = first_of(&answers, request.flow, (request.arrival, next));
             let ack = first_of(&acks, request.flow, (request.arrival, next));
             let (reply, cause) = match (answer, ack) {
                 (Some(answer), _) => (answer, Cause::Pc),
-                // No answer before the board's next message: it may have waited for the acknowledgement of this one.
+                // No answer before the board's next message: the board may have waited for the acknowledgement.
                 (None, Some(ack)) if ack.start - request.arrival >= DELAYED => (ack, Cause::DelayedAck),
                 (None, Some(ack)) => (ack, Cause::Pc),
                 (None, None) => continue,
@@ -117,7 +117,7 @@ impl Overlays {
                 unread.push(reply.taken());
             }
         }
-        // What the PC sends unasked.
+        // Unsolicited frames of the PC.
         for answer in answers.iter().filter(|answer| !answered.contains(&answer.start)) {
             if idle.from(answer.start) < answer.taken() {
                 self.waits.extend(answer.whereabouts());
@@ -133,7 +133,7 @@ fn first_of<'a>(frames: &[&'a Frame], flow: Flow, (from, to): Interval) -> Optio
     later.take_while(|frame| frame.start < to).copied().find(|frame| frame.flow == flow)
 }
 
-/// From a frame's arrival until the interrupt that made a sleeping board look at its chip.
+/// Finds the waits from a frame's arrival until the interrupt after which a sleeping board reads its chip.
 fn waits_for_readers(recording: &Recording, selects: &[Ps], idle: &Idle, unread: &[Ps]) -> Vec<(Interval, Cause)> {
     let mut waits = Vec::new();
     for &arrival in unread {
@@ -154,12 +154,12 @@ fn waits_for_readers(recording: &Recording, selects: &[Ps], idle: &Idle, unread:
     waits
 }
 
-/// Exceptions that come from outside of the core's own program.
+/// Returns whether the exception comes from outside the core's program.
 fn wakes(number: u8) -> bool {
     is_timer(number) || number == exception::IO_BANK0
 }
 
-/// From the first question for the link to the link.
+/// Finds the waits from the first poll for the link until the link is up.
 fn waits_for_link(recording: &Recording, link_looks: &[Ps]) -> Vec<(Interval, Cause)> {
     let mut waits = Vec::new();
     let mut down_since = Some(0);
@@ -181,7 +181,7 @@ fn waits_for_link(recording: &Recording, link_looks: &[Ps]) -> Vec<(Interval, Ca
     waits
 }
 
-/// One list of several, each in order; where they overlap, the earlier list's counts.
+/// Merges several lists, each in order; where they overlap, the earlier list has priority.
 fn layered(layers: Vec<Vec<(Interval, Cause)>>) -> Vec<(Interval, Cause)> {
     let mut whole: Vec<(Interval, Cause)> = Vec::new();
     for layer in layers {
@@ -204,7 +204,7 @@ fn layered(layers: Vec<Vec<(Interval, Cause)>>) -> Vec<(Interval, Cause)> {
         }
         whole.extend(added);
         whole.sort_unstable_by_key(|each| each.0);
-        // Parts of one layer may overlap each other.
+        // Parts of one layer may overlap.
         let mut end = 0;
         whole.retain_mut(|(interval, _)| {
             interval.0 = interval.0.max(end);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_waited_for_is_on_the_wire_or_with_the_pc() {
+    fn a_wait_for_an_answer_belongs_to_the_wire_or_the_pc() {
         use Cause::*;
         let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[150]), &[]);
         assert_eq!(us(&found), [(100, 106, WireToPc), (106, 300, Pc), (300, 306, WireToBoard)]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_by_radio_is_in_one_place_after_the_other() {
+    fn a_radio_frame_is_in_one_place_after_the_other() {
         use Cause::*;
         let mut frames = round();
         let us = |from: Ps, to: Ps| (from * US, to * US);
@@ -290,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_comes_before_anybody_looks_is_hidden() {
+    fn an_answer_before_the_first_poll_is_hidden() {
         let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &looks(&[400]), &[]);
         assert_eq!((us(&found), found.hidden), (vec![], vec![(100 * US, 306 * US)]));
     }
 
     #[test]
-    fn a_board_that_has_looked_and_told_the_chip_nothing_since_is_waiting() {
+    fn a_board_is_waiting_after_a_poll_without_further_accesses() {
         let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[(90 * US, 320 * US)], &[]);
         assert_eq!((us(&found).len(), found.hidden.len()), (3, 0));
         let found = overlays(&recording(&[(0, 0)], &[], 900), &round(), &[(90 * US, 95 * US)], &[]);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_lies_unread_until_the_timer_that_polls() {
+    fn a_frame_is_unread_until_the_polling_timer() {
         use Cause::*;
         let states = [(0, 0), (120, state::ASLEEP), (500, 0), (505, state::ASLEEP), (900, 0), (910, state::SELECTED)];
         let found = overlays(&recording(&states, &[(500, 16), (900, 19), (905, 14)], 1000), &round(), &[], &[]);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_the_next_message_waits_for_is_delayed() {
+    fn an_acknowledgement_awaited_by_the_next_message_is_delayed() {
         use Cause::*;
         let frames = |ack: Ps, next: Ps| {
             vec![
@@ -337,31 +337,31 @@ mod tests {
         let first = [(100, 106, WireToPc), (106, 40_106, DelayedAck), (40_106, 40_112, WireToBoard)];
         assert_eq!(us(&found)[..3], first);
         assert_eq!(us(&found)[3].2, WireToPc);
-        // The board went on before the acknowledgement came: it did not wait for it.
+        // The board continued before the acknowledgement arrived: it did not wait for it.
         let found = overlays(&still, &frames(40_106, 20_000), &looks(&[120, 20_020]), &[]);
         assert_eq!(us(&found)[0].0, 20_000);
-        // One that comes at once is the PC's work.
+        // An immediate acknowledgement is the PC's processing.
         let found = overlays(&still, &frames(150, 250), &looks(&[120]), &[]);
         assert_eq!(us(&found)[1], (106, 150, Pc));
     }
 
     #[test]
-    fn a_question_that_nobody_answers_is_not_the_pc_s() {
+    fn an_unanswered_request_is_not_charged_to_the_pc() {
         let frames = [frame(100, 106, false, Class::Message), frame(900, 906, false, Class::Message)];
         let found = overlays(&recording(&[(0, 0)], &[], 1000), &frames, &looks(&[120]), &[]);
         assert_eq!(found, Overlays::default());
     }
 
     #[test]
-    fn what_comes_of_another_flow_is_no_answer() {
+    fn a_frame_of_another_flow_is_not_an_answer() {
         let mut frames = round();
         frames[1].flow = (17, 67, 68);
         let found = overlays(&recording(&[(0, 0)], &[], 900), &frames, &[(150 * US, 320 * US)], &[]);
-        assert_eq!(us(&found), [(300, 306, Cause::WireToBoard)], "the PC sends it unasked");
+        assert_eq!(us(&found), [(300, 306, Cause::WireToBoard)], "unsolicited frame of the PC");
     }
 
     #[test]
-    fn the_link_is_waited_for_from_the_first_question_on() {
+    fn the_wait_for_the_link_starts_with_the_first_poll() {
         let found = overlays(&recording(&[(0, 0), (700, state::LINK)], &[], 900), &[], &[], &[50 * US, 80 * US]);
         assert_eq!(us(&found), [(50, 700, Cause::Link)]);
         let found = overlays(&recording(&[(0, 0), (700, state::LINK)], &[], 900), &[], &[], &[750 * US]);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_layers_cover_later_ones() {
+    fn earlier_layers_have_priority() {
         let one = vec![((10, 20), Cause::Pc), ((30, 40), Cause::Pc)];
         let two = vec![((5, 35), Cause::WaitPoll), ((38, 50), Cause::WaitIntn), ((45, 60), Cause::WaitPoll)];
         use Cause::*;

@@ -1,4 +1,4 @@
-//! Keeps what changed, with the core's counters at each change.
+//! Records changes, with the core's counters at each change.
 
 use sim::{PS_PER_MS, PS_PER_S, Ps};
 
@@ -6,7 +6,7 @@ use crate::Interval;
 use crate::cause::exception;
 use crate::marks::Mark;
 
-/// What is so at a moment; a bit each.
+/// State bits at one time.
 pub mod state {
     /// An SPI controller has a frame in its shift register.
     pub const BUSY: u8 = 1;
@@ -14,7 +14,7 @@ pub mod state {
     pub const SELECTED: u8 = 2;
     /// Core 0 sleeps.
     pub const ASLEEP: u8 = 4;
-    /// Core 0 serves the USB interrupt, or what interrupted that.
+    /// Core 0 serves the USB interrupt, or an exception that preempted it.
     pub const USB: u8 = 8;
     /// Core 0 is held in reset or locked up.
     pub const STOPPED: u8 = 16;
@@ -22,7 +22,7 @@ pub mod state {
     pub const LINK: u8 = 32;
 }
 
-/// Of core 0, counted from power-on.
+/// Core 0's counters since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Cycles in which the core waited for a flash cache miss.
@@ -36,7 +36,7 @@ pub struct Counters {
     pub rom_instructions: u64,
 }
 
-/// `state` holds from `at` to the next record; the rest is what the counters moved by until then.
+/// One record: `state` holds from `at` to the next record; the other fields are the counters' increase until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub at: Ps,
@@ -59,26 +59,26 @@ pub struct Transfer {
     pub what: String,
 }
 
-/// Flash offsets of the lines missed since the copy before, and how often each, as of a time.
+/// A copy of the misses at one time: flash offsets of the lines missed since the previous copy, and the number of each.
 pub type Misses = (Ps, Vec<(u32, u32)>);
 
-/// All that was recorded, in the order of time.
+/// A complete recording, in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub records: Vec<Record>,
-    /// When bits were on the bus.
+    /// Times with bits on the bus.
     pub bits: Vec<Interval>,
     /// Exceptions taken, by number.
     pub exceptions: Vec<(Ps, u8)>,
     pub marks: Vec<Mark>,
     pub misses: Vec<Misses>,
-    /// When it ended.
+    /// End of the recording.
     pub end: Ps,
-    /// Changes that did not fit.
+    /// Changes dropped for lack of space.
     pub lost: u64,
 }
 
-/// How far apart two copies of the misses are, at least.
+/// Least time between two copies of the misses.
 const MISSES_EVERY: Ps = 5 * PS_PER_MS;
 
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ pub struct Recorder {
     /// Lines in all copies of misses.
     lines: usize,
     last: Counters,
-    /// As the chip's owner last told them.
+    /// Counts last reported by the chip.
     instructions: [u64; 3],
     asleep: bool,
     stopped: bool,
@@ -98,7 +98,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps `limit` changes at most.
+    /// Creates a recorder of at most `limit` changes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -113,7 +113,7 @@ impl Recorder {
         }
     }
 
-    /// Core 0's state and instructions so far: all, those from flash, those from ROM.
+    /// Sets core 0's state and its instructions so far: all, those from flash, those from ROM.
     pub fn core(&mut self, asleep: bool, stopped: bool, instructions: [u64; 3]) {
         self.asleep = asleep;
         self.stopped = stopped;
@@ -131,12 +131,12 @@ impl Recorder {
         self.serving.pop();
     }
 
-    /// The core starts anew.
+    /// Handles a restart of the core.
     pub fn reset(&mut self) {
         self.serving.clear();
     }
 
-    /// Bits were on the bus from `begin` to `end`.
+    /// Records bits on the bus from `begin` to `end`.
     pub fn shifted(&mut self, begin: Ps, end: Ps) {
         let begin = self.kept.bits.last().map_or(begin, |&(_, before)| begin.max(before));
         if end > begin && self.has_room(self.kept.bits.len()) {
@@ -144,15 +144,15 @@ impl Recorder {
         }
     }
 
-    /// Core 0 has read its clock.
+    /// Records a reading of core 0's clock.
     pub fn read_clock(&mut self, mark: Mark) {
         if self.has_room(self.kept.marks.len()) {
             self.kept.marks.push(mark);
         }
     }
 
-    /// What is so at `at`: `outside` are the bits that the recorder does not know by itself. `always`: keep it although
-    /// nothing changed, as a place where spans may begin.
+    /// Records the state at `at`; `outside` holds the bits that the recorder cannot derive. `always`: record even
+    /// without a change, as a point where intervals may start.
     pub fn observe(&mut self, at: Ps, outside: u8, counters: Counters, clk_sys_hz: u64, always: bool) {
         let mut now = outside;
         now |= if self.asleep { state::ASLEEP } else { 0 };
@@ -169,7 +169,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what was counted since the last record to it.
+    /// Adds the counts since the last record to it.
     fn count(&mut self, counters: Counters, clk_sys_hz: u64) {
         let [instructions, flash_instructions, rom_instructions] = self.instructions;
         let counters = Counters { instructions, flash_instructions, rom_instructions, ..counters };
@@ -185,7 +185,7 @@ impl Recorder {
         record.rom_instructions += moved(before.rom_instructions, counters.rom_instructions) as u32;
     }
 
-    /// Whether a copy of the misses is due.
+    /// Returns whether a copy of the misses is due.
     pub fn wants_misses(&self, at: Ps) -> bool {
         at >= self.next_misses
     }
@@ -198,7 +198,7 @@ impl Recorder {
         }
     }
 
-    /// Everything so far.
+    /// Ends the recording and returns it.
     pub fn finish(mut self, at: Ps, counters: Counters, clk_sys_hz: u64) -> Recording {
         self.count(counters, clk_sys_hz);
         self.kept.end = at;
@@ -212,7 +212,7 @@ impl Recorder {
     }
 }
 
-/// By how much a counter moved that may have begun anew.
+/// Returns the increase of a counter that may have restarted.
 fn moved(before: u64, now: u64) -> u64 {
     if now < before { now } else { now - before }
 }
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_changes_are_kept_and_their_counts_belong_to_what_was_before() {
+    fn only_changes_are_kept_with_the_counts_before_them() {
         let mut recorder = Recorder::new(10);
         let at = |stalled| Counters { stalled, ..Counters::default() };
         recorder.observe(0, 0, at(0), 1_000_000, false);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn dropped_changes_are_counted() {
         let mut recorder = Recorder::new(1);
         for at in 0..3 {
             recorder.observe(at, at as u8, Counters::default(), 1, false);

@@ -271,7 +271,7 @@ mod tests {
         assert!(fails(|c| c.max_connections = 0).starts_with("max_connections"));
         assert!(fails(|c| c.tcp_buffer_bytes = 1).starts_with("tcp_buffer_bytes"));
         assert!(fails(|c| c.udp_echo_port = Some(0)).starts_with("udp_echo_port"));
-        assert!(fails(|c| c.udp_echo_port = Some(53)).starts_with("udp_echo_port = 53: the name server"));
+        assert!(fails(|c| c.udp_echo_port = Some(53)).starts_with("udp_echo_port = 53: used by the name server"));
         assert!(fails(|c| (c.udp_echo_port, c.ntp_start_s) = (Some(123), Some(0))).contains("the time server"));
         assert!(fails(|c| c.faults.loss_to_board_per_mille = 1001).contains("loss_to_board_per_mille = 1001"));
         assert!(fails(|c| c.faults.down = vec![(5, 5)]).contains("faults.down"));

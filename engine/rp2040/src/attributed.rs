@@ -1,5 +1,5 @@
-//! Where the chip passes by the recorder of an attribution of time. Nothing here is reached while there is none, and
-//! nothing here changes what the chip does.
+//! The chip's calls of the recorder for an attribution of time. Without a recorder they do nothing, and they never
+//! change the chip's behaviour.
 
 use attribution::{Counters, Mark, Recorder, Recording, state};
 
@@ -14,14 +14,14 @@ const TIMER: u32 = 0x4005_4000;
 const LOW_WORDS: [u32; 2] = [0x0c, 0x28];
 
 impl<W: World> Chip<W> {
-    /// Begins to record; `limit` changes at most.
+    /// Starts recording; `limit`: most changes recorded.
     pub fn start_recording(&mut self, limit: usize) {
         self.mem.xip.missed_lines = Some(Box::default());
         self.bus.sys.recording = Some(Box::new(Recorder::new(limit)));
         self.attribute();
     }
 
-    /// Ends it. None: it had not begun.
+    /// Ends recording. `None`: it had not started.
     pub fn stop_recording(&mut self) -> Option<Recording> {
         let missed = self.mem.xip.missed_lines.take();
         let mut recorder = self.bus.sys.recording.take()?;
@@ -63,7 +63,7 @@ impl<W> Bus<W> {
 }
 
 impl<W: World> Bus<W> {
-    /// Lets the recorder see what is so now.
+    /// Passes the present state to the recorder.
     #[cold]
     pub(crate) fn observe(&mut self, mem: &mut Memory, always: bool) {
         let now = self.sys.now();
@@ -89,7 +89,7 @@ impl Core {
         }
     }
 
-    /// Core 0 may have read the timer.
+    /// Tells the recorder that core 0 may have read the timer.
     #[cold]
     pub(crate) fn note_clock<W: World>(&self, mem: &mut Memory, bus: &mut Bus<W>, address: u32, value: u32) {
         let low = address & 0xffff_c000 == TIMER && LOW_WORDS.contains(&(address & 0xfff));
@@ -97,7 +97,7 @@ impl Core {
             return;
         }
         let tick = &bus.sys.tick;
-        // When the timer came to this value; a timer that stands still came to it just now.
+        // The time when the timer reached this value; for a stopped timer, now.
         let at = tick.time_of(tick.count(bus.sys.now())).min(bus.sys.now());
         bus.observe(mem, true);
         if let Some(recorder) = bus.sys.recorder() {

@@ -14,11 +14,11 @@ use crate::trace::{Record, kind};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 
-/// The access has no target: the core takes a HardFault, the DMA channel stops with a bus error.
+/// The access has no target: the core takes a HardFault, a DMA channel stops with a bus error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusFault;
 
-/// Who masters an access.
+/// The master of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Master {
     Core(usize),
@@ -30,7 +30,7 @@ pub enum Master {
 const APB_READ_WAITS: u32 = 2;
 const APB_WRITE_WAITS: u32 = 3;
 
-/// Everything on the bus but the memories.
+/// The bus with everything on it except the memories.
 pub struct Bus<W> {
     pub sys: Sys,
     pub world: W,
@@ -42,11 +42,11 @@ pub struct Bus<W> {
     pub xip_ctrl: XipCtrl,
     pub ssi: Ssi,
     pub blocks: Blocks,
-    /// Laps of a PIO program that are still to be carried out, as they appear at the pins.
+    /// The deferred batch of a PIO program, as it appears at the pins.
     pub(crate) put_off: Option<laps::PutOff>,
 }
 
-/// The register blocks that RESETS can hold and that need nothing but [`Sys`].
+/// The register blocks that RESETS can hold in reset and that need only [`Sys`].
 pub struct Blocks {
     pub sysinfo: Sysinfo,
     pub syscfg: Syscfg,
@@ -126,7 +126,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// The APB or AHB-Lite register block at `address` and the RESETS bit that holds it (0: none does).
+    /// Returns the APB or AHB-Lite register block at `address` and the RESETS bit that holds it in reset (0: none).
     fn at(&mut self, address: u32) -> Option<(&mut dyn Peripheral, u32)> {
         use resets::bit;
         let [pll_sys, pll_usb] = &mut self.pll;
@@ -194,7 +194,7 @@ impl<W: World> Bus<W> {
         self.fetch(mem, master, address, size)
     }
 
-    /// [`Self::read`] for a core that counts the words it fetches itself.
+    /// Like [`Self::read`], for a core that counts its fetched words itself.
     pub fn fetch(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
         self.waits = 0;
         let value = match address >> 28 {
@@ -214,7 +214,7 @@ impl<W: World> Bus<W> {
                 self.read_peripheral(address)?
             }
             0xd => match master {
-                // SIO is only reachable through a core's own IO port.
+                // SIO is only accessible through a core's IO port.
                 Master::Core(core) if address & 0x0fff_fffc == 0x004 => {
                     self.refresh_pins(mem);
                     self.sio.read(&mut self.sys, core, 0x004)
@@ -243,7 +243,7 @@ impl<W: World> Bus<W> {
         }
         self.waits = 0;
         match address >> 28 {
-            // ROM ignores writes: TinyUSB stores through the null endpoint control pointer of EP0 and is none the wiser.
+            // ROM ignores writes: TinyUSB stores through EP0's null endpoint control pointer, without consequences.
             0 if (address as usize) < ROM_SIZE => return Ok(()),
             1 => return self.write_xip(mem, address, value, size),
             2 => {
@@ -282,7 +282,7 @@ impl<W: World> Bus<W> {
         Ok(())
     }
 
-    /// SIO goes through reset while the cores run on.
+    /// Resets SIO while the cores continue to run.
     pub fn reset_sio(&mut self, mem: &mut Memory) {
         self.sio.reset(&mut self.sys);
         let (out, oe) = self.sio.gpio_hi();
@@ -290,7 +290,7 @@ impl<W: World> Bus<W> {
         self.settle(mem);
     }
 
-    /// A program looks at pins: PWM, CLOCKS, UART and SPI only keep those up to date that somebody waits for.
+    /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
     pub fn refresh_pins(&mut self, mem: &mut Memory) {
         self.carry_out_laps();
         let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
@@ -382,8 +382,8 @@ impl<W: World> Bus<W> {
         Ok(lane(value, address, size))
     }
 
-    /// A flash that is busy or set up for serial transfers leaves its lines floating: what a read returns then depends
-    /// on the pads' pulls, and no correct program uses it, so the run ends.
+    /// Ends the run if the flash cannot answer. A flash that is busy or set up for serial transfers leaves its lines
+    /// floating: a read then depends on the pads' pulls, which no correct program uses.
     fn check_flash_answers(&mut self, mem: &mut Memory) {
         if let Some(offset) = mem.xip.missed_offline.take() {
             self.sys.unmodelled(format!("XIP read of flash offset 0x{offset:06x} while the flash cannot answer"));
@@ -399,7 +399,7 @@ impl<W: World> Bus<W> {
         };
         let write = Write { bits: replicate(value, size), alias };
         match address >> 24 {
-            // Writing through the cache only invalidates the line: flash is programmed through the SSI.
+            // A write through the cache only invalidates the line: flash is programmed through the SSI.
             0x10 => mem.xip.invalidate((address & 0x00ff_ffff) >> LINE_BYTES_LOG2),
             0x11..=0x13 if self.xip_ctrl.bad_write_faults() => return Err(BusFault),
             0x11..=0x13 => {}
@@ -436,7 +436,7 @@ impl<W: World> Bus<W> {
         }
     }
 
-    /// Carries the consequences of an access or event to the other blocks, until nothing changes any more.
+    /// Propagates the consequences of an access or event to the other blocks, until nothing changes.
     pub fn settle(&mut self, mem: &mut Memory) {
         if self.sys.entering_reset != 0 {
             self.enter_reset();
@@ -460,7 +460,7 @@ impl<W: World> Bus<W> {
                 spi.reschedule(&mut self.sys);
             }
         }
-        // A change may cause another (a pin that loops back); the bound keeps a ring oscillator from hanging the host.
+        // A change may cause another (a pin that loops back); the limit stops a ring oscillator from hanging the host.
         for _ in 0..8 {
             if self.sys.pins.input_dirty {
                 self.sys.pins.input_dirty = false;
@@ -501,7 +501,7 @@ impl<W: World> Bus<W> {
             pll.update(sys);
         }
         blocks.clocks.update(sys);
-        // WATCHDOG first: it generates the tick that TIMER counts.
+        // WATCHDOG first: it generates TIMER's tick.
         blocks.watchdog.clocks_changed(sys);
         blocks.timer.clocks_changed(sys);
         blocks.adc.clocks_changed(sys);

@@ -1,4 +1,4 @@
-//! The whole chip: interleaves both cores, events and resets in one deterministic order.
+//! The whole chip: runs both cores, events and resets in one deterministic order.
 
 use crate::PROBED;
 use crate::bus::Bus;
@@ -13,7 +13,7 @@ use sim::{NEVER, Ps};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
-/// Cycles after which the clock conversion moves its base, to stay in 64-bit arithmetic.
+/// Cycles after which the base of the clock conversion moves, to stay in 64-bit arithmetic.
 const REBASE_CYCLES: u64 = 1 << 22;
 
 pub struct ChipConfig<'a> {
@@ -23,20 +23,20 @@ pub struct ChipConfig<'a> {
     pub flash_size: usize,
     /// Initial contents of flash from its start; the rest is erased.
     pub flash: &'a [u8],
-    /// BOOTSEL is held while the chip comes out of reset.
+    /// BOOTSEL is pressed while the chip leaves reset.
     pub bootsel_pressed: bool,
 }
 
-/// Why [`Chip::run_until`] returned.
+/// The reason why [`Chip::run_until`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// Simulated time has reached the requested moment.
     Time,
-    /// The chip was reset at the guest's request (watchdog, SYSRESETREQ); it runs on when called again.
+    /// The guest reset the chip (watchdog, SYSRESETREQ); it continues with the next call.
     Reset { cause: &'static str },
     /// The guest used something that is not modelled.
     Unmodelled(Unmodelled),
-    /// The debugger wanted it; [`crate::probe::debug::Debug::take_halt`] tells why.
+    /// The debugger stopped the chip; [`crate::probe::debug::Debug::take_halt`] returns the reason.
     Halted,
 }
 
@@ -49,12 +49,12 @@ pub struct Chip<W> {
     sample_cycles: u64,
     next_sample: u64,
     pub probes: Probes,
-    /// What the trace last had of each core: whether it runs.
+    /// For each core, the running state last recorded in the trace.
     traced_running: [bool; 2],
 }
 
 impl<W: World> Chip<W> {
-    /// A chip at power-on, with `world` on its pins.
+    /// Returns a chip at power-on, with `world` on its pins.
     pub fn new(config: &ChipConfig, world: W) -> Self {
         let mut mem = Memory::new(config.bootrom, config.flash_size);
         let len = config.flash.len().min(mem.flash_size());
@@ -93,27 +93,27 @@ impl<W: World> Chip<W> {
         self.cores.iter().filter(|c| c.state == State::Running).map(|c| c.cycles).min().unwrap_or(self.bus.sys.cycle)
     }
 
-    /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction that has begun ends, and what
-    /// is due within it happens.
+    /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction in progress is completed,
+    /// together with the events due within it.
     pub fn run_until(&mut self, until: Ps) -> RunEnd {
         let end = self.run_lazily(until, false);
         self.bus.end_laps(self.now);
         end
     }
 
-    /// As [`Self::run_until`], but nothing happens that is due after `until`: something else may still come before it.
+    /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
     pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
         let end = self.run_lazily(until, true);
         self.bus.end_laps(self.settled());
         end
     }
 
-    /// The time before which nothing can happen any more.
+    /// Returns the time before which everything has happened.
     pub fn settled(&self) -> Ps {
         self.now.min(self.bus.sys.next_due())
     }
 
-    /// `strictly`: events that are due after `until` wait for the next run.
+    /// `strictly`: events due after `until` wait for the next run.
     fn run_lazily(&mut self, until: Ps, strictly: bool) -> RunEnd {
         let latest = if strictly { until } else { NEVER };
         while self.now < until || strictly && self.bus.sys.next_due() <= until {
@@ -147,7 +147,7 @@ impl<W: World> Chip<W> {
             let mut limit = self.bus.sys.clock.cycle_at(self.bus.sys.next_due().min(until)).max(cycles + 1);
             let other = &self.cores[1 - index];
             if other.state == State::Running {
-                // Core 0 goes first when both are at the same cycle.
+                // Core 0 runs first when both are at the same cycle.
                 limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
             }
             if PROBED && self.next_sample != u64::MAX {
@@ -181,7 +181,7 @@ impl<W: World> Chip<W> {
         RunEnd::Time
     }
 
-    /// The running core that is behind.
+    /// Returns the running core that is behind.
     fn next_core(&self) -> Option<usize> {
         match (self.cores[0].state, self.cores[1].state) {
             (State::Running, State::Running) => Some(usize::from(self.cores[1].cycles < self.cores[0].cycles)),
@@ -216,7 +216,7 @@ impl<W: World> Chip<W> {
         }
     }
 
-    /// Starts the trace of the kinds in `mask`, with what the pins are now.
+    /// Starts the trace of the kinds in `mask`, beginning with the present state of the pins.
     pub fn start_trace(&mut self, mask: u32, limit: usize) {
         let trace = &mut self.bus.sys.trace;
         trace.start(mask, limit);
@@ -278,7 +278,7 @@ impl<W: World> Chip<W> {
         }
     }
 
-    /// Looks at everything that made a core leave its loop.
+    /// Handles everything that made a core leave its loop.
     fn attend(&mut self) -> Option<RunEnd> {
         if !self.bus.sys.attention {
             return None;
@@ -313,7 +313,7 @@ impl<W: World> Chip<W> {
                 }
                 return None;
             }
-            // SIO is no part of this reset: what software finds after it is a spinlock that nobody will free.
+            // This reset excludes SIO: afterwards software may find a spinlock that is never released.
             ResetRequest::Processor { .. } => "SYSRESETREQ",
             ResetRequest::Watchdog { timer } => {
                 if !self.bus.watchdog_reset(&mut self.mem, timer) {

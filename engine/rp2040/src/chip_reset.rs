@@ -1,4 +1,4 @@
-//! What a reset of the chip restarts (datasheet 2.12 to 2.14).
+//! The parts of the chip that each reset restarts (datasheet 2.12 to 2.14).
 
 use crate::bus::Bus;
 use crate::memory::Memory;
@@ -6,7 +6,7 @@ use crate::peripherals::{Peripheral, psm, resets};
 use crate::world::World;
 
 impl<W: World> Bus<W> {
-    /// Every block as after power-on, with the BOOTSEL button as given.
+    /// Puts every block into its power-on state, with the BOOTSEL button as given.
     pub fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);
         self.blocks.watchdog.reset(&mut self.sys);
@@ -15,11 +15,12 @@ impl<W: World> Bus<W> {
         self.settle(mem);
     }
 
-    /// The watchdog fired: what PSM.WDSEL and RESETS.WDSEL select is reset. Returns whether the cores are.
+    /// Performs a watchdog reset of the blocks selected by PSM.WDSEL and RESETS.WDSEL. Returns whether the cores are
+    /// reset.
     pub fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) -> bool {
         self.carry_out_laps();
         let selected = self.blocks.psm.watchdog_selection();
-        // PSM starts again from the first selected block, and every later one follows it.
+        // PSM starts again from the first selected block, followed by all later ones.
         let restarted = match selected & selected.wrapping_neg() {
             0 => 0,
             first => psm::bit::ALL & !(first - 1),
@@ -31,10 +32,10 @@ impl<W: World> Bus<W> {
         restarted & psm::bit::PROC0 != 0
     }
 
-    /// Resets the blocks in `blocks` (bits of PSM) and what they hold.
+    /// Resets the blocks in `blocks` (bits of PSM) and the peripherals that they hold.
     fn restart(&mut self, mem: &mut Memory, blocks: u32) {
         let pressed = self.blocks.io_qspi.bootsel_pressed;
-        // The clocks fall back to ROSC before RESETS takes the PLLs away from them.
+        // The clocks fall back to ROSC before RESETS stops the PLLs.
         if blocks & psm::bit::CLOCKS != 0 {
             self.blocks.clocks.reset(&mut self.sys);
             self.settle(mem);

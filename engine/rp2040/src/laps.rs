@@ -1,9 +1,10 @@
-//! Laps of PIO programs that are put off until somebody looks or the loop ends, and then carried out at once.
+//! Batches of passes through a PIO loop, deferred until they become observable or the loop ends, and then run at once.
 //!
-//! A state machine that shifts bits between its registers and pins ([`crate::peripherals::pio`] finds such laps) costs two
-//! events a bit. Where nobody but one device ([`BitPeer`]) follows these pins, the laps are put off; what may see or
-//! disturb them, an access or another event, has those that are over by then carried out before. The last instructions,
-//! in the middle of a lap, execute one by one as ever. Everything is the same in every cycle in which it can be seen.
+//! A state machine that shifts bits between its registers and pins ([`crate::peripherals::pio`] finds such loops) costs
+//! two events per bit. If at most one device ([`BitPeer`]) observes these pins, the passes are deferred as a batch.
+//! Before an access or event that may observe or disturb them, the passes that are over by then are run. The last
+//! instructions, within a pass, are executed one by one as usual. The result is the same in every cycle in which it is
+//! observable.
 
 use crate::bus::Bus;
 use crate::peripherals::pio::{Laps, Pio, Sampled};
@@ -15,35 +16,35 @@ use sim::Ps;
 
 const FUNCTIONS: [usize; 2] = [function::PIO0, function::PIO1];
 const EVENTS: [EventId; 2] = [EventId::Pio0, EventId::Pio1];
-/// Bits that pass to or from a peer at once.
+/// Bits transferred to or from a peer at once.
 const WORD_BITS: u64 = 32;
-/// Cycles that an input's flip-flops may look back.
+/// Cycles of past levels that an input's flip-flops may hold.
 const LOOK_BACK_CYCLES: u64 = 4;
 
-/// Whether a read of the register at `address` sees what laps change. Those of IO_BANK0 and SIO's inputs have the pins
-/// refreshed themselves.
+/// Returns whether a read of the register at `address` observes the effects of a batch. For registers of IO_BANK0 and
+/// SIO's inputs the pins are refreshed separately.
 pub fn is_seen_at(address: u32) -> bool {
     matches!(address >> 20, 0x502 | 0x503) && Pio::is_read_in_laps(address & 0xffc)
 }
 
-/// Whether a write to the register at `address` may disturb laps: all but DMA's, USB's and TIMER's.
+/// Returns whether a write to the register at `address` may disturb a batch: all but DMA's, USB's and TIMER's.
 pub fn is_disturbed_at(address: u32) -> bool {
     !matches!(address >> 16, 0x5000 | 0x5010 | 0x5011) && address & 0xffff_c000 != 0x4005_4000
 }
 
-/// Whether `id` neither sees nor moves a pin.
+/// Returns whether `id` neither reads nor changes pins.
 fn leaves_pins_alone(id: EventId) -> bool {
     use EventId::{Adc, Dma, Ssi, Timer, Usb, XipStream};
     matches!(id, Adc | Dma | Ssi | Timer | Usb | XipStream)
 }
 
-/// The last cycle that begins at `now` or before.
+/// Returns the last cycle that starts at `now` or before.
 fn cycle_by(sys: &Sys, now: Ps) -> u64 {
     let cycle = sys.clock.cycle_at(now);
     cycle - u64::from(sys.clock.ps_at(cycle) > now)
 }
 
-/// Laps at the pins.
+/// The effects of a deferred batch on the pins.
 #[derive(Clone, Copy, Debug)]
 pub struct PutOff {
     block: usize,
@@ -53,28 +54,28 @@ pub struct PutOff {
     inputs: Source,
 }
 
-/// What passes to or from the peer in each lap.
+/// The exchange with the peer in each pass.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     data: u32,
     way: Way,
-    /// The step with the edge at which a bit passes.
+    /// The step whose edge transfers a bit.
     step: usize,
 }
 
-/// What IN reads.
+/// The levels that IN reads.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// The same levels in each lap.
+    /// The same levels in each pass.
     Steady,
-    /// The peer's bit of this lap.
+    /// The peer's bit of this pass.
     Bit,
-    /// The peer's bit of the lap before.
+    /// The peer's bit of the previous pass.
     LastBit,
 }
 
 impl<W: World> Bus<W> {
-    /// Something may see or disturb what was put off: carries out what is over in this cycle.
+    /// Runs the passes that are over in this cycle, before something may observe or disturb the batch.
     #[inline]
     pub fn carry_out_laps(&mut self) {
         if self.sys.lapping.is_some() {
@@ -83,14 +84,15 @@ impl<W: World> Bus<W> {
         }
     }
 
-    /// The same at the end of a run at `now`; until the next one everything is as it can be seen.
+    /// Runs the passes at the end of a run at `now`; until the next run everything is in its observable state.
     pub fn end_laps(&mut self, now: Ps) {
         if self.sys.lapping.is_some() {
             self.catch_up(cycle_by(&self.sys, now));
         }
     }
 
-    /// The same before event `id`. False: this event was the end of the laps, and nothing comes of it now.
+    /// Runs the passes before event `id`. Returns false if the event was the end of the batch and needs no handling
+    /// now.
     pub(crate) fn laps_before(&mut self, id: EventId) -> bool {
         let Some(index) = self.sys.lapping else { return true };
         if leaves_pins_alone(id) {
@@ -98,7 +100,7 @@ impl<W: World> Bus<W> {
         }
         let own = EVENTS[index];
         let now = self.sys.now();
-        // Events of one time come in their order.
+        // Events at the same time are handled in order of their ids.
         let until =
             if id as usize > own as usize { cycle_by(&self.sys, now) } else { self.sys.clock.cycle_at(now) - 1 };
         self.catch_up(until);
@@ -112,7 +114,7 @@ impl<W: World> Bus<W> {
         is_due
     }
 
-    /// Carries out what was put off, up to and with cycle `until`.
+    /// Runs the deferred passes up to and including cycle `until`.
     #[inline(never)]
     fn catch_up(&mut self, until: u64) {
         let Some(index) = self.sys.lapping.take() else { return };
@@ -129,7 +131,7 @@ impl<W: World> Bus<W> {
         self.blocks.pio[index].replan(&mut self.sys, until);
     }
 
-    /// Tells PIO, GPIO interrupts and the world of pins that have changed.
+    /// Tells PIO, GPIO interrupts and the world about changed pins.
     fn settle_pins(&mut self) {
         for _ in 0..8 {
             if self.sys.pins.input_dirty {
@@ -161,7 +163,7 @@ impl<W: World> Bus<W> {
             fell |= level & !next;
             level = next;
         }
-        // What changes from lap to lap: OUT's pin, and the peer's.
+        // The pins that differ between passes: OUT's, and the peer's.
         let mut changing = 0;
         let mut bits = 0;
         if let Some((_, pin)) = lap.output {
@@ -225,7 +227,7 @@ impl<W: World> Bus<W> {
         self.note_last_laps(laps, put_off, done, (before, bits, changing));
     }
 
-    /// Lets the inputs of PIO know of the edges that their flip-flops may still hold.
+    /// Tells the inputs of PIO about the edges that their flip-flops may still hold.
     fn note_last_laps(&mut self, laps: &Laps, put_off: &PutOff, done: u64, changing: (u32, u32, u32)) {
         let Self { sys, blocks, .. } = self;
         let lap = &laps.lap;
@@ -268,7 +270,7 @@ impl<W: World> Bus<W> {
         }
     }
 
-    /// Puts off the laps that a state machine is about to run, if nobody can tell.
+    /// Defers the next passes of a state machine, if they are unobservable.
     #[inline(never)]
     pub(crate) fn find_laps(&mut self) {
         self.sys.laps_possible = false;
@@ -285,7 +287,7 @@ impl<W: World> Bus<W> {
         }
     }
 
-    /// How `laps` appear at the pins, with as many of them as nobody can tell, or `None`.
+    /// Returns the effects of `batch` at the pins, and limits it to unobservable passes; `None` if there are none.
     fn unseen(&self, block: usize, laps: &mut Laps) -> Option<PutOff> {
         let (sys, lap) = (&self.sys, &laps.lap);
         let pins = &sys.pins;
@@ -298,7 +300,7 @@ impl<W: World> Bus<W> {
             previous = level;
         }
         let out_pin = lap.output.map_or(0, |(_, pin)| 1 << pin);
-        // A loop that leaves all pins alone is looked ahead into as it is.
+        // A loop that changes no pins needs no batch: lookahead already covers it.
         if written | out_pin == 0 {
             return None;
         }
@@ -314,7 +316,7 @@ impl<W: World> Bus<W> {
                 return None;
             }
             if driven & clock_bit != 0 {
-                // One period of the clock in each lap.
+                // One period of the clock per pass.
                 let (mut edges, mut clocked) = ([0; 2], [0; 2]);
                 let mut high = out & clock_bit != 0;
                 for (step, level) in lap.levels(out)?.enumerate() {
@@ -329,10 +331,10 @@ impl<W: World> Bus<W> {
                     return None;
                 }
                 let step = match way {
-                    // Its data may change once a lap, by OUT.
+                    // Its data may change once per pass, by OUT.
                     Way::Takes if written & data_bit != 0 => return None,
                     Way::Takes => edges[1],
-                    // The only pin whose levels the program does not know.
+                    // The only pin whose levels the program does not determine.
                     Way::Gives { .. } if pins.output_enabled() & data_bit != 0 || driven & out_pin != 0 => return None,
                     Way::Gives { rising } => edges[usize::from(rising)],
                 };
@@ -358,7 +360,7 @@ impl<W: World> Bus<W> {
         Some(put_off)
     }
 
-    /// What IN in `step` reads, if that is known for all laps.
+    /// Returns the levels that IN in `step` reads, if they are known for all passes.
     fn source(&self, put_off: &PutOff, laps: &Laps, step: usize, bits: u32) -> Option<Source> {
         let pio = &self.blocks.pio[put_off.block];
         let read = pio.read_by_in(laps.machine, bits);
@@ -373,7 +375,7 @@ impl<W: World> Bus<W> {
             if read != 1 << data {
                 return None;
             }
-            // Changes up to this cycle of the lap are seen.
+            // Changes up to this cycle of the pass are visible.
             let seen = at.checked_sub(pio.input_delay(data));
             let edge = laps.lap.steps()[edge].at;
             return match seen {
@@ -387,12 +389,12 @@ impl<W: World> Bus<W> {
     }
 }
 
-/// A mask of `count` bits, 32 at most.
+/// Returns a mask of `count` bits, at most 32.
 fn word_mask(count: u64) -> u32 {
     if count >= WORD_BITS { u32::MAX } else { (1 << count) - 1 }
 }
 
-/// `bits` a lap later, where `first` was there before.
+/// Returns `bits` delayed by one pass, with `first` before them.
 fn after(first: u32, bits: u32, count: u64) -> u32 {
     first << (count - 1) | bits >> 1
 }

@@ -20,8 +20,7 @@ mod usb_port;
 pub mod world;
 pub mod xip_cache;
 
-/// Whether anything can look at what the chip does; a build without is there to measure what the looking costs while
-/// it is off.
+/// Whether probes can be attached. A build without them serves to measure their cost while they are off.
 pub const PROBED: bool = !cfg!(feature = "unprobed");
 
 pub use chip::{Chip, ChipConfig, RunEnd};

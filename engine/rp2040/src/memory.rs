@@ -11,15 +11,15 @@ pub const RAM_SIZE: usize = 264 * 1024;
 pub const RAM_BASE: u32 = 0x2000_0000;
 pub const XIP_BASE: u32 = 0x1000_0000;
 
-/// First predecoded slot of each region. Every region ends with one slot that is never decoded, so that execution
-/// which runs off its end is noticed.
+/// First predecoded slot of each region. Every region ends with a slot that is never decoded, so that execution past
+/// its end is detected.
 pub const ROM_OPS: usize = 0;
 pub const RAM_OPS: usize = ROM_OPS + ROM_SIZE / 2 + 1;
-/// One slot for instructions that are fetched from anywhere else (XIP aliases, SRAM banks, USB RAM).
+/// One slot for instructions fetched from any other address (XIP aliases, SRAM banks, USB RAM).
 pub const SCRATCH_OP: usize = RAM_OPS + RAM_SIZE / 2 + 1;
 pub const FLASH_OPS: usize = SCRATCH_OP + 1;
 
-/// RAM is watched for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
+/// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub(crate) const CODE_GRANULE_BITS: usize = 5;
 
 pub struct Memory {
@@ -28,16 +28,17 @@ pub struct Memory {
     flash: Vec<u8>,
     /// Predecoded instructions; slot 0 of a region is its first halfword.
     pub(crate) ops: Vec<Op>,
-    /// Granules of RAM that hold predecoded instructions.
+    /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
     pub xip: XipCache,
     pub translated: Translated,
-    /// Counts programs and erases of the flash array, so that a caller can tell whether it changed.
+    /// Number of programs and erases of the flash array, by which a caller detects changes.
     pub flash_generation: u64,
 }
 
 impl Memory {
-    /// `rom` is at most 16 KiB; `flash_size` in bytes is a power of two of at most 16 MiB. Flash starts erased.
+    /// Creates the memories. `rom` is at most 16 KiB; `flash_size` in bytes is a power of two of at most 16 MiB. Flash
+    /// starts erased.
     pub fn new(rom: &[u8], flash_size: usize) -> Self {
         let mut full_rom = vec![0; ROM_SIZE];
         let len = rom.len().min(ROM_SIZE);
@@ -71,7 +72,7 @@ impl Memory {
         &self.ram
     }
 
-    /// Replaces part of the flash array, as a preloaded image does. Addresses wrap at its size.
+    /// Replaces part of the flash array, like a preloaded image. Addresses wrap at its size.
     pub fn flash_write(&mut self, offset: usize, data: &[u8]) {
         let mask = self.flash.len() - 1;
         for (i, &byte) in data.iter().enumerate() {
@@ -107,7 +108,7 @@ impl Memory {
         self.rom[offset]
     }
 
-    /// Flash reads wrap at the array's size, as the chip ignores higher address bits.
+    /// Reads flash; addresses wrap at the array's size, as the chip ignores higher address bits.
     #[inline]
     pub fn flash_u32(&self, offset: usize) -> u32 {
         let at = offset & (self.flash.len() - 4);
@@ -164,7 +165,8 @@ impl Memory {
         }
     }
 
-    /// An aligned read of `SIZE` (1, 2, 4) bytes of SRAM or cached flash, with its wait states. None: the bus knows more.
+    /// Reads an aligned value of `SIZE` (1, 2, 4) bytes from SRAM or cached flash, with its wait states. `None`: use
+    /// the bus.
     #[inline(always)]
     pub(crate) fn load_fast<const SIZE: u32>(&mut self, address: u32) -> Option<(u32, u32)> {
         let offset = address.wrapping_sub(RAM_BASE) as usize;
@@ -179,7 +181,7 @@ impl Memory {
             };
             return Some((value, 0));
         }
-        // A flash that cannot answer is the bus's matter.
+        // The bus handles a flash that cannot answer.
         if address >> 24 != XIP_BASE >> 24 || self.xip.offline {
             return None;
         }
@@ -193,7 +195,7 @@ impl Memory {
         Some((value, waits))
     }
 
-    /// An aligned write of `SIZE` (1, 2, 4) bytes to SRAM; false: not SRAM.
+    /// Writes an aligned value of `SIZE` (1, 2, 4) bytes to SRAM; false: not SRAM.
     #[inline(always)]
     pub(crate) fn store_fast<const SIZE: u32>(&mut self, address: u32, value: u32) -> bool {
         let offset = address.wrapping_sub(RAM_BASE) as usize;
@@ -211,22 +213,22 @@ impl Memory {
     #[cold]
     fn forget_ram(&mut self, offset: usize) {
         let slot = RAM_OPS + offset / 2;
-        // The word's two halfwords, and a 32-bit instruction that begins just before.
+        // The word's two halfwords, and a 32-bit instruction that starts just before.
         let first = slot.saturating_sub(1).max(RAM_OPS);
         let last = (slot + 1).min(SCRATCH_OP - 2);
         self.ops[first..=last].fill(Op::default());
-        // Of four bytes that may be written at once.
+        // Up to four bytes are written at once.
         self.translated.forget(slot);
         self.translated.forget(slot + 1);
     }
 
-    /// Notes that the instruction at `offset` of RAM is predecoded.
+    /// Records that the instruction at `offset` of RAM is predecoded.
     pub(crate) fn mark_code(&mut self, offset: usize) {
         self.code[offset >> CODE_GRANULE_BITS] = true;
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
     }
 
-    /// Where translated code finds what it reads and writes.
+    /// Returns the addresses that translated code reads and writes.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn parts(&mut self) -> Parts {
         Parts {
@@ -239,7 +241,7 @@ impl Memory {
         }
     }
 
-    /// Offset into SRAM of an address in the non-striped bank windows at 0x2100_0000 (datasheet 2.6.2).
+    /// Returns the offset into SRAM of an address in the non-striped bank windows at 0x2100_0000 (datasheet 2.6.2).
     pub fn bank_offset(address: u32) -> Option<usize> {
         let offset = (address.wrapping_sub(0x2100_0000)) as usize;
         if offset >= 0x4_0000 {
@@ -250,7 +252,7 @@ impl Memory {
     }
 }
 
-/// Addresses within a [`Memory`] that hold while it stays where it is.
+/// Addresses within a [`Memory`], valid while it does not move.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Parts {
     pub entries: *const u32,

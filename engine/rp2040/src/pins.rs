@@ -1,7 +1,7 @@
-//! The 30 GPIO pads of bank 0: who drives them, and what level they carry.
+//! The 30 GPIO pads of bank 0: their drivers and levels.
 //!
-//! Register access is in `peripherals::io_bank0` and `peripherals::pads_bank0`; this is the electrical state that all
-//! peripherals and the world share.
+//! Register access is in `peripherals::io_bank0` and `peripherals::pads_bank0`; this module holds the electrical state
+//! that all peripherals and the world share.
 
 /// Function select values (datasheet 1.4.3, table 2).
 pub mod function {
@@ -19,10 +19,10 @@ pub mod function {
 }
 
 pub const PIN_MASK: u32 = 0x3fff_ffff;
-/// Pins that UART0 and UART1 can have: they alternate in groups of four, 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and
+/// Possible pins of UART0 and UART1: they alternate in groups of four, 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and
 /// so on (datasheet 1.4.3).
 pub const UART_PINS: [u32; 2] = [0x300f_f00f, 0x0ff0_0ff0];
-/// TX of either; RX, CTS and RTS are the next ones.
+/// TX of either UART; RX, CTS and RTS are the following pins.
 pub const UART_TX_PINS: u32 = 0x1111_1111;
 
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Pins {
     pub oe_invert: u32,
     pub oe_low: u32,
     pub oe_high: u32,
-    /// INOVER: what the peripherals see of the input.
+    /// INOVER: modifies the input for the peripherals.
     pub in_invert: u32,
     pub in_low: u32,
     pub in_high: u32,
@@ -49,21 +49,21 @@ pub struct Pins {
     pub pad_input_enable: u32,
     pub pad_pull_up: u32,
     pub pad_pull_down: u32,
-    /// Pins that something outside drives, and their levels.
+    /// Externally driven pins, and their levels.
     world_driven: u32,
     world_level: u32,
-    /// Pins that a hand outside holds, weaker than any driver and stronger than the pulls, and their levels.
+    /// Pins held by external controls, weaker than any driver and stronger than the pulls, and their levels.
     held: u32,
     held_level: u32,
-    /// Sets of pins that wires join, without a pin in common; all pins of them.
+    /// Sets of pins joined by wires; the sets do not overlap.
     nets: Vec<u32>,
     wired: u32,
     out: u32,
     oe: u32,
     level: u32,
-    /// The chip's own outputs changed since the world last looked.
+    /// The chip's outputs changed since the world last read them.
     pub world_dirty: bool,
-    /// Levels at the input buffers changed since IO_BANK0 last looked.
+    /// Levels at the input buffers changed since IO_BANK0 last read them.
     pub input_dirty: bool,
 }
 
@@ -102,7 +102,7 @@ impl Default for Pins {
 }
 
 impl Pins {
-    /// Recomputes pad levels after any input of the computation changed.
+    /// Recomputes pad levels after a change of any input of the computation.
     pub fn refresh(&mut self) {
         let mut out = 0;
         let mut oe = 0;
@@ -122,7 +122,7 @@ impl Pins {
         if self.wired != 0 {
             level = self.joined(level, out, oe);
         }
-        // A pull that changes is seen on the wire, too; what the world drives it knows.
+        // A changed pull is visible on the wire, too; the world knows the levels that it drives.
         if oe != self.oe || (out ^ self.out) & oe != 0 || (level ^ self.level) & !self.world_driven != 0 {
             self.world_dirty = true;
         }
@@ -134,7 +134,7 @@ impl Pins {
         self.level = level & PIN_MASK;
     }
 
-    /// `level` with that of every net in its pins. The strongest that reach a net decide; of these a low one wins.
+    /// Returns `level` with that of every net in its pins. The strongest drivers of a net decide; among these low wins.
     #[cold]
     fn joined(&self, level: u32, out: u32, oe: u32) -> u32 {
         let (up, down) = (self.pad_pull_up & !self.pad_pull_down, self.pad_pull_down & !self.pad_pull_up);
@@ -142,7 +142,7 @@ impl Pins {
         self.nets.iter().fold(level, |level, &net| {
             let high = match strengths.into_iter().find(|(driven, _)| driven & net != 0) {
                 Some((driven, high)) => driven & !high & net == 0,
-                // Pulls both ways leave the net where it was.
+                // Opposing pulls leave the net unchanged.
                 None if up & net != 0 && down & net != 0 => self.level & net != 0,
                 None => up & net != 0,
             };
@@ -150,7 +150,7 @@ impl Pins {
         })
     }
 
-    /// Holds `pin` from outside, as a button or a resistor does (`None`: lets go of it).
+    /// Holds `pin` externally, as a button or a resistor does (`None`: releases it).
     pub fn hold(&mut self, pin: u32, level: Option<bool>) {
         let bit = 1 << pin;
         self.held = (self.held & !bit) | (u32::from(level.is_some()) << pin);
@@ -158,30 +158,30 @@ impl Pins {
         self.refresh();
     }
 
-    /// Joins pins by wires: sets without a pin in common.
+    /// Joins pins by wires: sets that do not overlap.
     pub fn join(&mut self, nets: Vec<u32>) {
         self.wired = nets.iter().fold(0, |all, net| all | net);
         self.nets = nets;
         self.refresh();
     }
 
-    /// Pins at which something outside, other than a device on its bus, decides or may decide the level.
+    /// Returns the pins whose level may be set externally by something other than a device on its bus.
     pub fn connected(&self) -> u32 {
         self.wired | self.held
     }
 
-    /// Pins that wires join to others.
+    /// Returns the pins joined to others by wires.
     pub fn wired(&self) -> u32 {
         self.wired
     }
 
-    /// Whether nothing at all decides the level of `pin`: no driver, no hand and no pull, there or at a wire's other end.
+    /// Returns whether `pin` floats: no driver, no control and no pull, here or at the other end of a wire.
     pub fn floats(&self, pin: u32) -> bool {
         let net = self.nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
         (self.oe | self.world_driven | self.held | self.pad_pull_up | self.pad_pull_down) & net == 0
     }
 
-    /// Drives `pin` from outside the chip (`None`: lets go of it).
+    /// Drives `pin` from outside the chip (`None`: releases it).
     pub fn drive(&mut self, pin: u32, level: Option<bool>) {
         let bit = 1 << pin;
         let (driven, high) = (level.is_some(), level == Some(true));
@@ -193,12 +193,12 @@ impl Pins {
         self.refresh();
     }
 
-    /// Electrical level of every pad. An output loops back to its own input.
+    /// Returns the electrical level of every pad. An output loops back to its input.
     pub fn level(&self) -> u32 {
         self.level
     }
 
-    /// Level the chip drives, where [`Self::output_enabled`] is set.
+    /// Returns the levels that the chip drives, where [`Self::output_enabled`] is set.
     pub fn output(&self) -> u32 {
         self.out
     }
@@ -207,28 +207,28 @@ impl Pins {
         self.oe
     }
 
-    /// What peripherals and SIO see: pad level through the input buffer and INOVER.
+    /// Returns the levels for peripherals and SIO: pad level through the input buffer and INOVER.
     pub fn input(&self) -> u32 {
         self.input_of(self.level)
     }
 
-    /// The same of other levels.
+    /// Returns the input levels for other pad levels.
     pub fn input_of(&self, level: u32) -> u32 {
         (((level & self.pad_input_enable) ^ self.in_invert) & !self.in_low) | self.in_high
     }
 
-    /// Pins whose pads show something else than their function drives.
+    /// Returns the pins whose pads differ from their function's output.
     pub fn overridden(&self) -> u32 {
         let out = self.out_invert | self.out_low | self.out_high;
         out | self.oe_invert | self.oe_low | self.oe_high | self.pad_output_disable
     }
 
-    /// Whether TX of UART `uart` is on a pin.
+    /// Returns whether TX of UART `uart` is on a pin.
     pub fn carries_uart_tx(&self, uart: usize) -> bool {
         self.function_mask[function::UART] & UART_PINS[uart] & UART_TX_PINS != 0
     }
 
-    /// A pin that no function but `function` owns.
+    /// Returns whether no function but `function` drives the pin.
     pub fn is_selected(&self, pin: u32, function: usize) -> bool {
         self.function_mask[function] & (1 << pin) != 0
     }
@@ -246,7 +246,7 @@ mod tests {
         pins.pad_pull_up = 1 << 3 | 1 << 4;
         pins.refresh();
         assert!(pins.world_dirty && pins.level() & (1 << 3) != 0);
-        // What the world drives itself it knows.
+        // The world knows the levels that it drives.
         pins.world_dirty = false;
         pins.drive(4, Some(false));
         assert!(!pins.world_dirty && pins.level() & (1 << 4) == 0);

@@ -1,4 +1,4 @@
-//! Numbers for tests: splitmix64 (Steele, Lea, Flood 2014), one word of state.
+//! Random numbers for tests: splitmix64 (Steele, Lea, Flood 2014), one word of state.
 
 pub(crate) struct Random(pub(crate) u64);
 

@@ -1,4 +1,4 @@
-//! What every peripheral shares: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
+//! State shared by all peripherals: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
 use crate::PROBED;
 use crate::cpu::fault::Faults;
@@ -8,7 +8,7 @@ use crate::trace::Trace;
 use attribution::Recorder;
 use sim::{Clock, NEVER, Ps};
 
-/// Who has something to do at a simulated time. One pending time each.
+/// Blocks with a pending event; each has one pending time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum EventId {
@@ -97,7 +97,7 @@ pub mod dreq {
     pub const XIP_SSIRX: u32 = 39;
 }
 
-/// Who needs every edge of some pins, although nobody reads them (index of [`Sys::watch_pins`]).
+/// Watchers that need every edge of some pins, although no program reads them (index of [`Sys::watch_pins`]).
 pub mod watcher {
     pub const WORLD: usize = 0;
     pub const IO_BANK0: usize = 1;
@@ -125,73 +125,73 @@ pub struct Frequencies {
     pub tick_hz: u64,
 }
 
-/// Why the chip must be reset, requested by a peripheral and carried out between two instructions.
+/// A chip reset requested by a peripheral, and performed between two instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetRequest {
     /// SYSRESETREQ of either core, or PSM's force-off of the processors by the watchdog.
     Processor { core: usize },
-    /// WATCHDOG: timer ran out (`timer`) or CTRL.TRIGGER.
+    /// WATCHDOG: the timer expired (`timer`) or CTRL.TRIGGER.
     Watchdog { timer: bool },
-    /// PSM put blocks ([`crate::peripherals::psm::bit`]) into reset, and let others out of it.
+    /// PSM put blocks ([`crate::peripherals::psm::bit`]) into reset, and released others.
     Psm { entered: u32, left: u32 },
 }
 
-/// The guest did something that the model does not cover; the run ends with this.
+/// The guest used something that the model does not cover; this ends the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmodelled {
-    /// For instance `SSI.DMACR write 0x00000003`.
+    /// The access, for instance `SSI.DMACR write 0x00000003`.
     pub what: String,
     /// Address of the instruction, if a core did it.
     pub pc: u32,
 }
 
 pub struct Sys {
-    /// Cycle of clk_sys at which the current bus access or event happens.
+    /// Cycle of clk_sys of the current bus access or event.
     pub cycle: u64,
     event_now: Option<Ps>,
     pub clock: Clock,
     pub freq: Frequencies,
     /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
     pub clock_sources_dirty: bool,
-    /// `freq` changed: the cores' SysTicks, whose next zero moved, have to look.
+    /// `freq` changed: the cores' SysTicks must be updated, since their next zero moved.
     pub clocks_changed: bool,
     /// Ticks of the watchdog's tick generator since power-on.
     pub tick: Ticks,
     due: [Ps; EventId::COUNT],
     next_due: Ps,
     irq_level: u32,
-    /// Lines that only one core sees.
+    /// Interrupt lines of a single core.
     core_irq_level: [u32; 2],
-    /// Those of them that rose since that core last looked.
+    /// Those of them that rose since that core last checked.
     pub core_irq_rose: [u32; 2],
-    /// Lines that rose since the cores last looked.
+    /// Lines that rose since the cores last checked.
     pub irq_rose: u32,
     dreq: u64,
-    /// DREQ lines that rose since the DMA last looked.
+    /// DREQ lines that rose since the DMA last checked.
     pub dreq_rose: u64,
     pub pins: Pins,
     watched_pins: [u32; watcher::COUNT],
     followed_pins: [u32; watcher::COUNT],
     watched_dreqs: u64,
-    /// Somebody began or ceased to watch pins or DREQs.
+    /// The watched pins or DREQs changed.
     pub watch_dirty: bool,
     pub reset_request: Option<ResetRequest>,
     pub unmodelled: Option<Unmodelled>,
     pub faults: Faults,
     pub trace: Trace,
-    /// Keeps what an attribution of time needs, while somebody wants one; see [`Sys::recorder`].
+    /// Recorder for an attribution of time, while one is requested; see [`Sys::recorder`].
     pub(crate) recording: Option<Box<Recorder>>,
-    /// What the SPI clocks are multiplied with: 1, but where somebody asks what a faster bus would bring.
+    /// Factor of the SPI clocks: 1, except to find out the benefit of a faster bus.
     pub spi_speed: u64,
-    /// Of the SPI frame that has just ended: how long it was, and how many half periods of SCK that are.
+    /// Duration of the SPI frame that has just ended, and its half periods of SCK.
     pub spi_shifted: (Ps, u64),
-    /// Set when a core must leave its inner loop to look at events, interrupts or resets.
+    /// Set when a core must leave its inner loop to handle events, interrupts or resets.
     pub attention: bool,
-    /// The PIO block that has laps ([`crate::laps`]) to carry out.
+    /// The PIO block with a deferred batch ([`crate::batch`]).
     pub(crate) lapping: Option<usize>,
-    /// A PIO block has made plans anew: it may have laps to run.
+    /// A PIO block has planned again: it may have a batch to defer.
     pub(crate) laps_possible: bool,
-    /// Off: every edge of PIO is an event of its own. What the chip does is the same, and what it costs is not.
+    /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.
     pub runs_laps: bool,
     /// SEV was executed or an event reached both cores.
     pub event_signal: bool,
@@ -199,12 +199,12 @@ pub struct Sys {
     pub held_in_reset: u32,
     /// Peripherals that entered reset by the current access; the bus resets their models.
     pub entering_reset: u32,
-    /// Bits of PSM: blocks that FRCE_OFF holds in reset.
+    /// Bits of PSM: blocks held in reset by FRCE_OFF.
     pub held_by_psm: u32,
 }
 
 impl Sys {
-    /// Who keeps what an attribution of time needs, while somebody wants one.
+    /// Returns the recorder for an attribution of time, while one is requested.
     #[inline]
     pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
         if PROBED { self.recording.as_deref_mut() } else { None }
@@ -255,7 +255,7 @@ impl Sys {
         }
     }
 
-    /// Simulated time of the current bus access, or the due time of the event being handled.
+    /// Returns the simulated time of the current bus access, or the due time of the event being handled.
     pub fn now(&self) -> Ps {
         match self.event_now {
             Some(ps) => ps,
@@ -263,7 +263,7 @@ impl Sys {
         }
     }
 
-    /// First cycle of clk_sys that begins at or after [`Self::now`].
+    /// Returns the first cycle of clk_sys that starts at or after [`Self::now`].
     pub fn now_cycle(&self) -> u64 {
         match self.event_now {
             Some(ps) => self.clock.cycle_at(ps),
@@ -295,7 +295,7 @@ impl Sys {
         self.next_due
     }
 
-    /// Takes the next event that is due at or before `until`. Events of the same time come in the order of [`EventId`].
+    /// Takes the next event due at or before `until`. Events of the same time are in the order of [`EventId`].
     pub fn take_event(&mut self, until: Ps) -> Option<EventId> {
         if self.next_due > until {
             self.event_now = None;
@@ -308,12 +308,12 @@ impl Sys {
         Some(EventId::ALL[index])
     }
 
-    /// Lets the current time be `at`, or (`None`) that of bus accesses; returns what it was.
+    /// Sets the current time to `at`, or (`None`) to that of bus accesses; returns the previous value.
     pub(crate) fn set_event_time(&mut self, at: Option<Ps>) -> Option<Ps> {
         std::mem::replace(&mut self.event_now, at)
     }
 
-    /// Back to the time of bus accesses, when event handling stops early.
+    /// Returns to the time of bus accesses, when event handling stops early.
     pub fn end_event(&mut self) {
         self.event_now = None;
     }
@@ -336,12 +336,12 @@ impl Sys {
         }
     }
 
-    /// Levels of the lines as the NVIC of `core` sees them.
+    /// Returns the levels of the lines at the NVIC of `core`.
     pub fn irq_level_for_core(&self, core: usize) -> u32 {
         self.irq_level | self.core_irq_level[core]
     }
 
-    /// Drives a line that each core has of its own (IO_BANK0 and IO_QSPI, datasheet 2.3.2).
+    /// Drives a line that is separate for each core (IO_BANK0 and IO_QSPI, datasheet 2.3.2).
     pub fn set_irq_for_core(&mut self, core: usize, line: u32, high: bool) {
         let bit = 1 << line;
         if high {
@@ -372,7 +372,7 @@ impl Sys {
         }
     }
 
-    /// Declares that `who` ([`watcher`]) needs the edges of `pins` at their times. PWM does not generate others.
+    /// Declares that `who` ([`watcher`]) needs the edges of `pins` at their times. PWM generates no others.
     pub fn watch_pins(&mut self, who: usize, pins: u32) {
         if self.watched_pins[who] != pins {
             self.watched_pins[who] = pins;
@@ -384,13 +384,13 @@ impl Sys {
         self.watched_pins.iter().fold(0, |all, pins| all | pins)
     }
 
-    /// Pins of which `who` needs the edges.
+    /// Returns the pins whose edges `who` needs.
     pub fn watched_by(&self, who: usize) -> u32 {
         self.watched_pins[who]
     }
 
-    /// Declares that `who` ([`watcher`]) looks at each bit on `pins`. UART and SPI put no others out: devices on a bus get
-    /// whole characters and frames.
+    /// Declares that `who` ([`watcher`]) reads each bit on `pins`. UART and SPI output only these bits: devices on a
+    /// bus get complete characters and frames.
     pub fn follow_pins(&mut self, who: usize, pins: u32) {
         if self.followed_pins[who] != pins {
             self.followed_pins[who] = pins;
@@ -402,7 +402,7 @@ impl Sys {
         self.followed_pins.iter().fold(0, |all, pins| all | pins)
     }
 
-    /// Declares which DREQs busy DMA channels wait for. PWM's only rise when asked for here.
+    /// Declares the DREQs that busy DMA channels wait for. PWM's rise only if declared here.
     pub fn watch_dreqs(&mut self, lines: u64) {
         if self.watched_dreqs != lines {
             self.watched_dreqs = lines;
@@ -410,8 +410,8 @@ impl Sys {
         }
     }
 
-    /// The DMA starts a transfer paced by `line`. PWM's requests are one for each wrap; all others are levels that their
-    /// FIFO keeps up.
+    /// Starts a DMA transfer paced by `line`. PWM's requests are one per wrap; all others are levels maintained by
+    /// their FIFO.
     pub fn take_dreq(&mut self, line: u32) {
         if (dreq::PWM_WRAP0..dreq::PWM_WRAP0 + 8).contains(&line) {
             self.set_dreq(line, false);
@@ -423,13 +423,13 @@ impl Sys {
         self.watched_dreqs
     }
 
-    /// Asks for a chip or core reset before the next instruction.
+    /// Requests a chip or core reset before the next instruction.
     pub fn request_reset(&mut self, request: ResetRequest) {
         self.reset_request = Some(request);
         self.attention = true;
     }
 
-    /// Ends the run loudly: `what` names the register and the access.
+    /// Ends the run with an error: `what` names the register and the access.
     pub fn unmodelled(&mut self, what: String) {
         if self.unmodelled.is_none() {
             self.unmodelled = Some(Unmodelled { what, pc: 0 });

@@ -1,11 +1,11 @@
-//! A counter that runs at a constant rate and is only evaluated when somebody looks.
+//! A counter that runs at a constant rate and is evaluated on demand.
 
 use sim::{NEVER, PS_PER_S, Ps};
 
-/// Counts `hz / divisor` ticks a second without accumulating rounding errors over rate changes.
+/// Counts `hz / divisor` ticks per second without accumulating rounding errors over rate changes.
 ///
-/// Simulated times are rounded down to whole picoseconds. So are the times of ticks: a tick in the middle of a
-/// picosecond is counted at its beginning, and a clock cycle that begins with a tick sees it.
+/// Simulated times are rounded down to whole picoseconds. So are the times of ticks: a tick within a picosecond counts
+/// from the start of that picosecond, and a clock cycle that starts with a tick sees it.
 #[derive(Clone, Debug)]
 pub struct Ticks {
     hz: u64,
@@ -14,13 +14,13 @@ pub struct Ticks {
     base_count: u64,
     /// Part of a tick that had passed at `base_ps`, in units of `1 / (divisor * PS_PER_S)`.
     phase: u128,
-    /// Picoseconds of a tick, and those of them that had passed at `base_ps`, where both are whole numbers: the usual
-    /// case, which needs no 128-bit division. Otherwise 0.
+    /// Picoseconds per tick, and those of them that had passed at `base_ps`, if both are whole numbers: the usual case,
+    /// which needs no 128-bit division. Otherwise 0.
     whole_ps: (u64, u64),
 }
 
 impl Default for Ticks {
-    /// Stopped at 0.
+    /// Returns a counter stopped at 0.
     fn default() -> Self {
         Self { hz: 0, divisor: 1, base_ps: 0, base_count: 0, phase: 0, whole_ps: (0, 0) }
     }
@@ -41,7 +41,7 @@ impl Ticks {
         (ticks as u64, n.saturating_sub(ticks * length))
     }
 
-    /// Ticks up to and including `now`; wraps at 64 bits.
+    /// Returns the ticks up to and including `now`; wraps at 64 bits.
     pub fn count(&self, now: Ps) -> u64 {
         let (tick_ps, passed_ps) = self.whole_ps;
         let ticks = match now.saturating_sub(self.base_ps).checked_add(passed_ps) {
@@ -52,13 +52,13 @@ impl Ticks {
         self.base_count.wrapping_add(ticks)
     }
 
-    /// Cycles of the undivided clock since the last tick.
+    /// Returns the cycles of the undivided clock since the last tick.
     pub fn cycles_into_tick(&self, now: Ps) -> u64 {
         ((self.elapsed(now).1 + u128::from(self.hz)) / u128::from(PS_PER_S)).min(u128::from(self.divisor - 1)) as u64
     }
 
-    /// Time of the tick that makes [`Self::count`] equal `count`, which must not lie before the last rate change;
-    /// [`NEVER`] if the counter is stopped.
+    /// Returns the time of the tick that makes [`Self::count`] equal `count`, which must not lie before the last rate
+    /// change; [`NEVER`] if the counter is stopped.
     pub fn time_of(&self, count: u64) -> Ps {
         if self.hz == 0 {
             return NEVER;

@@ -1,9 +1,9 @@
-//! The event trace: off by default, and without any effect on simulated time when on.
+//! The event trace: off by default, and without effect on simulated time.
 
 use crate::PROBED;
 use sim::Ps;
 
-/// What can be traced; a bit of [`Trace::mask`] each.
+/// The kinds of record; each is a bit of [`Trace::mask`].
 pub mod kind {
     pub const SPI: u32 = 1;
     pub const PINS: u32 = 2;
@@ -36,7 +36,7 @@ pub enum Record {
         number: u8,
         entry: bool,
     },
-    /// USB token as the host sent it, `endpoint` with bit 7 for IN, and the handshake.
+    /// USB token as sent by the host, `endpoint` with bit 7 for IN, and the handshake.
     Usb {
         endpoint: u8,
         token: &'static str,
@@ -62,13 +62,13 @@ pub enum Record {
     Reset {
         cause: &'static str,
     },
-    /// A core begins to run, or ceases to: it sleeps, is locked up, or is held in reset.
+    /// A core starts or stops running: it sleeps, is locked up, or is held in reset.
     Core {
         core: u8,
         running: bool,
     },
-    /// One SPI frame in Motorola's format as the wires had it: SCK has its edges at equal distances, the last of them at the
-    /// record's time and the first where `first` says.
+    /// One SPI frame in Motorola's format on the wires: SCK has its edges at equal distances, the first at `first` and
+    /// the last at the record's time.
     Wire {
         spi: u8,
         bits: u8,
@@ -78,7 +78,7 @@ pub enum Record {
         first: Ps,
         /// SPO: SCK idles high.
         polarity: bool,
-        /// SPH: data stand at SCK's second edge, not at its first.
+        /// SPH: data is valid at SCK's second edge, not at its first.
         phase: bool,
     },
 }
@@ -93,7 +93,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Records the kinds in `mask`, `limit` records at most; later ones are counted as dropped.
+    /// Records the kinds in `mask`, at most `limit` records; later ones are counted as dropped.
     pub fn start(&mut self, mask: u32, limit: usize) {
         self.mask = mask;
         self.limit = limit;
@@ -116,7 +116,7 @@ impl Trace {
         }
     }
 
-    /// Takes what was recorded, and the number of records that did not fit.
+    /// Takes the records, and the number of those dropped.
     pub fn take(&mut self) -> (Vec<(Ps, Record)>, u64) {
         (std::mem::take(&mut self.records), std::mem::take(&mut self.dropped))
     }

@@ -1,11 +1,11 @@
 //! The 16 KiB XIP cache: two ways, 8-byte lines (datasheet 2.6.3.1).
 //!
-//! Only tags are kept: the data always comes from the flash array, which the firmware can only change through the SSI
-//! and, as on the chip, must flush the cache after. The datasheet does not name the replacement policy; a pseudo-random
-//! way is replaced, which is what measured programs show (docs/evidence/cache.md).
+//! Only tags are stored: the data always comes from the flash array, which the firmware can only change through the
+//! SSI, and it must then flush the cache, as on the chip. The datasheet does not name the replacement policy; a
+//! pseudo-random way is replaced, as measured programs show (docs/evidence/cache.md).
 //!
-//! A line is filled one 32-bit word at a time, each by its own flash read: pico-feedback issue 307 reports lines half
-//! filled on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
+//! A line is filled one 32-bit word at a time, each by a separate flash read: pico-feedback issue 307 reports
+//! half-filled lines on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ const SETS: usize = 1024;
 /// states but 0).
 const VICTIM_SEED: u16 = 1;
 const VICTIM_TAPS: u16 = 0xb400;
-/// Valid bit of a line's words 0 and 1, and where the tag begins.
+/// Valid bits of a line's words 0 and 1, and the start of the tag.
 const TAG_SHIFT: u32 = 2;
 const BOTH_WORDS: u32 = 3;
 
-/// How often a line was missed, with the line that had to go for it: both as flash offsets.
+/// Number of misses of a line, with the line that it replaced: both as flash offsets.
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
     lines: Box<[[u32; 2]; SETS]>,
-    /// Shift register whose lowest bit is the way that the next new line replaces.
+    /// Shift register whose lowest bit selects the way that the next new line replaces.
     victim: u16,
     enabled: bool,
-    /// Whether misses cost anything; off to see what they take.
+    /// Misses cost time; off to find out their total cost.
     pub cost_enabled: bool,
     powered_down: bool,
-    /// Cycles of clk_sys that one 32-bit flash read keeps the bus waiting; set by the SSI from its registers.
+    /// Cycles of clk_sys for which one 32-bit flash read occupies the bus; set by the SSI from its registers.
     pub miss_cycles: u32,
     /// Cycles of one uncached 32-bit read.
     pub uncached_cycles: u32,
@@ -39,14 +39,14 @@ pub struct XipCache {
     pub offline: bool,
     /// Flash offset of a line that was read while the flash was offline; the bus reports it.
     pub(crate) missed_offline: Option<u32>,
-    /// Counted accesses and those of them that went to the flash, since power-on.
+    /// Counted accesses, and those of them that read the flash, since power-on.
     pub(crate) accesses: u64,
     pub(crate) misses: u64,
-    /// What was missed and what went for it, while somebody wants to know.
+    /// Missed and replaced lines, while requested.
     pub evictions: Option<Box<Evictions>>,
     /// Cycles that core 0 has waited for misses since power-on.
     pub(crate) stalled: u64,
-    /// Which lines were missed, while somebody wants to know.
+    /// Missed lines, while requested.
     pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
@@ -72,14 +72,14 @@ impl Default for XipCache {
 }
 
 impl XipCache {
-    /// One access to the word that holds flash offset `offset`: the wait states it costs.
+    /// Accesses the word at flash offset `offset`; returns its wait states.
     #[inline]
     pub fn access_word(&mut self, offset: u32) -> u32 {
         self.accesses += 1;
         self.look_up(offset)
     }
 
-    /// The same for an access that is counted already.
+    /// Looks up an access that is counted already; returns its wait states.
     #[inline]
     pub(crate) fn look_up(&mut self, offset: u32) -> u32 {
         let line = offset >> LINE_BYTES_LOG2;
@@ -131,13 +131,13 @@ impl XipCache {
         cycles
     }
 
-    /// The tags, two for each set in turn: `tag << 2` with the valid bits of both words.
+    /// Returns the tags, two per set: `tag << 2` with the valid bits of both words.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn lines(&self) -> *const u32 {
         self.lines.as_ptr().cast()
     }
 
-    /// One read that bypasses the cache: its wait states.
+    /// Performs one read that bypasses the cache; returns its wait states.
     pub fn access_uncached(&mut self, offset: u32) -> u32 {
         self.accesses += 1;
         self.misses += 1;
@@ -150,12 +150,12 @@ impl XipCache {
         self.cost(self.uncached_cycles)
     }
 
-    /// XIP_CTRL.FLUSH.
+    /// Performs XIP_CTRL.FLUSH.
     pub fn flush(&mut self) {
         self.lines.fill([0; 2]);
     }
 
-    /// A write to a cached address invalidates its line (datasheet 2.6.3.2).
+    /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).
     pub fn invalidate(&mut self, line: u32) {
         let set = (line as usize) & (SETS - 1);
         for way in &mut self.lines[set] {
@@ -165,7 +165,7 @@ impl XipCache {
         }
     }
 
-    /// A reset of the XIP block: enabled, flushed, counters zero.
+    /// Resets the XIP block: enabled, flushed, counters zero.
     pub fn reset(&mut self) {
         self.flush();
         self.configure(true, false);
@@ -173,7 +173,7 @@ impl XipCache {
         self.misses = 0;
     }
 
-    /// XIP_CTRL.CTRL: EN and POWER_DOWN. A disabled cache that has power is 16 KiB of SRAM at 0x1500_0000.
+    /// Sets XIP_CTRL.CTRL: EN and POWER_DOWN. A disabled cache with power is 16 KiB of SRAM at 0x1500_0000.
     pub fn configure(&mut self, enabled: bool, powered_down: bool) {
         if !enabled {
             self.flush();
@@ -186,7 +186,7 @@ impl XipCache {
         self.enabled
     }
 
-    /// Whether the data memory can be used as SRAM.
+    /// Returns whether the data memory can be used as SRAM.
     pub fn is_sram(&self) -> bool {
         !self.enabled && !self.powered_down
     }
@@ -195,13 +195,13 @@ impl XipCache {
 /// Misses by line since they were last taken.
 pub(crate) struct MissedLines {
     counts: Box<[u32]>,
-    /// Those that are not 0.
+    /// Lines with misses.
     lines: Vec<u32>,
 }
 
 impl Default for MissedLines {
     fn default() -> Self {
-        // Of 16 MiB, the most that XIP can address.
+        // Covers 16 MiB, the XIP address space.
         Self { counts: vec![0; 1 << (24 - LINE_BYTES_LOG2)].into_boxed_slice(), lines: Vec::new() }
     }
 }
@@ -216,7 +216,7 @@ impl MissedLines {
         }
     }
 
-    /// Flash offsets in order, and how often each was missed.
+    /// Takes the flash offsets in order, and the number of misses of each.
     pub(crate) fn take(&mut self) -> Vec<(u32, u32)> {
         self.lines.sort_unstable();
         let counts = &mut self.counts;
@@ -262,8 +262,8 @@ mod tests {
         for access in 0..30_000 {
             c.access_word((access % 3) << 13);
         }
-        // After a miss the next line is in the other way or was replaced, as the victim's bit falls: from miss to miss
-        // it is one access or two.
+        // After a miss the next line is in the other way or was replaced, depending on the victim's bit: the next miss
+        // is one access later or two.
         assert!((19_800..20_200).contains(&c.misses), "{}", c.misses);
     }
 
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(c.victim, VICTIM_SEED);
     }
 
-    /// The cache as plainly as it can be said.
+    /// The simplest possible model of the cache.
     #[derive(Default)]
     struct Plain {
         ways: HashMap<(u32, u32), (u32, HashSet<u32>)>,
@@ -312,7 +312,7 @@ mod tests {
         #[test]
         fn does_as_the_plain_cache(
             actions in prop::collection::vec(
-                // Few sets and tags, so that lines meet.
+                // Few sets and tags, so that lines collide.
                 (0..200u32, 0..3u32, 0..4u32, 0..2u32).prop_map(|(kind, tag, set, word)| {
                     let at = (tag << 11) + (set << 1) + word;
                     match kind {

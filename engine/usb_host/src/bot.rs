@@ -50,7 +50,7 @@ impl std::fmt::Display for BotError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BotResult {
-    /// A valid status; `data` is what came in, `residue` what the device says it did not process, in bytes.
+    /// A valid status; `data` is the received data, `residue` the bytes that the device reports as not processed.
     Status { passed: bool, data: Vec<u8>, residue: u32 },
     /// No valid status, but reset recovery worked.
     Recovered(BotError),
@@ -183,7 +183,7 @@ impl Bot {
         }
     }
 
-    /// Takes the outcome of a transaction of which `sent` bytes went out.
+    /// Handles the outcome of a transaction that sent `sent` bytes.
     pub fn finish(&mut self, sent: usize, end: Ps, outcome: Outcome) -> Option<BotResult> {
         let input = matches!(self.state, State::DataIn | State::Status);
         let pipe = if input { &mut self.bulk_in } else { &mut self.bulk_out };
@@ -230,7 +230,7 @@ impl Bot {
             return self.status(&bytes);
         }
         let Data::In(expected) = self.data else { return None };
-        // A device that has no data may send the status at once instead of stalling.
+        // A device without data may send the status at once instead of stalling.
         if self.received.is_empty() && expected != CSW_LENGTH && self.is_own_status(&bytes) {
             return self.status(&bytes);
         }
@@ -289,7 +289,7 @@ impl Bot {
         self.state = State::Recovery { step: Recovery::Reset, why };
     }
 
-    /// The control request that the state needs, once.
+    /// Returns the control request that the state needs, once.
     pub fn control_request(&mut self) -> Option<Request> {
         if self.control_sent {
             return None;

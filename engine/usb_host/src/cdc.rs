@@ -15,7 +15,7 @@ const SET_CONTROL_LINE_STATE: u8 = 0x22;
 const TO_INTERFACE: u8 = 0x21;
 const DTR: u16 = 1;
 const RTS: u16 = 2;
-/// Line requests that may wait for the control pipe.
+/// Most line requests that wait for the control pipe.
 const MAX_PENDING: usize = 64;
 
 /// SET_LINE_CODING's argument (CDC PSTN 1.2 table 17).
@@ -51,7 +51,7 @@ enum Line {
     ClearOut,
 }
 
-/// Which of a serial port's endpoints a transaction belongs to.
+/// The endpoint of a serial port that a transaction belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     Notify,
@@ -59,12 +59,12 @@ pub enum Channel {
     Out,
 }
 
-/// Something the host has to report or act on.
+/// An event that the host must report or handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     Opened,
     Closed,
-    /// The function does not work any more; the port must be reset.
+    /// The function no longer works; the port must be reset.
     Lost(TransferError),
 }
 
@@ -82,7 +82,7 @@ struct Function {
     running: Option<Line>,
 }
 
-/// A serial port of the device, the console or another.
+/// A serial port of the device: the console or another one.
 #[derive(Debug)]
 pub struct SerialPort {
     config: ConsoleConfig,
@@ -98,7 +98,7 @@ impl SerialPort {
         SerialPort { config, function: None, tx: VecDeque::new(), rx: VecDeque::new(), received_at: 0, dropped: 0 }
     }
 
-    /// The device was configured at `now` and has this function.
+    /// Attaches the function of a device that was configured at `now`.
     pub(crate) fn attach(&mut self, acm: CdcAcm, address: u8, poll: &PollConfig, now: Ps) {
         let pace = Pace::Bulk {
             busy: poll.nak_retry_us * PS_PER_US,
@@ -124,7 +124,7 @@ impl SerialPort {
         });
     }
 
-    /// The device is gone or was reset: what was read stays, what was not sent is dropped.
+    /// Detaches the device, which is gone or was reset: received data stays, unsent data is dropped.
     pub(crate) fn detach(&mut self) {
         self.function = None;
         self.tx.clear();
@@ -138,7 +138,7 @@ impl SerialPort {
         self.function.as_ref().is_some_and(|f| f.open)
     }
 
-    /// Bytes that a ring has overwritten unread.
+    /// Returns the number of unread bytes overwritten in the ring.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -165,7 +165,7 @@ impl SerialPort {
         std::mem::take(&mut self.rx).into()
     }
 
-    /// When the last byte came; 0 before the first.
+    /// Returns when the last byte arrived; 0 before the first.
     pub fn received_at(&self) -> Ps {
         self.received_at
     }
@@ -208,7 +208,7 @@ impl SerialPort {
         }
     }
 
-    /// The next line request; the caller reports its result to [`SerialPort::control_done`].
+    /// Takes the next line request; the caller reports its result to [`SerialPort::control_done`].
     pub(crate) fn control_request(&mut self) -> Option<Request> {
         let f = self.function.as_mut()?;
         let line = f.pending.pop_front()?;
@@ -227,7 +227,7 @@ impl SerialPort {
         let f = self.function.as_mut()?;
         let line = f.running.take()?;
         match result {
-            // Line requests are optional (CDC PSTN 1.2 table 4): a device that stalls them has a port all the same.
+            // Line requests are optional (CDC PSTN 1.2 table 4): the port works even if the device stalls them.
             Ok(_) | Err(TransferError::Stall) => {}
             Err(e) => return Some(Notice::Lost(e)),
         }
@@ -257,7 +257,7 @@ impl SerialPort {
         }
     }
 
-    /// Earliest time at which `channel` has a transaction to make.
+    /// Returns the earliest time at which `channel` needs a transaction.
     pub(crate) fn wanted(&self, channel: Channel) -> Option<Ps> {
         let f = self.function.as_ref()?;
         let pipe = match channel {
@@ -291,7 +291,7 @@ impl SerialPort {
         })
     }
 
-    /// Takes the outcome of a transaction of which `sent` bytes went out.
+    /// Handles the outcome of a transaction that sent `sent` bytes.
     pub(crate) fn finish(&mut self, channel: Channel, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
         let f = self.function.as_mut()?;
         let pipe = match channel {
@@ -314,7 +314,7 @@ impl SerialPort {
             }
             Progress::Halted => {
                 match channel {
-                    // Nothing of the port depends on notifications.
+                    // Notifications are ignored.
                     Channel::Notify => f.notify = None,
                     Channel::In => {
                         f.in_halted = true;

@@ -1,12 +1,12 @@
-//! What can be set about the simulated PC.
+//! Configuration of the simulated PC.
 
 use crate::cdc::LineCoding;
 
-/// The port and its drivers. Times are simulated.
+/// Configuration of the port and its drivers. Times are simulated.
 #[derive(Clone, Debug)]
 pub struct HostConfig {
-    /// Longest time between two looks at the pull-up. A port notices a disconnection of 2.5 us (USB 2.0 section 7.1.7.3,
-    /// TDDIS); the RP2040's boot ROM lets go for 0.4 ms when it restarts into itself.
+    /// Longest time between two checks of the pull-up. A port detects a disconnection of 2.5 us (USB 2.0 section
+    /// 7.1.7.3, TDDIS); the RP2040's boot ROM releases the pull-up for 0.4 ms when it restarts into itself.
     pub port_poll_us: u64,
     /// Connection must be stable this long (USB 2.0 section 7.1.7.3, TATTDB).
     pub debounce_us: u64,
@@ -17,29 +17,29 @@ pub struct HostConfig {
     /// From SET_ADDRESS to the first request at the new address. Section 9.2.6.3 gives devices 2 ms; Linux waits 10 ms
     /// (hub_set_address in drivers/usb/core/hub.c), because some take longer.
     pub address_recovery_us: u64,
-    /// From the end of a request of enumeration to the next: what the PC's driver takes. USB asks for none.
+    /// From the end of an enumeration request to the next one: the time of the PC's driver. USB requires none.
     pub request_gap_us: u64,
     /// A control transfer fails after this time (section 9.2.6.1: 5 s).
     pub control_timeout_us: u64,
-    /// Resets and enumerations that are tried before the port is left alone until the device detaches (Linux:
-    /// PORT_INIT_TRIES, 4).
+    /// Resets and enumerations attempted before the port is ignored until the device detaches (Linux: PORT_INIT_TRIES,
+    /// 4).
     pub enumeration_attempts: u8,
     pub poll: PollConfig,
     pub console: ConsoleConfig,
     pub storage: StorageConfig,
 }
 
-/// How soon a bulk or control endpoint is tried again after NAK.
+/// Retry intervals of a bulk or control endpoint after NAK.
 #[derive(Clone, Debug)]
 pub struct PollConfig {
-    /// While something moves, and always for control transfers and mass storage.
+    /// While data moves, and always for control transfers and mass storage.
     pub nak_retry_us: u64,
-    /// For a console on which nothing has moved for `idle_after_us`: a few polls per frame.
+    /// For a console without data for `idle_after_us`: a few polls per frame.
     pub idle_retry_us: u64,
     pub idle_after_us: u64,
 }
 
-/// What happens when the console is not read.
+/// The policy when the console is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadPolicy {
     /// Stop sending IN tokens at `read_limit`, so that the device's buffers fill up.
@@ -54,9 +54,9 @@ pub struct ConsoleConfig {
     pub open_after_us: Option<u64>,
     pub line_coding: LineCoding,
     pub read_policy: ReadPolicy,
-    /// Bytes kept for the reader; back-pressure may exceed it by one packet.
+    /// Most bytes kept for the reader; back-pressure may exceed it by one packet.
     pub read_limit: usize,
-    /// Bytes kept for the device.
+    /// Most bytes kept for the device.
     pub write_limit: usize,
 }
 

@@ -5,11 +5,11 @@ use sim::Ps;
 use crate::pipe::{MAX_DUPLICATES, TRIES};
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
-/// Who asked for a control transfer and gets its result.
+/// The driver that requested a control transfer and gets its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Enumeration,
-    /// By its place among the device's serial ports.
+    /// A serial port, by its index on the device.
     Serial(usize),
     Storage,
 }
@@ -26,13 +26,13 @@ pub const CONFIGURATION_DESCRIPTOR: u8 = 2;
 pub const STRING_DESCRIPTOR: u8 = 3;
 
 impl Request {
-    /// A transfer without a data stage, or with one from the device when bit 7 of `request_type` is set.
+    /// Creates a transfer without a data stage, or with one from the device if bit 7 of `request_type` is set.
     pub fn new(request_type: u8, request: u8, value: u16, index: u16, length: u16) -> Request {
         let (v, i, l) = (value.to_le_bytes(), index.to_le_bytes(), length.to_le_bytes());
         Request { setup: [request_type, request, v[0], v[1], i[0], i[1], l[0], l[1]], data: Vec::new() }
     }
 
-    /// A transfer with a data stage to the device.
+    /// Creates a transfer with a data stage to the device.
     pub fn with_data(request_type: u8, request: u8, value: u16, index: u16, data: Vec<u8>) -> Request {
         let length = u16::try_from(data.len()).expect("class requests carry a few bytes");
         Request { data, ..Request::new(request_type, request, value, index, length) }
@@ -50,7 +50,7 @@ impl Request {
         Request::new(0x00, 9, u16::from(value), 0, 0)
     }
 
-    /// CLEAR_FEATURE(ENDPOINT_HALT) for bEndpointAddress `endpoint`.
+    /// Creates CLEAR_FEATURE(ENDPOINT_HALT) for bEndpointAddress `endpoint`.
     pub fn clear_halt(endpoint: u8) -> Request {
         Request::new(0x02, 1, 0, u16::from(endpoint), 0)
     }
@@ -85,7 +85,7 @@ struct Active {
     deadline: Ps,
 }
 
-/// A finished control transfer: whose it was, and the device's data stage or the error.
+/// A finished control transfer: its owner, and the device's data stage or the error.
 pub type Finished = (Owner, Result<Vec<u8>, TransferError>);
 
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl ControlPipe {
         ControlPipe { address: 0, max_packet: 8, retry, timeout, active: None }
     }
 
-    /// Forgets any transfer and talks to the default address again, as after a bus reset.
+    /// Drops any transfer and returns to the default address, as after a bus reset.
     pub fn reset(&mut self) {
         self.address = 0;
         self.max_packet = 8;
@@ -137,7 +137,7 @@ impl ControlPipe {
         self.active.as_ref().map(|a| a.deadline)
     }
 
-    /// Gives up a transfer whose deadline has passed.
+    /// Ends a transfer whose deadline has passed.
     pub fn expire(&mut self, now: Ps) -> Option<Finished> {
         if self.active.as_ref()?.deadline > now {
             return None;
@@ -161,7 +161,7 @@ impl ControlPipe {
         Some(Transaction { address: self.address, endpoint: 0, token })
     }
 
-    /// Takes a transaction's outcome; returns the transfer's result when it is over.
+    /// Handles a transaction's outcome; returns the transfer's result when it is finished.
     pub fn finish(&mut self, end: Ps, outcome: Outcome) -> Option<Finished> {
         let a = self.active.as_mut()?;
         a.ready_at = end;
@@ -174,7 +174,7 @@ impl ControlPipe {
                 None
             }
             Outcome::Stall if a.stage != Stage::Setup => Some(Err(TransferError::Stall)),
-            // A device may answer SETUP only by ACK or silence (USB 2.0 section 8.4.6.4).
+            // A device may only acknowledge SETUP or not respond (USB 2.0 section 8.4.6.4).
             Outcome::Nak | Outcome::Stall | Outcome::Timeout => {
                 a.errors = a.errors.saturating_add(1);
                 (a.errors >= TRIES).then_some(Err(TransferError::NoAnswer))

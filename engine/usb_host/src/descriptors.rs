@@ -86,16 +86,16 @@ const TYPE_ENDPOINT: u8 = 5;
 const TYPE_CS_INTERFACE: u8 = 0x24;
 const CDC_UNION: u8 = 0x06;
 
-/// Reads bMaxPacketSize0 from the first eight bytes of a device descriptor.
+/// Parses bMaxPacketSize0 from the first eight bytes of a device descriptor.
 ///
-/// Errors: one line that says what is wrong with the bytes.
+/// Errors: one line that names the wrong bytes.
 pub fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
     match *bytes {
         [_, TYPE_DEVICE, _, _, _, _, _, size @ (8 | 16 | 32 | 64), ..] => Ok(size),
         [_, TYPE_DEVICE, _, _, _, _, _, size, ..] => {
             Err(format!("device descriptor: bMaxPacketSize0 is {size}, a full-speed device has 8, 16, 32 or 64"))
         }
-        _ => Err(format!("device descriptor: the first {} bytes are not one", bytes.len())),
+        _ => Err(format!("device descriptor: the first {} bytes are invalid", bytes.len())),
     }
 }
 
@@ -103,7 +103,7 @@ pub fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
 pub fn parse_device(bytes: &[u8]) -> Result<DeviceDescriptor, String> {
     let max_packet0 = parse_max_packet0(bytes)?;
     if bytes.len() < 18 || bytes[0] != 18 {
-        return Err(format!("device descriptor: {} bytes came and bLength is {}, not 18", bytes.len(), bytes[0]));
+        return Err(format!("device descriptor: {} bytes received and bLength is {}, not 18", bytes.len(), bytes[0]));
     }
     let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     Ok(DeviceDescriptor {
@@ -130,14 +130,14 @@ pub fn parse_total_length(bytes: &[u8]) -> Result<u16, String> {
             }
             Ok(total)
         }
-        _ => Err("configuration descriptor: the first bytes are not one".to_string()),
+        _ => Err("configuration descriptor: the first bytes are invalid".to_string()),
     }
 }
 
 /// Parses a whole configuration descriptor.
 ///
-/// Interfaces and endpoints that make no sense are left out, descriptors of unknown types are skipped, and a descriptor
-/// whose bLength is impossible ends the parse; what came before it stands.
+/// Invalid interfaces and endpoints are left out, descriptors of unknown types are skipped, and a descriptor with an
+/// impossible bLength ends the parse; the earlier ones are kept.
 pub fn parse_configuration(bytes: &[u8]) -> Result<Configuration, String> {
     let total = usize::from(parse_total_length(bytes)?);
     let bytes = &bytes[..bytes.len().min(total)];
@@ -207,9 +207,11 @@ impl Interface {
 }
 
 impl Configuration {
-    /// All CDC-ACM functions with two bulk endpoints of their own, in the descriptor's order. The first is the console.
+    /// Returns all CDC-ACM functions with two separate bulk endpoints, in the descriptor's order. The first is the
+    /// console.
     ///
-    /// A function's data interface is the one that the union descriptor names, else the first data interface after it.
+    /// A function's data interface is the one named by the union descriptor, otherwise the first data interface after
+    /// it.
     pub fn serial_ports(&self) -> Vec<CdcAcm> {
         let mut found: Vec<CdcAcm> = Vec::new();
         let candidates = self.interfaces.iter().enumerate().filter_map(|(at, control)| {
@@ -232,7 +234,7 @@ impl Configuration {
             })
         });
         for acm in candidates {
-            // Bits 4 to 6 of an address are reserved: what differs only there is one endpoint.
+            // Bits 4 to 6 of an address are reserved: addresses that differ only there are one endpoint.
             let is_taken = |f: &CdcAcm| {
                 f.control_interface == acm.control_interface
                     || (f.bulk_in.address ^ acm.bulk_in.address) & 0x0f == 0
@@ -245,7 +247,7 @@ impl Configuration {
         found
     }
 
-    /// The first SCSI bulk-only interface with both bulk endpoints.
+    /// Returns the first SCSI bulk-only interface with both bulk endpoints.
     pub fn storage(&self) -> Option<MassStorage> {
         self.interfaces.iter().find_map(|i| {
             if (i.class, i.subclass, i.protocol) != (CLASS_MASS_STORAGE, SUBCLASS_SCSI, PROTOCOL_BULK_ONLY) {
@@ -285,7 +287,8 @@ mod tests {
         vec![9, 2, t[0], t[1], 5, 1, 0, 0x80, 125]
     }
 
-    /// IAD, CDC console, IAD, CDC data, MSC, HID, MIDI streaming and a vendor interface, as CircuitPython lays them out.
+    /// Returns IAD, CDC console, IAD, CDC data, MSC, HID, MIDI streaming and a vendor interface, in CircuitPython's
+    /// order.
     fn composite() -> Vec<u8> {
         let mut body = Vec::new();
         for (first, notify, out, input) in [(0u8, 0x81u8, 0x02u8, 0x82u8), (2, 0x83, 0x04, 0x84)] {
@@ -349,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_that_are_none_are_refused_in_one_line() {
+    fn invalid_descriptors_are_refused_in_one_line() {
         assert!(parse_device(&[18, 1, 0, 2, 0, 0, 0, 7]).unwrap_err().contains("bMaxPacketSize0 is 7"));
         assert!(parse_device(&[18, 1, 0, 2, 0, 0, 0, 64]).unwrap_err().contains("not 18"));
         assert!(parse_device(&[]).is_err());

@@ -9,7 +9,7 @@ use crate::transaction::TransferError;
 /// Largest configuration descriptor that is read whole; the rest of a longer one is ignored.
 const MAX_CONFIGURATION: u16 = 4096;
 
-/// What enumeration learns about a device.
+/// A device's properties, learned by enumeration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
     pub address: u8,
@@ -34,12 +34,12 @@ enum Step {
     SetConfiguration,
 }
 
-/// What a finished control transfer led to.
+/// The effect of a finished control transfer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Progress {
     /// bMaxPacketSize0 is known.
     MaxPacket(u8),
-    /// The device has the address that it was given.
+    /// The device has accepted its address.
     Addressed,
     More,
     Configured(Box<Device>),
@@ -58,7 +58,7 @@ pub struct Enumeration {
 }
 
 impl Enumeration {
-    /// A sequence that starts at `ready_at` (after reset recovery) and gives the device `address`.
+    /// Creates a sequence that starts at `ready_at` (after reset recovery) and gives the device `address`.
     pub fn new(address: u8, ready_at: Ps, address_recovery: Ps, request_gap: Ps) -> Enumeration {
         Enumeration {
             step: Step::DeviceStart,
@@ -70,7 +70,7 @@ impl Enumeration {
         }
     }
 
-    /// Earliest start of the next request.
+    /// Returns the earliest start of the next request.
     pub fn ready_at(&self) -> Ps {
         self.ready_at
     }
@@ -92,7 +92,7 @@ impl Enumeration {
         }
     }
 
-    /// Takes the result of the request, which ended at `end`.
+    /// Handles the result of the request, which ended at `end`.
     pub fn finished(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Progress {
         self.ready_at = end + self.request_gap;
         match self.take(end, result) {
@@ -157,7 +157,7 @@ impl Enumeration {
         Ok(Progress::More)
     }
 
-    /// `step`, or the first string after it that the device has.
+    /// Returns `step`, or the first later string that the device has.
     fn next_string(&self, step: Step) -> Step {
         let d = &self.device.descriptor;
         match step {

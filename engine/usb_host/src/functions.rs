@@ -1,4 +1,4 @@
-//! What a device's functions are called, those that the PC has no driver for among them.
+//! Names of a device's functions, including those without a driver on the PC.
 
 use crate::descriptors::{Configuration, Interface};
 
@@ -12,7 +12,7 @@ const VENDOR: u8 = 0xff;
 /// One function of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// For people: `CDC-ACM`, `HID keyboard`.
+    /// Display name: `CDC-ACM`, `HID keyboard`.
     pub name: &'static str,
     /// Its first interface.
     pub interface: u8,
@@ -23,7 +23,8 @@ pub struct Function {
 }
 
 impl Configuration {
-    /// All functions, by their interfaces. What only carries another one's data counts as part of that.
+    /// Returns all functions, in order of their interfaces. An interface that only carries another one's data belongs
+    /// to that function.
     pub fn functions(&self) -> Vec<Function> {
         let serial_ports = self.serial_ports().into_iter().map(|acm| acm.control_interface);
         let used: Vec<u8> = serial_ports.chain(self.storage().map(|storage| storage.interface)).collect();
@@ -39,7 +40,7 @@ impl Configuration {
     }
 }
 
-/// None for an interface that belongs to the function of the one before it.
+/// Returns `None` for an interface that belongs to the previous one's function.
 fn name(interface: &Interface) -> Option<&'static str> {
     let name = match (interface.class, interface.subclass, interface.protocol) {
         (CDC_DATA, ..) | (AUDIO, 1, _) => return None,

@@ -1,10 +1,9 @@
-//! The root port: attach, reset, frames, and the order in which transactions take the bus.
+//! The root port: attach, reset, frames, and the order of transactions on the bus.
 //!
-//! Within a frame the host controller sends SOF, then whatever is ready: interrupt, control, and bulk in turn. A transaction
-//! starts only if its longest form ends before the next SOF. The device sees a packet when it has received it
-//! (`timing`), and what the host learns from a transaction carries the time of the transaction's end.
-//! The pull-up is looked at with every event and at least every `port_poll_us`. Work that is queued through the API is taken
-//! up at the next event, and so at most that much later.
+//! Within a frame the host controller sends SOF, then everything that is ready: interrupt, control, and bulk in turn. A
+//! transaction starts only if its longest form ends before the next SOF. The device sees a packet when it has received
+//! it (`timing`), and results of a transaction have the time of its end. The pull-up is checked with every event and at
+//! least every `port_poll_us`. Work queued through the API starts at the next event, and so at most that much later.
 
 use std::collections::VecDeque;
 
@@ -23,10 +22,10 @@ const MAX_EVENTS: usize = 1024;
 /// Port resets after errors within one attachment, unless the device worked this long in between.
 const MAX_LOSSES: u8 = 3;
 const LOSS_MEMORY: Ps = 10_000 * PS_PER_MS;
-/// Mass storage is left alone after its transport failed this often within one attachment.
+/// Transport failures within one attachment after which mass storage is ignored.
 const MAX_STORAGE_LOSSES: u8 = 2;
 
-/// What the port is doing.
+/// The state of the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
     /// No pull-up.
@@ -39,7 +38,7 @@ pub enum Port {
     Failed,
 }
 
-/// Something that happened on the port.
+/// An event on the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Attached,
@@ -58,7 +57,7 @@ pub enum Event {
     },
     ConsoleOpened,
     ConsoleClosed,
-    /// A serial port beyond the console, by its place among the device's: 1 is the second.
+    /// A serial port beyond the console, by its index on the device: 1 is the second.
     SerialOpened(usize),
     SerialClosed(usize),
     StorageReady {
@@ -79,7 +78,7 @@ pub struct TimedEvent {
     pub event: Event,
 }
 
-/// A snapshot of what the host knows.
+/// A snapshot of the host's state.
 #[derive(Clone, Debug)]
 pub struct HostState {
     pub port: Port,
@@ -89,26 +88,26 @@ pub struct HostState {
     pub generation: u64,
     /// The configured device: ids, strings, interfaces.
     pub device: Option<Device>,
-    /// The device's serial ports, the console among them.
+    /// The device's serial ports, including the console.
     pub serial_ports: usize,
     pub console_present: bool,
     pub console_open: bool,
-    /// Bytes for `console_read`, and bytes of `console_write` that the device has not taken.
+    /// Bytes for `console_read`, and bytes of `console_write` that the device has not accepted yet.
     pub console_unread: usize,
     pub console_unsent: usize,
-    /// Bytes that a full ring has lost.
+    /// Bytes lost by a full ring.
     pub console_dropped: u64,
     pub storage_present: bool,
     /// The drive's first logical unit, while its medium is ready.
     pub storage: Option<DriveInfo>,
-    /// All its logical units, the first among them.
+    /// All its logical units, including the first.
     pub units: Vec<Option<DriveInfo>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Control,
-    /// An endpoint of a serial port, the console's at place 0.
+    /// An endpoint of a serial port; the console has index 0.
     Serial(usize, Channel),
     Storage,
 }
@@ -132,7 +131,7 @@ pub struct UsbHost {
     frame: u16,
     bus_free: Ps,
     in_flight: Option<InFlight>,
-    /// The bulk endpoints, and the index of the one that is asked first.
+    /// The bulk endpoints, and the index of the one served first.
     bulk: Vec<Source>,
     turn: usize,
     control: ControlPipe,
@@ -144,20 +143,21 @@ pub struct UsbHost {
     configured_at: Ps,
     generation: u64,
     device: Option<Device>,
-    /// The console and whatever more ports a device has had so far: what was read of them outlives it.
+    /// The console and all further ports that a device has had so far: received data survives a detached device.
     serial: Vec<SerialPort>,
     storage: Storage,
     events: VecDeque<TimedEvent>,
 }
 
-/// The bulk endpoints of a device with so many serial ports, in the order of their turns. The console's are there always.
+/// Returns the bulk endpoints of a device with this many serial ports, in order of their turns. The console's are
+/// always included.
 fn bulk_sources(ports: usize) -> Vec<Source> {
     let both = |place| [Source::Serial(place, Channel::In), Source::Serial(place, Channel::Out)];
     both(0).into_iter().chain([Source::Storage]).chain((1..ports).flat_map(both)).collect()
 }
 
 impl UsbHost {
-    /// A powered port at time 0.
+    /// Creates a powered port at time 0.
     pub fn new(config: HostConfig) -> UsbHost {
         let control = ControlPipe::new(config.poll.nak_retry_us * PS_PER_US, config.control_timeout_us * PS_PER_US);
         let serial = vec![SerialPort::new(config.console.clone())];
@@ -188,12 +188,12 @@ impl UsbHost {
         }
     }
 
-    /// Earliest time at which [`UsbHost::advance`] has something to do; later than the last `advance`.
+    /// Returns the earliest time at which [`UsbHost::advance`] has work; later than the last `advance`.
     pub fn next_event(&self) -> Option<Ps> {
         Some(self.next)
     }
 
-    /// Carries out everything that is due up to and including `now`.
+    /// Does everything due up to and including `now`.
     pub fn advance(&mut self, now: Ps, bus: &mut dyn UsbBus) {
         while self.next <= now {
             let t = self.next;
@@ -221,27 +221,27 @@ impl UsbHost {
         }
     }
 
-    /// What the port is doing, without the cost of [`UsbHost::state`].
+    /// Returns the state of the port, without the cost of [`UsbHost::state`].
     pub fn port(&self) -> Port {
         self.port
     }
 
-    /// How often a device has been configured.
+    /// Returns how often a device has been configured.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether [`UsbHost::take_events`] has something.
+    /// Returns whether [`UsbHost::take_events`] has events.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// Bytes waiting for [`UsbHost::console_read`].
+    /// Returns the number of bytes waiting for [`UsbHost::console_read`].
     pub fn console_unread(&self) -> usize {
         self.serial[0].unread()
     }
 
-    /// Blocks of a logical unit, 0 while there is none or no medium.
+    /// Returns the blocks of a logical unit, 0 if it or its medium is absent.
     pub fn drive_blocks(&self, lun: u8) -> u64 {
         self.storage.info(lun).map_or(0, |info| info.blocks)
     }
@@ -251,18 +251,18 @@ impl UsbHost {
         std::mem::take(&mut self.events).into()
     }
 
-    /// Queues bytes for the device; returns how many were accepted (0 without a console).
-    /// They leave once the console is open.
+    /// Queues bytes for the device; returns how many were accepted (0 without a console). They are sent once the
+    /// console is open.
     pub fn console_write(&mut self, data: &[u8]) -> usize {
         self.serial[0].write(data)
     }
 
-    /// Takes everything that the device has sent.
+    /// Takes all data received from the device.
     pub fn console_read(&mut self) -> Vec<u8> {
         self.serial[0].read()
     }
 
-    /// When the last byte came from the device; 0 before the first.
+    /// Returns when the last byte arrived from the device; 0 before the first.
     pub fn console_received_at(&self) -> Ps {
         self.serial[0].received_at()
     }
@@ -282,7 +282,8 @@ impl UsbHost {
         self.serial[0].set_line_coding(coding)
     }
 
-    /// A serial port by its place among the device's, the console at 0; `None` beyond what any device has had so far.
+    /// Returns a serial port by its index on the device, the console at 0; `None` beyond the most that a device has
+    /// had.
     pub fn serial(&mut self, place: usize) -> Option<&mut SerialPort> {
         self.serial.get_mut(place)
     }
@@ -312,7 +313,7 @@ impl UsbHost {
         self.storage.prevent_removal(lun, prevent)
     }
 
-    /// The result of a request, once; `None` while it is running or after it was taken.
+    /// Takes the result of a request, once; `None` while it is running or after it was taken.
     pub fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
         self.storage.take_completion(id)
     }
@@ -375,7 +376,7 @@ impl UsbHost {
         bus.reset();
     }
 
-    /// The port is enabled: finish a transaction, send SOF, serve the drivers.
+    /// Serves an enabled port: finishes a transaction, sends SOF, serves the drivers.
     fn run(&mut self, t: Ps, bus: &mut dyn UsbBus) {
         if self.next_sof == t {
             bus.sof(self.frame);
@@ -427,7 +428,7 @@ impl UsbHost {
         self.note(t, event);
     }
 
-    /// Hands a transaction's outcome to the driver that it belongs to.
+    /// Passes a transaction's outcome to its driver.
     fn deliver(&mut self, flight: &InFlight, outcome: Outcome) -> Option<Problem> {
         let end = self.bus_free;
         let sent = match &flight.transaction.token {
@@ -530,7 +531,7 @@ impl UsbHost {
         None
     }
 
-    /// Runs the drivers' timers and gives the control pipe its next transfer.
+    /// Runs the drivers' timers and starts the next control transfer.
     fn serve(&mut self, t: Ps) -> Option<Problem> {
         self.serial.iter_mut().for_each(|port| port.wake(t));
         if self.storage.wake(t) {
@@ -560,7 +561,7 @@ impl UsbHost {
         self.serial.iter_mut().enumerate().find_map(|(place, port)| Some((place, port.control_request()?)))
     }
 
-    /// These are the bulk endpoints now; whose turn it is stays, where it can.
+    /// Sets the bulk endpoints; the current turn is kept, if possible.
     fn use_bulk(&mut self, bulk: Vec<Source>) {
         self.turn = if bulk.len() == self.bulk.len() { self.turn } else { 0 };
         self.bulk = bulk;
@@ -596,7 +597,7 @@ impl UsbHost {
             Port::Debouncing | Port::Resetting => return self.until.min(poll),
             Port::Enumerating | Port::Configured => {}
         }
-        // A transaction that has begun is left to its end; one that has not may give way to something that became ready.
+        // A transaction that has started is completed; one that has not may be replaced by another that became ready.
         if self.in_flight.as_ref().is_some_and(|f| f.start > t) {
             self.in_flight = None;
         }

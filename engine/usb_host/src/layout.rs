@@ -1,6 +1,6 @@
-//! Where a FAT volume lies on a drive, and whether its boot sector makes sense.
+//! Locates a FAT volume on a drive, and checks its boot sector.
 //!
-//! The checks come before `fatfs` sees the volume, because its own arithmetic trusts the boot sector.
+//! The checks come before `fatfs` reads the volume, because its arithmetic trusts the boot sector.
 
 use std::io;
 
@@ -30,10 +30,10 @@ fn double(sector: &[u8; SECTOR], at: usize) -> u64 {
 
 /// Finds the volume on a drive of `blocks` blocks.
 ///
-/// `read` reads one block. Block 0 is either the boot sector itself or a master boot record whose first FAT partition counts.
-/// The signature 0x55aa is not asked for: the RP2040 boot ROM's boot sector has none.
+/// `read` reads one block. Block 0 is either the boot sector itself or a master boot record, of which the first FAT
+/// partition is used. The signature 0x55aa is not required: the RP2040 boot ROM's boot sector has none.
 ///
-/// Errors: `read`'s, or `InvalidData` with what is wrong.
+/// Errors: those of `read`, or `InvalidData` with the reason.
 pub fn find(blocks: u64, mut read: impl FnMut(u64) -> io::Result<[u8; SECTOR]>) -> io::Result<Layout> {
     if blocks == 0 {
         return Err(invalid("the drive has no blocks"));

@@ -1,4 +1,4 @@
-//! The PC's side of a full-speed USB port on simulated time.
+//! The PC's side of a full-speed USB port in simulated time.
 //!
 //! [`UsbHost`] drives a device controller through [`UsbBus`]: attach, reset, enumeration, CDC-ACM serial ports of which
 //! the first is the console, and SCSI bulk-only mass storage. [`Volume`] is a FAT volume on any [`BlockDevice`].

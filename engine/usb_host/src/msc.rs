@@ -1,6 +1,6 @@
-//! The mass-storage driver: gets a drive's logical units ready, carries out block requests, and copes with their sense data.
+//! The mass-storage driver: prepares a drive's logical units, performs block requests, and handles their sense data.
 //!
-//! The transport has one command at a time. A unit keeps it until it has nothing more to do, then they take turns.
+//! The transport performs one command at a time. A unit keeps it until it is finished, then the units take turns.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,30 +13,30 @@ use crate::descriptors::MassStorage;
 use crate::scsi::{self, Inquiry, Sense};
 use crate::transaction::{Outcome, Transaction, TransferError};
 
-/// Requests that are queued or whose completion has not been taken.
+/// Most requests that are queued or whose completion has not been taken.
 const MAX_REQUESTS: usize = 64;
 /// Largest request.
 const MAX_REQUEST_BYTES: u64 = 16 << 20;
-/// How often a command is repeated after an error.
+/// Most repetitions of a command after an error.
 const MAX_RETRIES: u32 = 3;
-/// How often, and how soon, a drive that is becoming ready is asked again.
+/// How often a drive that is becoming ready is polled, and at which interval.
 const MAX_WAITS: u32 = 50;
 const WAIT: Ps = 100 * PS_PER_MS;
 
 /// Most logical units of a drive (BOT 1.0 section 3.2: GET MAX LUN answers 0 to 15).
 const MAX_UNITS: u8 = 16;
 
-/// Names a block request; never reused.
+/// Identifier of a block request; never reused.
 pub type RequestId = u64;
 
 /// Why a block request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageError {
-    /// There is no drive, or it went away.
+    /// There is no drive, or it was removed.
     Disconnected,
     NoMedium,
     WriteProtected,
-    /// The blocks asked for and the number of blocks that there are.
+    /// The requested blocks, and the number of existing blocks.
     OutOfRange {
         lba: u64,
         count: u64,
@@ -99,7 +99,7 @@ struct Job {
     /// Blocks already transferred.
     done: u64,
     read: Vec<u8>,
-    /// Commands of this request that the device refused.
+    /// Commands of this request refused by the device.
     refusals: u32,
 }
 
@@ -112,7 +112,7 @@ pub struct DriveInfo {
     pub write_protected: bool,
 }
 
-/// Something the host has to report or act on.
+/// An event that the host must report or handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     Ready {
@@ -124,14 +124,14 @@ pub enum Notice {
     MediumGone {
         lun: u8,
     },
-    /// The transport does not work any more; the port must be reset.
+    /// The transport no longer works; the port must be reset.
     Lost(BotError),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     MaxLun,
-    /// Nothing has been asked of the unit yet.
+    /// The unit has not had a command yet.
     New,
     Inquiry,
     Probe,
@@ -154,7 +154,7 @@ enum Failed {
     Transfer,
 }
 
-/// A logical unit: its medium, and what is wanted of it.
+/// A logical unit: its medium, and its queued requests.
 #[derive(Debug)]
 struct Unit {
     step: Step,
@@ -183,12 +183,12 @@ impl Unit {
         }
     }
 
-    /// Whether the transport is not its any more.
+    /// Returns whether the unit has released the transport.
     fn rests(&self) -> bool {
         matches!(self.step, Step::New | Step::Wait(_) | Step::Idle)
     }
 
-    /// When it wants the transport by itself.
+    /// Returns when the unit needs the transport without a request.
     fn wake_at(&self) -> Option<Ps> {
         match self.step {
             Step::New => Some(0),
@@ -198,7 +198,7 @@ impl Unit {
         }
     }
 
-    /// What it has to do at `now`.
+    /// Returns the unit's work at `now`.
     fn due(&self, now: Ps) -> Option<Step> {
         match self.step {
             Step::New => Some(Step::Inquiry),
@@ -209,7 +209,7 @@ impl Unit {
         }
     }
 
-    /// Nobody else should be kept waiting by a unit with a long queue.
+    /// Returns whether the unit waits for its turn, so that another with a long queue must not keep the transport.
     fn is_urgent(&self) -> bool {
         self.step == Step::New || (self.step == Step::Idle && !self.queue.is_empty())
     }
@@ -221,7 +221,7 @@ struct Drive {
     interface: u8,
     max_lun_sent: bool,
     units: Vec<Unit>,
-    /// The unit that has the transport, or had it last.
+    /// The unit that uses the transport, or used it last.
     active: usize,
 }
 
@@ -244,7 +244,7 @@ impl Storage {
         Storage { config, drive: None, completions: BTreeMap::new(), last_id: 0 }
     }
 
-    /// The device was configured at `now` and has this interface.
+    /// Attaches the interface of a device that was configured at `now`.
     pub fn attach(&mut self, msc: MassStorage, address: u8, poll: &PollConfig, now: Ps) {
         let timeout = self.config.command_timeout_us * PS_PER_US;
         self.drive = Some(Drive {
@@ -256,7 +256,7 @@ impl Storage {
         });
     }
 
-    /// The device is gone or was reset: every waiting request fails.
+    /// Detaches the device, which is gone or was reset: every waiting request fails.
     pub fn detach(&mut self) {
         self.fail_all(&StorageError::Disconnected);
         self.drive = None;
@@ -266,7 +266,7 @@ impl Storage {
         self.drive.is_some()
     }
 
-    /// How many logical units there are, as far as it is known.
+    /// Returns the number of logical units, as far as known.
     pub fn units(&self) -> usize {
         self.drive.as_ref().map_or(0, |drive| drive.units.len())
     }
@@ -337,13 +337,13 @@ impl Storage {
         drive.bot.wake_at()
     }
 
-    /// Does what is due at `now`; returns whether a running command was aborted.
+    /// Does the work due at `now`; returns whether a running command was aborted.
     pub fn wake(&mut self, now: Ps) -> bool {
         let Some(drive) = self.drive.as_mut() else { return false };
         if !drive.unit().rests() {
             return drive.bot.wake(now);
         }
-        // The one that had the transport last comes last.
+        // The last unit that used the transport comes last.
         let count = drive.units.len();
         let mut order = (1..=count).map(|i| (drive.active + i) % count);
         let next = order.find_map(|at| Some((at, drive.units[at].due(now)?)));
@@ -425,7 +425,7 @@ impl Storage {
         drive.bot.start(now, lun, &cdb, data);
     }
 
-    /// Nothing is running: start the next request or wait for one.
+    /// Starts the next request, or waits for one.
     fn idle(&mut self, now: Ps) {
         let interval = self.config.poll_interval_us;
         let Some(drive) = self.drive.as_mut() else { return };
@@ -514,7 +514,7 @@ impl Storage {
         Some(Notice::Ready { lun, blocks, block_size, write_protected })
     }
 
-    /// A part of the first request succeeded.
+    /// Handles a successful part of the first request.
     fn transferred(&mut self, data: Vec<u8>, residue: u32, end: Ps) {
         let limit = u64::from(self.config.max_blocks_per_command.max(1));
         let Some(unit) = self.drive.as_mut().map(Drive::unit) else { return };
@@ -613,7 +613,7 @@ impl Storage {
                 unit.step = Step::Wait(end + WAIT);
                 return None;
             }
-            // Power-on, reset or medium change: what is known about the medium is void.
+            // Power-on, reset or medium change: knowledge of the medium is invalid.
             scsi::KEY_UNIT_ATTENTION => {
                 unit.waits += 1;
                 if unit.waits > MAX_WAITS {
@@ -648,7 +648,7 @@ impl Storage {
                         unit.write_protected = true;
                         self.complete(Err(StorageError::WriteProtected), end);
                     }
-                    // A drive without a cache or a lock has nothing to do for these commands.
+                    // A drive without a cache or a lock need not do anything for these commands.
                     scsi::KEY_ILLEGAL_REQUEST if optional => self.complete(Ok(Vec::new()), end),
                     scsi::KEY_ILLEGAL_REQUEST => self.complete(Err(StorageError::Refused(sense)), end),
                     _ if unit.retries > MAX_RETRIES => self.complete(Err(StorageError::Refused(sense)), end),
@@ -677,7 +677,7 @@ impl Job {
         Ok(())
     }
 
-    /// Blocks still to be transferred; 1 for a command without data that has not run.
+    /// Returns the blocks left to transfer; 1 for a command without data that has not run.
     fn remaining(&self, block_size: u32) -> u64 {
         let total = match &self.op {
             Op::Read { count, .. } => *count,
@@ -687,7 +687,7 @@ impl Job {
         total.saturating_sub(self.done)
     }
 
-    /// Blocks that the next command transfers.
+    /// Returns the blocks that the next command transfers.
     fn part(&self, limit: u64, block_size: u32) -> u64 {
         self.remaining(block_size).min(limit)
     }

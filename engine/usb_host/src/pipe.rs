@@ -1,29 +1,29 @@
-//! A bulk or interrupt endpoint as the host keeps it: data toggle, retries, and when to try again.
+//! The host's state of a bulk or interrupt endpoint: data toggle, retries, and the time of the next attempt.
 
 use sim::Ps;
 
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
-/// A transaction without an answer is tried this often (USB 2.0 section 10.2.6).
+/// Attempts of a transaction without an answer (USB 2.0 section 10.2.6).
 pub const TRIES: u8 = 3;
-/// Packets with the wrong toggle in a row before the endpoint is given up.
+/// Consecutive packets with the wrong toggle after which the endpoint is given up.
 pub const MAX_DUPLICATES: u8 = 16;
 
-/// When an endpoint is tried again.
+/// The intervals between attempts.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// Bulk: `busy` after a NAK, and `idle` once nothing has moved for `idle_after`.
+    /// Bulk: `busy` after a NAK, and `idle` after no data for `idle_after`.
     Bulk { busy: Ps, idle: Ps, idle_after: Ps },
     /// Interrupt: once per interval.
     Interrupt { interval: Ps },
 }
 
-/// How far one transaction brought a pipe.
+/// The progress made by one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     Sent,
     Received(Vec<u8>),
-    /// Nothing moved; try again at `ready_at`.
+    /// No data; retry at `ready_at`.
     Pending,
     /// STALL: the endpoint must be cleared.
     Halted,
@@ -44,7 +44,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// `endpoint` is bEndpointAddress; its direction bit is the caller's business.
+    /// Creates a pipe. `endpoint` is bEndpointAddress, whose direction bit the caller handles.
     pub fn new(address: u8, endpoint: u8, max_packet: usize, pace: Pace, now: Ps) -> Pipe {
         Pipe {
             address,
@@ -67,7 +67,7 @@ impl Pipe {
         self.max_packet
     }
 
-    /// New work for an idle pipe: poll it briskly again.
+    /// Resets the polling interval for new work on an idle pipe.
     pub fn restart(&mut self, now: Ps) {
         self.ready_at = now;
         self.last_progress = now;
@@ -75,7 +75,7 @@ impl Pipe {
         self.duplicates = 0;
     }
 
-    /// CLEAR_FEATURE(ENDPOINT_HALT) succeeded: the toggle is DATA0 again (USB 2.0 section 9.4.5).
+    /// Handles a successful CLEAR_FEATURE(ENDPOINT_HALT): the toggle is DATA0 again (USB 2.0 section 9.4.5).
     pub fn cleared(&mut self, now: Ps) {
         self.data1 = false;
         self.restart(now);
@@ -103,7 +103,7 @@ impl Pipe {
                 self.moved(end);
                 Progress::Received(bytes)
             }
-            // The device missed our ACK and repeats itself: acknowledge and discard (USB 2.0 section 8.6.4).
+            // The device missed our ACK and repeats its packet: acknowledge and discard it (USB 2.0 section 8.6.4).
             Outcome::Data { .. } => {
                 self.errors = 0;
                 self.duplicates = self.duplicates.saturating_add(1);

@@ -14,7 +14,7 @@ pub const SYNCHRONIZE_CACHE_10: u8 = 0x35;
 pub const INQUIRY_LENGTH: usize = 36;
 pub const SENSE_LENGTH: usize = 18;
 pub const CAPACITY_LENGTH: usize = 8;
-/// A PC asks for 192 bytes of mode pages, because some drives mishandle a request for the four bytes it needs.
+/// Length of mode pages: a PC requests 192 bytes, because some drives mishandle a request for the four bytes it needs.
 pub const MODE_LENGTH: usize = 192;
 
 /// A six-byte command without a data address.

@@ -1,8 +1,8 @@
-//! A write-back sector cache that remembers what was written.
+//! A write-back sector cache that keeps all written sectors.
 //!
-//! The RP2040 boot ROM's volume ignores writes to its FAT and directory, so a sector that was written is answered from here for
-//! as long as the cache lives. Changes reach the drive at `flush`: file contents, then FAT, then everything else, each in
-//! ascending order. A failed operation is undone by `discard`.
+//! The RP2040 boot ROM's volume ignores writes to its FAT and directory, so a written sector is read from the cache for
+//! as long as the cache exists. `flush` writes changes to the drive: file contents, then FAT, then everything else,
+//! each in ascending order. `discard` undoes a failed operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,11 +10,11 @@ use std::io;
 use crate::layout::{Layout, SECTOR};
 use crate::volume::{BlockDevice, Stage};
 
-/// Sectors kept that were only read.
+/// Most sectors kept that were only read.
 const MAX_CLEAN: usize = 8192;
 /// Longest single write to the drive, in sectors.
 const MAX_RUN: usize = 128;
-/// Sectors that are fetched together with one of a file that is being read.
+/// Sectors read ahead after one of a file.
 const READ_AHEAD: u64 = 31;
 
 type Data = Box<[u8; SECTOR]>;
@@ -27,11 +27,11 @@ pub struct Sectors<D> {
     written: BTreeMap<u64, Data>,
     dirty_content: BTreeSet<u64>,
     dirty_metadata: BTreeSet<u64>,
-    /// What `written` held before the current operation.
+    /// Content of `written` before the current operation.
     before: BTreeMap<u64, Option<Data>>,
     /// Whether `fatfs` is moving file contents rather than structures.
     pub content: bool,
-    /// Accesses left to the current operation; a corrupt volume can lead `fatfs` in circles.
+    /// Accesses left to the current operation; a corrupt volume can make `fatfs` loop.
     pub budget: u64,
 }
 
@@ -62,7 +62,7 @@ impl<D: BlockDevice> Sectors<D> {
         self.device
     }
 
-    /// Forgets everything, so that the drive is read again.
+    /// Drops all sectors, so that the drive is read again.
     pub fn forget(&mut self) {
         self.clean.clear();
         self.written.clear();
@@ -91,8 +91,8 @@ impl<D: BlockDevice> Sectors<D> {
         Ok(())
     }
 
-    /// Reads from `position` (bytes, within the volume) to at most the end of its sector; 0 at the volume's end.
-    /// File contents that have to be read from the drive are fetched together with the sectors that follow.
+    /// Reads from `position` (bytes, within the volume) to at most the end of its sector; 0 at the volume's end. File
+    /// contents that are not cached are read together with the following sectors.
     pub fn read(&mut self, position: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.spend()?;
         let sector = position / SECTOR as u64;
@@ -120,7 +120,7 @@ impl<D: BlockDevice> Sectors<D> {
         let content = self.content && !is_fat;
         let fresh = content && offset == 0 && !self.dirty_content.contains(&sector);
         let mut data = if length == SECTOR || fresh {
-            // New file contents: what the rest of the sector held does not matter and is not worth a read.
+            // New file contents: the rest of the sector is irrelevant, so reading it is unnecessary.
             Box::new([0; SECTOR])
         } else {
             Box::new(*self.sector(sector, 0)?)
@@ -134,7 +134,7 @@ impl<D: BlockDevice> Sectors<D> {
         } else if unchanged {
             return Ok(length);
         } else if sector != 0 {
-            // The boot sector stays as it is on the drive: `fatfs` changes nothing in it but the "dirty" mark.
+            // The boot sector is not written to the drive: `fatfs` only changes its "dirty" mark.
             self.dirty_metadata.insert(sector);
         }
         let previous = self.written.insert(sector, data);
@@ -162,7 +162,7 @@ impl<D: BlockDevice> Sectors<D> {
             let mut data: Data = Box::new([0; SECTOR]);
             data.copy_from_slice(chunk);
             if s == 0 {
-                // The boot ROM's boot sector has no signature, and `fatfs` insists on one.
+                // The boot ROM's boot sector has no signature, but `fatfs` requires one.
                 data[510..].copy_from_slice(&[0x55, 0xaa]);
             }
             self.clean.insert(s, data);
@@ -170,7 +170,7 @@ impl<D: BlockDevice> Sectors<D> {
         Ok(())
     }
 
-    /// Brings all changes to the drive.
+    /// Writes all changes to the drive.
     ///
     /// Errors: the drive's, and whether file contents or structures were being written.
     pub fn flush(&mut self) -> Result<(), (Stage, io::Error)> {
@@ -184,7 +184,7 @@ impl<D: BlockDevice> Sectors<D> {
         Ok(())
     }
 
-    /// Writes ascending `sectors`, neighbours together.
+    /// Writes ascending `sectors`, adjacent ones together.
     fn write_back(&mut self, sectors: &[u64]) -> io::Result<()> {
         let mut rest = sectors;
         while let Some(&first) = rest.first() {

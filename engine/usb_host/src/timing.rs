@@ -1,4 +1,4 @@
-//! How long full-speed packets occupy the bus (USB 2.0 chapter 8; bit stuffing is ignored).
+//! Durations of full-speed packets on the bus (USB 2.0 chapter 8; bit stuffing is ignored).
 //!
 //! Bit times at 12 Mbit/s, with SYNC 8, PID 8 and EOP 3 bits around every packet:
 //!
@@ -10,8 +10,8 @@
 //! | between two packets | 4 (sections 7.1.18 and 7.1.19 allow 2 to 7.5) |
 //! | no answer | 18 (section 7.1.19.2: 16 to 18) |
 //!
-//! A 64-byte bulk transaction is 35 + 4 + 547 + 4 + 19 + 4 = 613 bits or 51.1 us, so that 19 fit into a frame, which is the
-//! maximum that table 5-9 gives.
+//! A 64-byte bulk transaction is 35 + 4 + 547 + 4 + 19 + 4 = 613 bits or 51.1 us, so 19 fit into a frame, which is the
+//! maximum in table 5-9.
 
 use sim::Ps;
 
@@ -21,47 +21,47 @@ const HANDSHAKE_BITS: u64 = 19;
 const GAP_BITS: u64 = 4;
 const TIMEOUT_BITS: u64 = 18;
 
-/// `bits` bit times at 12 Mbit/s, rounded down to a picosecond.
+/// Returns `bits` bit times at 12 Mbit/s, rounded down to a picosecond.
 pub const fn bits(bits: u64) -> Ps {
     bits * 250_000 / 3
 }
 
-/// Bus time of a start-of-frame packet with the gap after it.
+/// Returns the bus time of a start-of-frame packet with the gap after it.
 pub const fn sof() -> Ps {
     bits(TOKEN_BITS + GAP_BITS)
 }
 
-/// From the start of a SETUP or OUT transaction of `len` bytes to the end of its data packet.
+/// Returns the time from the start of a SETUP or OUT transaction of `len` bytes to the end of its data packet.
 pub const fn out_received(len: usize) -> Ps {
     bits(TOKEN_BITS + GAP_BITS + DATA_OVERHEAD_BITS + 8 * len as u64)
 }
 
-/// A whole SETUP or OUT transaction of `len` bytes that was answered.
+/// Returns the time of a whole SETUP or OUT transaction of `len` bytes that was answered.
 pub const fn out_answered(len: usize) -> Ps {
     out_received(len) + bits(GAP_BITS + HANDSHAKE_BITS + GAP_BITS)
 }
 
-/// A whole SETUP or OUT transaction of `len` bytes that nobody answered.
+/// Returns the time of a whole SETUP or OUT transaction of `len` bytes without an answer.
 pub const fn out_timeout(len: usize) -> Ps {
     out_received(len) + bits(TIMEOUT_BITS + GAP_BITS)
 }
 
-/// From the start of an IN transaction to the end of its token.
+/// Returns the time from the start of an IN transaction to the end of its token.
 pub const fn in_received() -> Ps {
     bits(TOKEN_BITS)
 }
 
-/// A whole IN transaction that brought `len` bytes.
+/// Returns the time of a whole IN transaction with `len` bytes.
 pub const fn in_data(len: usize) -> Ps {
     in_received() + bits(GAP_BITS + DATA_OVERHEAD_BITS + 8 * len as u64 + GAP_BITS + HANDSHAKE_BITS + GAP_BITS)
 }
 
-/// A whole IN transaction answered by NAK or STALL.
+/// Returns the time of a whole IN transaction answered by NAK or STALL.
 pub const fn in_refused() -> Ps {
     in_received() + bits(GAP_BITS + HANDSHAKE_BITS + GAP_BITS)
 }
 
-/// A whole IN transaction that nobody answered.
+/// Returns the time of a whole IN transaction without an answer.
 pub const fn in_timeout() -> Ps {
     in_received() + bits(TIMEOUT_BITS + GAP_BITS)
 }

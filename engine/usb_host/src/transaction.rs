@@ -4,7 +4,7 @@ use sim::{Handshake, InResult, Ps, UsbBus};
 
 use crate::timing;
 
-/// What the host sends to start a transaction.
+/// The packet with which the host starts a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     Setup([u8; 8]),
@@ -61,7 +61,7 @@ impl std::fmt::Display for TransferError {
 }
 
 impl Transaction {
-    /// Time from the start of the transaction to the moment at which the device sees it.
+    /// Returns the time from the start of the transaction until the device sees it.
     pub fn seen_after(&self) -> Ps {
         match &self.token {
             Token::Setup(_) => timing::out_received(8),
@@ -70,7 +70,7 @@ impl Transaction {
         }
     }
 
-    /// Longest time that the transaction can occupy the bus.
+    /// Returns the longest time that the transaction can occupy the bus.
     pub fn longest(&self) -> Ps {
         match &self.token {
             Token::Setup(_) => timing::out_answered(8),
@@ -79,7 +79,7 @@ impl Transaction {
         }
     }
 
-    /// Performs the transaction; returns how it ended and how long it occupied the bus from its start.
+    /// Performs the transaction; returns its outcome and its time on the bus.
     pub fn run(&self, bus: &mut dyn UsbBus) -> (Outcome, Ps) {
         match &self.token {
             Token::Setup(packet) => answered(bus.setup(self.address, *packet), 8),

@@ -29,22 +29,22 @@ pub struct Entry {
     pub is_dir: bool,
 }
 
-/// What an operation was about when it failed.
+/// The stage in which an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Reading the volume, or preparing changes: the drive is as it was.
+    /// Reading the volume, or preparing changes: the drive is unchanged.
     Prepare,
     /// File contents were being written to the drive.
     Content,
-    /// All file contents are on the drive; FAT and directories were being written. A boot loader that restarts as soon as it
-    /// has a whole image ends a copy here.
+    /// All file contents are on the drive; FAT and directories were being written. A boot loader that restarts as soon
+    /// as it has a whole image ends a copy here.
     Structure,
 }
 
 /// Why a volume operation failed; its text is one line.
 #[derive(Debug)]
 pub struct VolumeError {
-    /// What was asked for, for instance `write code.py`.
+    /// The operation, for instance `write code.py`.
     pub operation: String,
     pub stage: Stage,
     pub source: io::Error,
@@ -90,7 +90,7 @@ static FIXED_TIME: FixedTime = FixedTime;
 
 /// A mounted volume. Every changing operation ends with a flush.
 ///
-/// What the volume has written or read is not read from the drive again until [`Volume::refresh`].
+/// Sectors that the volume has written or read are not read from the drive again until [`Volume::refresh`].
 #[derive(Debug)]
 pub struct Volume<D> {
     sectors: RefCell<Sectors<D>>,
@@ -112,7 +112,7 @@ impl<D: BlockDevice> Volume<D> {
         Ok(volume)
     }
 
-    /// All files and directories, each directory before what is in it.
+    /// Returns all files and directories, each directory before its contents.
     pub fn list(&self) -> Result<Vec<Entry>, VolumeError> {
         self.with("list", |fs| {
             let mut entries = Vec::new();
@@ -121,7 +121,7 @@ impl<D: BlockDevice> Volume<D> {
         })
     }
 
-    /// A file's contents.
+    /// Returns a file's contents.
     pub fn read_file(&self, path: &str) -> Result<Vec<u8>, VolumeError> {
         let limit = self.layout().sectors * SECTOR as u64;
         self.with(&format!("read {path}"), |fs| {
@@ -141,7 +141,7 @@ impl<D: BlockDevice> Volume<D> {
 
     /// Creates or replaces a file and the directories above it.
     ///
-    /// The contents reach the drive first, in ascending order of blocks, then the FAT, then the directories.
+    /// The contents are written first, in ascending order of blocks, then the FAT, then the directories.
     pub fn write_file(&self, path: &str, data: &[u8]) -> Result<(), VolumeError> {
         self.change(&format!("write {path}"), |fs| {
             let path = clean(path)?;
@@ -159,7 +159,7 @@ impl<D: BlockDevice> Volume<D> {
         })
     }
 
-    /// Creates a directory and those above it; one that exists is left alone.
+    /// Creates a directory and those above it; an existing one stays unchanged.
     pub fn create_dir(&self, path: &str) -> Result<(), VolumeError> {
         self.change(&format!("create directory {path}"), |fs| make_dirs(fs, &clean(path)?))
     }
@@ -177,12 +177,12 @@ impl<D: BlockDevice> Volume<D> {
         })
     }
 
-    /// The volume's label: the root directory's, else the boot sector's.
+    /// Returns the volume's label: the root directory's, otherwise the boot sector's.
     pub fn label(&self) -> Result<String, VolumeError> {
         self.with("read the label", |fs| Ok(fs.read_volume_label_from_root_dir()?.unwrap_or_else(|| fs.volume_label())))
     }
 
-    /// Bytes that new files can use.
+    /// Returns the bytes available for new files.
     pub fn free_bytes(&self) -> Result<u64, VolumeError> {
         self.with("count free clusters", |fs| {
             let stats = fs.stats()?;
@@ -190,12 +190,12 @@ impl<D: BlockDevice> Volume<D> {
         })
     }
 
-    /// Brings changes to the drive that a failed flush has left.
+    /// Writes changes to the drive that a failed flush has left.
     pub fn flush(&self) -> Result<(), VolumeError> {
         self.sectors.borrow_mut().flush().map_err(|(stage, source)| failed("flush", stage, source))
     }
 
-    /// Forgets what is known of the drive, including changes that were not flushed.
+    /// Drops the cached content of the drive, including changes that were not flushed.
     pub fn refresh(&self) {
         self.sectors.borrow_mut().forget();
     }
@@ -237,7 +237,7 @@ impl<D: BlockDevice> Volume<D> {
             fs.unmount()?;
             Ok(result)
         };
-        // `fatfs` computes with cluster numbers from the drive without checking them, so a corrupt chain can make it panic.
+        // `fatfs` uses cluster numbers from the drive without checking them, so a corrupt chain can make it panic.
         let result = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|_| Err(invalid("the FAT volume's structures are corrupt".to_string())));
         result.map_err(|source| failed(operation, Stage::Prepare, source))
@@ -281,7 +281,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// A path without surplus separators; `.` and `..` are refused.
+/// Removes surplus separators from a path; `.` and `..` are refused.
 fn clean(path: &str) -> io::Result<String> {
     let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
     if parts.is_empty() || parts.iter().any(|p| *p == "." || *p == "..") {

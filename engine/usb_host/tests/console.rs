@@ -40,7 +40,7 @@ fn the_last_byte_has_its_time_whenever_it_is_read() {
     let came = device.now;
     run_to(&mut host, &mut device, start + 50 * MS);
     assert_eq!(host.console_read().len(), 100);
-    // The transaction that brought it was begun at `came`, and a packet takes less than 100 us.
+    // The transaction that brought it started at `came`, and a packet takes less than 100 us.
     assert!((came..came + MS / 10).contains(&host.console_received_at()), "{}", host.console_received_at());
 }
 
@@ -95,7 +95,7 @@ fn naks_lost_packets_and_repeated_packets_change_nothing() {
 }
 
 #[test]
-fn zero_length_and_short_packets_are_no_end_of_anything() {
+fn zero_length_and_short_packets_end_nothing() {
     let (mut host, mut device) = open(HostConfig::default());
     device.to_console.extend([vec![], b"a".to_vec(), vec![], vec![b'b'; 64], vec![], b"c".to_vec()]);
     let end = device.now + 20 * MS;
@@ -169,7 +169,7 @@ fn a_1200_baud_touch_is_line_coding_then_dtr_low() {
 }
 
 #[test]
-fn what_was_read_survives_the_device_and_what_was_not_sent_does_not() {
+fn received_data_survives_the_device_and_unsent_data_does_not() {
     let (mut host, mut device) = open(HostConfig::default());
     device.to_console.push_back(b"last words".to_vec());
     let end = device.now + 5 * MS;

@@ -54,7 +54,7 @@ fn times_are_those_of_usb_2() {
     assert!(device.configured);
 }
 
-/// Arduino's mbed core takes a SETUP before the end of the transfer that was before it, where it finds both.
+/// Arduino's mbed core handles a SETUP before the end of the previous transfer, if both are pending.
 #[test]
 fn a_slower_driver_leaves_a_gap_after_each_request() {
     const GAP_US: u64 = 300;
@@ -96,7 +96,7 @@ fn a_bouncing_connection_starts_the_debounce_again() {
 }
 
 #[test]
-fn a_restart_that_lets_go_of_the_pull_up_for_a_moment_is_noticed() {
+fn a_restart_that_briefly_releases_the_pull_up_is_noticed() {
     let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));
     configured(&mut host, &mut device, 200 * MS);
     run_to(&mut host, &mut device, 500 * MS + MS / 4);
@@ -188,7 +188,7 @@ fn a_device_that_stops_answering_is_reset_and_enumerated_again() {
 }
 
 #[test]
-fn a_configuration_without_anything_known_is_harmless() {
+fn a_configuration_without_known_functions_is_harmless() {
     let bytes = vec![
         9, 2, 32, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 2, 0xff, 0, 0, 0, 7, 5, 1, 2, 64, 0, 0, 7, 5, 0x81, 2, 64, 0, 0,
     ];

@@ -1,4 +1,4 @@
-//! Devices that answer anything: no panic, no hang, no growth.
+//! Fuzzing with random devices: no panic, no hang, no growth.
 
 mod fake;
 
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-/// A device that answers each transaction as a real one does, or at random, with one chance in `rarity` for the latter.
+/// A device that answers each transaction as a real one does, or at random with a probability of one in `rarity`.
 struct Chaos {
     random: Random,
     rarity: u64,
@@ -66,7 +66,7 @@ impl UsbBus for Chaos {
         if self.random.one_in(self.rarity) {
             return self.handshake();
         }
-        // A confused exchange may have left the model's own control transfer half-way; it asserts on that.
+        // A confused transaction may have left the model's control transfer half-way; it asserts on that.
         if ep == 0 && !data.is_empty() { Handshake::Ack } else { self.device.out(addr, ep, data1 || ep == 0, data) }
     }
 
@@ -110,7 +110,7 @@ fn configuration(random: &mut Random) -> HostConfig {
     config
 }
 
-/// Every other one has two serial ports and two logical units.
+/// Every second device has two serial ports and two logical units.
 fn device(seed: u64) -> Device {
     if (seed / 6).is_multiple_of(2) {
         return Device::new(64);
@@ -126,7 +126,7 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
     for seed in 1..=300u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let config = configuration(&mut random);
-        // From pure noise to a device that goes wrong now and then.
+        // From pure noise to a device with occasional faults.
         let rarity = [1, 2, 5, 20, 100, 1000][seed as usize % 6];
         let mut bus = Chaos { random, rarity, device: device(seed), largest: 100_000 };
         let mut host = UsbHost::new(config);
@@ -143,7 +143,7 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
             if !events.is_multiple_of(50) {
                 continue;
             }
-            // What the model records is not what is measured.
+            // The model's records are not part of the measurement.
             bus.device.tokens.clear();
             bus.device.setups.clear();
             bus.device.from_console.clear();

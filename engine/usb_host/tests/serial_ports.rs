@@ -102,7 +102,7 @@ fn a_device_that_comes_back_with_one_port_has_one() {
 }
 
 #[test]
-fn what_the_pc_has_no_driver_for_is_named() {
+fn functions_without_a_driver_are_named() {
     let (host, _) = both_open();
     let functions = host.state().device.unwrap().configuration.functions();
     let named: Vec<(&str, u8, bool)> = functions.iter().map(|f| (f.name, f.interface, f.used)).collect();

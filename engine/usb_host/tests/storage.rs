@@ -1,4 +1,4 @@
-//! Block requests over Bulk-Only Transport, and what goes wrong with them.
+//! Block requests over Bulk-Only Transport, and their failures.
 
 mod fake;
 
@@ -44,7 +44,7 @@ fn a_megabyte_is_written_and_read_back() {
 }
 
 #[test]
-fn flash_that_keeps_the_host_waiting_is_waited_for() {
+fn slow_flash_is_waited_for() {
     let (mut host, mut device) = with_drive(64);
     device.faults.write_naks = 100;
     let data = pattern(32 * 512, 2);
@@ -94,7 +94,7 @@ fn a_short_read_is_repeated() {
 }
 
 #[test]
-fn a_status_in_place_of_data_is_taken_for_a_status() {
+fn a_status_in_place_of_data_is_accepted() {
     let (_, device) = survives(|d| d.faults.status_for_data = 1);
     assert_eq!(resets(&device), 0);
 }
@@ -136,7 +136,7 @@ fn a_transport_that_never_recovers_is_given_up_and_the_port_reset() {
     assert_eq!(result, Err(StorageError::Transport(BotError::InvalidStatus("wrong tag"))));
     let end = device.now + 3000 * MS;
     run_to(&mut host, &mut device, end);
-    // One reset of the port; after the second failure the console still works and the drive is left alone.
+    // One reset of the port; after the second failure the console still works and the drive is ignored.
     assert_eq!(device.resets.len(), 3);
     let state = host.state();
     assert!(state.configured && state.console_open && !state.storage_present);
@@ -238,7 +238,7 @@ fn test_unit_ready_is_sent_at_its_interval_and_can_be_off() {
 }
 
 #[test]
-fn commands_that_a_drive_need_not_know_succeed() {
+fn optional_commands_succeed() {
     let (mut host, mut device) = with_drive(64);
     for id in [host.request_synchronize(0).unwrap(), host.request_prevent_removal(0, true).unwrap()] {
         assert_eq!(complete(&mut host, &mut device, id, 100 * MS), Ok(Vec::new()));
@@ -263,5 +263,5 @@ fn impossible_requests_are_refused_at_once() {
     assert_eq!(host.request_read(0, 0, 1), Err(StorageError::QueueFull));
     let end = device.now + 500 * MS;
     run_to(&mut host, &mut device, end);
-    assert_eq!(host.request_read(0, 0, 1), Err(StorageError::QueueFull), "completions that nobody takes count");
+    assert_eq!(host.request_read(0, 0, 1), Err(StorageError::QueueFull), "completions not taken count");
 }

@@ -1,4 +1,4 @@
-//! A drive with two logical units, as a board with a flash drive and a card has.
+//! A drive with two logical units, like a board with a flash drive and a card.
 
 mod fake;
 
@@ -56,7 +56,7 @@ fn requests_reach_the_unit_that_they_name_and_take_turns() {
 }
 
 #[test]
-fn faults_at_one_unit_are_got_over_and_the_other_keeps_its_data() {
+fn faults_of_one_unit_are_handled_and_the_other_keeps_its_data() {
     let (mut host, mut device) = ready();
     (device.faults.wrong_tags, device.faults.stalled_reads, device.faults.unit_attentions) = (1, 1, 1);
     let data = pattern(10 * 512, 9);
@@ -88,7 +88,7 @@ fn an_empty_card_reader_is_asked_again_and_does_not_hold_up_the_drive() {
 }
 
 #[test]
-fn what_waits_for_either_unit_fails_with_the_device() {
+fn requests_to_either_unit_fail_with_the_device() {
     let (mut host, mut device) = ready();
     let ids = [host.request_read(0, 0, 64).unwrap(), host.request_read(1, 0, 32).unwrap()];
     device.pulled_up = false;

@@ -11,7 +11,7 @@ struct Disk {
     /// First block and data of every write.
     writes: Vec<(u64, Vec<u8>)>,
     reads: usize,
-    /// Writes that still succeed.
+    /// Writes left before failures start.
     writes_left: Option<usize>,
 }
 
@@ -144,7 +144,7 @@ fn a_full_volume_refuses_a_file_and_stays_as_it_was() {
 }
 
 #[test]
-fn contents_come_first_then_fat_then_directories_and_twice_the_same() {
+fn contents_are_written_first_then_fat_then_directories_reproducibly() {
     let run = || {
         let volume = Volume::mount(circuitpy()).unwrap();
         volume.write_file("lib/x.bin", &pattern(40_000, 1)).unwrap();
@@ -183,7 +183,7 @@ fn a_lost_drive_says_how_far_the_file_got_and_flush_finishes_it() {
 }
 
 #[test]
-fn paths_that_are_none_are_refused() {
+fn invalid_paths_are_refused() {
     let volume = Volume::mount(circuitpy()).unwrap();
     for path in ["", "/", "a/../b", "."] {
         assert!(volume.write_file(path, b"x").unwrap_err().to_string().contains("is not a path"), "{path}");
@@ -207,8 +207,8 @@ fn a_file_is_read_in_few_transfers() {
     assert!(reads < 16, "{reads} transfers for 196 sectors");
 }
 
-/// The drive that the RP2040's boot ROM shows (its `virtual_disk.c`): 128 MiB, a FAT16 partition at block 1 with clusters of
-/// 4 KiB, no signature in the boot sector, contents computed on each read, and every write ignored but for UF2 blocks.
+/// The drive of the RP2040's boot ROM (its `virtual_disk.c`): 128 MiB, a FAT16 partition at block 1 with clusters of 4
+/// KiB, no signature in the boot sector, contents computed on each read, and all writes ignored except UF2 blocks.
 #[derive(Default)]
 struct BootRom {
     uf2: Vec<Vec<u8>>,
@@ -331,7 +331,7 @@ fn the_boot_roms_volume_takes_a_uf2_in_order_and_shows_what_was_written() {
     assert_eq!(volume.list().unwrap()[2], entry(name, image.len() as u64, false));
     assert_eq!(volume.read_file(name).unwrap(), image);
     assert!(volume.with_device(|d| d.writes[..2600].is_sorted()));
-    // The same image again, as after a copy that went wrong: everything is sent again.
+    // The same image again, as after a failed copy: everything is sent again.
     volume.write_file(name, &image).unwrap();
     assert_eq!(volume.with_device(|d| d.uf2.len()), 5200);
     volume.remove(name).unwrap();
@@ -389,7 +389,7 @@ fn a_directory_that_contains_itself_is_an_error() {
     let volume = Volume::mount(circuitpy()).unwrap();
     volume.write_file("lib/a.py", b"x").unwrap();
     let mut disk = volume.into_device();
-    // Let lib/a.py's directory entry name lib's own cluster and be a directory.
+    // Make lib/a.py's directory entry a directory at lib's cluster.
     let at = disk.bytes.windows(11).position(|w| w == b"LIB        ").unwrap();
     let cluster = [disk.bytes[at + 26], disk.bytes[at + 27]];
     let file = disk.bytes.windows(8).position(|w| w == b"A       ").unwrap();
@@ -400,7 +400,7 @@ fn a_directory_that_contains_itself_is_an_error() {
 }
 
 #[test]
-fn a_cluster_number_that_is_none_does_not_end_the_process() {
+fn an_invalid_cluster_number_does_not_end_the_process() {
     let volume = Volume::mount(circuitpy()).unwrap();
     volume.write_file("code.py", &pattern(700, 1)).unwrap();
     volume.write_file("good.py", b"x").unwrap();

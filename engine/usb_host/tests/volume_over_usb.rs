@@ -1,4 +1,4 @@
-//! A FAT volume whose blocks travel over the simulated USB.
+//! A FAT volume whose blocks are transferred over the simulated USB.
 
 mod fake;
 
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use fake::{Device, MS, complete, pattern, with_drive};
 use usb_host::{BlockDevice, RequestId, StorageError, UsbHost, Volume};
 
-/// The binding's way: queue a request and run the machine until it is complete.
+/// Works like the binding: queues a request and runs the machine until it is complete.
 struct Drive(Rc<RefCell<(UsbHost, Device)>>);
 
 impl Drive {
@@ -58,7 +58,7 @@ fn files_survive_naks_stalls_and_broken_statuses() {
     assert_eq!(fresh.read_file("lib/adafruit_wiznet5k/adafruit_wiznet5k.mpy").unwrap(), data);
     assert_eq!(fresh.read_file("code.py").unwrap(), b"print('hello')\n");
     assert_eq!(fresh.label().unwrap(), "CIRCUITPY");
-    // What the host wrote is a volume that an independent reader of the RAM disk accepts.
+    // An independent reader of the RAM disk accepts the volume that the host wrote.
     let blocks = machine.borrow().1.blocks.clone();
     let fs = fatfs::FileSystem::new(io::Cursor::new(blocks), fatfs::FsOptions::new()).unwrap();
     let names: Vec<String> = fs.root_dir().iter().map(|e| e.unwrap().file_name()).collect();

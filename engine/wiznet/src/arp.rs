@@ -1,5 +1,5 @@
-//! ARP: answers for SIPR, conflict detection, and the requests that CONNECT and SEND need (datasheet 4.1 "RCR",
-//! 4.2 "Sn_CR").
+//! ARP: answers for SIPR, conflict detection, and the requests needed by CONNECT and SEND (datasheet 4.1 "RCR", 4.2
+//! "Sn_CR").
 
 use sim::Ps;
 
@@ -11,7 +11,7 @@ use crate::socket::{IR_TIMEOUT, Status};
 use crate::time::retry_period;
 use crate::wire::*;
 
-/// A request that waits for its answer.
+/// A request waiting for its answer.
 pub struct ArpWait {
     pub ip: Ip,
     pub deadline: Ps,
@@ -19,9 +19,9 @@ pub struct ArpWait {
 }
 
 impl<M: Model> Wiznet<M> {
-    /// Makes sure that Sn_DHAR holds the hardware address for `destination`. True if it does already; else a request goes
-    /// out and `arp_resolved` or a timeout follows. The W5200 datasheet (Sn_SR, SOCK_ARP) says that UDP repeats the
-    /// ARP process only when the address differs from the one before.
+    /// Makes sure that Sn_DHAR holds the hardware address of `destination`. Returns true if it already does; otherwise
+    /// sends a request, and `arp_resolved` or a timeout follows. The W5200 datasheet (Sn_SR, SOCK_ARP) says that UDP
+    /// repeats the ARP process only if the address differs from the previous one.
     pub(crate) fn arp_ready(&mut self, n: usize, destination: Ip) -> bool {
         let ip = self.common.next_hop(destination);
         if self.sockets[n].resolved == Some(ip) && self.common.mr() & MR_FARP == 0 {
@@ -46,7 +46,7 @@ impl<M: Model> Wiznet<M> {
         self.emit(ethernet(BROADCAST_MAC, mac, ETHERTYPE_ARP, &[&request.build()]));
     }
 
-    /// Repeats a request that has waited for RTR, RCR times; then the timeout.
+    /// Repeats an unanswered request every RTR, RCR times; then it times out.
     pub(crate) fn arp_timer(&mut self, n: usize) {
         let (rtr, limit) = M::retry(self, n);
         let period = retry_period(rtr, self.config.retry_unit);
@@ -70,7 +70,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// True if the chip has dealt with the packet itself.
+    /// Returns true if the chip has handled the packet itself.
     pub(crate) fn arp_arrived(&mut self, bytes: &[u8]) -> bool {
         let Some(arp) = Arp::parse(bytes) else {
             return false;

@@ -1,5 +1,4 @@
-//! The common registers (datasheet 4.1). What has no side effect beyond its own bytes is handled here; `registers.rs`
-//! adds the rest.
+//! The common registers (datasheet 4.1). Writes with side effects beyond their bytes are handled in `registers.rs`.
 
 use crate::map::common::*;
 
@@ -8,7 +7,7 @@ pub const MR_WOL: u8 = 0x20;
 pub const MR_PB: u8 = 0x10;
 pub const MR_PPPOE: u8 = 0x08;
 pub const MR_FARP: u8 = 0x02;
-/// The bits of MR that hold a value; the others are reserved.
+/// The writable bits of MR; the others are reserved.
 const MR_BITS: u8 = MR_WOL | MR_PB | MR_PPPOE | MR_FARP;
 
 pub const IR_CONFLICT: u8 = 0x80;
@@ -19,13 +18,13 @@ const IR_BITS: u8 = IR_CONFLICT | IR_UNREACH | IR_PPPOE | IR_MP;
 
 const BYTES: usize = 0x2E;
 
-/// The block's bytes from MR to UPORTR as the chip stores them, big endian.
+/// The block's bytes from MR to UPORTR as stored in the chip, big endian.
 pub struct Common {
     bytes: [u8; BYTES],
 }
 
 impl Default for Common {
-    /// Reset values (datasheet 3.1).
+    /// Returns the reset values (datasheet 3.1).
     fn default() -> Self {
         let mut common = Self { bytes: [0; BYTES] };
         common.set(RTR, &2000u16.to_be_bytes());
@@ -47,12 +46,12 @@ impl Common {
         self.bytes[at..at + value.len()].copy_from_slice(value);
     }
 
-    /// A stored byte; 0 where nothing is stored.
+    /// Returns a stored byte, or 0 if none is stored there.
     pub fn read(&self, address: u16) -> u8 {
         self.bytes.get(usize::from(address)).copied().unwrap_or(0)
     }
 
-    /// A host's write to a byte that has no effect of its own. Read-only and reserved bytes keep their value.
+    /// Writes a byte without side effects. Read-only and reserved bytes keep their value.
     pub fn write(&mut self, address: u16, value: u8) {
         let masked = match address {
             MR => value & MR_BITS,
@@ -117,19 +116,19 @@ impl Common {
         u16::from_be_bytes(self.array(PSID))
     }
 
-    /// Is `ip` on our own subnet?
+    /// Returns whether `ip` is in our subnet.
     pub fn is_local(&self, ip: [u8; 4]) -> bool {
         let (mask, own) = (self.subr(), self.sipr());
         (0..4).all(|i| ip[i] & mask[i] == own[i] & mask[i])
     }
 
-    /// 255.255.255.255 or our subnet's broadcast address.
+    /// Returns whether `ip` is 255.255.255.255 or our subnet's broadcast address.
     pub fn is_broadcast(&self, ip: [u8; 4]) -> bool {
         let (mask, own) = (self.subr(), self.sipr());
         ip == [255; 4] || (mask != [255; 4] && (0..4).all(|i| ip[i] == own[i] | !mask[i]))
     }
 
-    /// Whose hardware address a packet for `ip` needs: the peer's own or the gateway's.
+    /// Returns the address to resolve for a packet to `ip`: the peer's or the gateway's.
     pub fn next_hop(&self, ip: [u8; 4]) -> [u8; 4] {
         if self.is_local(ip) { ip } else { self.gar() }
     }

@@ -1,11 +1,11 @@
-//! The log of decoded SPI frames, which every chip's decoder fills.
+//! The log of decoded SPI frames, filled by every chip's decoder.
 
 use sim::{Ps, SpiFrame};
 
-/// How many data bytes of a frame the log keeps.
+/// Data bytes of a frame that the log keeps.
 const LOGGED_BYTES: usize = 16;
 
-/// The frame under way, and those that have ended.
+/// The current frame, and the completed ones.
 #[derive(Default)]
 pub struct FrameLog {
     frames: Option<Vec<SpiFrame>>,
@@ -29,7 +29,7 @@ impl FrameLog {
         self.data.clear();
     }
 
-    /// A data byte as written or read.
+    /// Adds a data byte as written or read.
     pub fn data(&mut self, byte: u8) {
         self.length += 1;
         if self.frames.is_some() && self.data.len() < LOGGED_BYTES {
@@ -37,8 +37,8 @@ impl FrameLog {
         }
     }
 
-    /// The frame has ended. `header_bytes`: those on the wire before the data; `tell`: name and meaning of
-    /// the data, of which it gets the first 16 bytes.
+    /// Completes the frame. `header_bytes`: those on the wire before the data; `tell`: returns name and meaning of the
+    /// data, given its first 16 bytes.
     pub fn end(
         &mut self,
         now: Ps,

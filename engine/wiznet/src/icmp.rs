@@ -1,4 +1,4 @@
-//! ICMP: answers to ping (MR's PB blocks them), and the destination unreachable message in both directions.
+//! ICMP: answers to ping (unless MR's PB blocks them), and the destination unreachable message in both directions.
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -12,7 +12,7 @@ pub const ECHO_REQUEST: u8 = 8;
 const PORT_UNREACHABLE: u8 = 3;
 
 impl<M: Model> Wiznet<M> {
-    /// True if the chip has dealt with the packet itself.
+    /// Returns true if the chip has handled the packet itself.
     pub(crate) fn icmp_arrived(&mut self, source: Mac, packet: &Ipv4) -> bool {
         let message = packet.payload;
         if message.len() < 8 || checksum(&[message]) != 0 {
@@ -31,8 +31,8 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// `original`: the IPv4 header and 8 bytes of the datagram that could not be delivered. UIPR and UPORTR show its
-    /// destination (datasheet 4.1 "UIPR").
+    /// Handles a destination unreachable message. `original`: the IPv4 header and 8 bytes of the undeliverable
+    /// datagram. UIPR and UPORTR show its destination (datasheet 4.1 "UIPR").
     fn unreachable_arrived(&mut self, original: &[u8]) -> bool {
         if original.len() < 20 {
             return false;
@@ -50,7 +50,7 @@ impl<M: Model> Wiznet<M> {
         true
     }
 
-    /// Tells the sender of a UDP datagram that no socket has its port.
+    /// Tells the sender of a UDP datagram that no socket uses its port.
     pub(crate) fn send_port_unreachable(&mut self, source: Mac, packet: &Ipv4) {
         if !M::sends_unreachable(self) {
             return;

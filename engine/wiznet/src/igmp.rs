@@ -10,7 +10,7 @@ const REPORT_V1: u8 = 0x12;
 const REPORT_V2: u8 = 0x16;
 const LEAVE: u8 = 0x17;
 const ALL_ROUTERS: Ip = [224, 0, 0, 2];
-/// The router alert option that IGMP version 2 asks for (RFC 2236).
+/// The router alert option required by IGMP version 2 (RFC 2236).
 const ROUTER_ALERT: [u8; 4] = [0x94, 0x04, 0, 0];
 
 impl<M: Model> Wiznet<M> {
@@ -47,7 +47,7 @@ impl<M: Model> Wiznet<M> {
         self.send_ip_with_options(multicast_mac(dst), dst, PROTO_IGMP, fields, &ROUTER_ALERT, &message);
     }
 
-    /// A query for one group or, with group 0, for all. The random delay of RFC 2236 is left out.
+    /// Handles a query for one group or, with group 0, for all. The random delay of RFC 2236 is left out.
     pub(crate) fn igmp_arrived(&mut self, packet: &Ipv4) -> bool {
         let message = packet.payload;
         if message.len() < 8 || message[0] != QUERY || checksum(&[message]) != 0 {

@@ -1,11 +1,11 @@
-//! The INTn pin: level of the pending interrupts, and how long it stays high (datasheet 4.1 "INTLEVEL").
+//! The INTn pin: its level from the pending interrupts, and its shortest high time (datasheet 4.1 "INTLEVEL").
 
 use sim::Ps;
 
 #[derive(Default)]
 pub struct IntPin {
     low: bool,
-    /// INTn may not be asserted before this time.
+    /// Time before which INTn cannot be asserted.
     hold_until: Ps,
 }
 
@@ -14,7 +14,7 @@ impl IntPin {
         self.low
     }
 
-    /// Follows the pending state at `now`. `wait`: how long the pin stays high once it is.
+    /// Updates the pin from the pending state at `now`. `wait`: the shortest high time.
     pub fn update(&mut self, now: Ps, pending: bool, wait: Ps) {
         if self.low && !pending {
             self.deassert(now, wait);
@@ -23,7 +23,7 @@ impl IntPin {
         }
     }
 
-    /// The host has cleared one of the pending interrupts: with a wait the pin goes high for it even when
+    /// Handles the clearing of a pending interrupt by the host: with a wait the pin goes high for that time even if
     /// another interrupt is still pending.
     pub fn acknowledged(&mut self, now: Ps, wait: Ps) {
         if self.low && wait > 0 {
@@ -36,7 +36,7 @@ impl IntPin {
         self.hold_until = now.saturating_add(wait);
     }
 
-    /// When a pending interrupt that waits reaches the pin.
+    /// Returns when a waiting interrupt asserts the pin.
     pub fn next_event(&self, pending: bool) -> Option<Ps> {
         (pending && !self.low).then_some(self.hold_until)
     }

@@ -1,4 +1,4 @@
-//! Arriving frames: who gets them. Leaving IPv4 packets.
+//! Distribution of received frames, and transmission of IPv4 packets.
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -11,11 +11,11 @@ use crate::wire::*;
 const TCP_MSS: u16 = 1460;
 const UDP_MTU: u16 = 1472;
 const IPRAW_MTU: u16 = 1480;
-/// What the PPPoE header takes.
+/// Size of the PPPoE header.
 const PPPOE_HEADER: u16 = 8;
 
 impl<M: Model> Wiznet<M> {
-    /// A frame of legal length. What the chip's own stack does not deal with goes to the MACRAW socket.
+    /// Handles a frame of legal length. Frames not handled by the chip's stack go to the MACRAW socket.
     pub(crate) fn frame_arrived(&mut self, frame: &[u8]) {
         let destination: Mac = std::array::from_fn(|i| frame[i]);
         let source: Mac = std::array::from_fn(|i| frame[6 + i]);
@@ -35,7 +35,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// True if the chip has dealt with the packet itself.
+    /// Returns true if the chip has handled the packet itself.
     pub(crate) fn ip_arrived(&mut self, source: Mac, bytes: &[u8]) -> bool {
         let Some(packet) = Ipv4::parse(bytes) else {
             return false;
@@ -43,8 +43,8 @@ impl<M: Model> Wiznet<M> {
         let own = self.common.sipr();
         let unicast = packet.dst == own && own != [0; 4];
         if own == [0; 4] && packet.protocol == PROTO_UDP && packet.dst[0] < 0xE0 {
-            // Without an address, UDP takes what comes to the chip's MAC address: adafruit_wiznet5k leaves DHCP's broadcast
-            // flag clear, so servers send their offer to the address that they offer.
+            // Without an address, UDP accepts packets to the chip's MAC address: adafruit_wiznet5k leaves DHCP's
+            // broadcast flag clear, so servers send their offer to the offered address.
             return self.udp_arrived(source, &packet, true);
         }
         if !unicast && !self.common.is_broadcast(packet.dst) && !is_multicast(packet.dst) {
@@ -59,7 +59,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// Is socket 0 open in MACRAW mode, so that it takes what no other socket does?
+    /// Returns whether socket 0 is open in MACRAW mode, so that it receives frames for no other socket.
     pub(crate) fn macraw_open(&self) -> bool {
         self.sockets[0].status == Status::MacRaw
     }

@@ -1,12 +1,12 @@
-//! WIZnet's Ethernet chips with hardwired TCP/IP: sockets, protocols, memories and timers that the family shares, and in
-//! `chip` what makes each one differ. Written to the W5500 datasheet 1.0.9, whose sections are named throughout.
+//! WIZnet's Ethernet chips with hardwired TCP/IP: the sockets, protocols, memories and timers of the family, and in
+//! `chip` the differences of each chip. Written to the W5500 datasheet 1.0.9, whose sections are named throughout.
 //!
-//! The chip is driven as on a board: chip select edges, SPI bytes, the RSTn pin and complete Ethernet frames, each with
-//! its simulated time. Time only moves through these calls; equal calls give equal results.
+//! The chip's inputs are those on a board: chip select edges, SPI bytes, the RSTn pin and complete Ethernet frames,
+//! each with its simulated time. Time only moves through these calls; equal calls give equal results.
 //!
-//! What takes the chip time is modelled only where the datasheet gives a figure (`time.rs`): RSTn and PLL lock, INTLEVEL,
-//! RTR/RCR, PTIMER, Sn_KPALVTR, and where captures show it: `Config::tcp_answer`. The PHY's negotiation takes
-//! `Config::phy_link_delay`. Commands, checksums and copies to and from the MAC take none.
+//! The chip's delays are modelled only where the datasheet gives a figure (`time.rs`): RSTn and PLL lock, INTLEVEL,
+//! RTR/RCR, PTIMER, Sn_KPALVTR, and where captures show one: `Config::tcp_answer`. The PHY's negotiation takes
+//! `Config::phy_link_delay`. Commands, checksums and copies to and from the MAC take no time.
 
 mod arp;
 pub mod chip;
@@ -43,22 +43,22 @@ use socket::Socket;
 
 pub use chip::w5500::W5500;
 
-/// What differs from board to board or cannot be known from the datasheet.
+/// Settings that differ between boards or are not in the datasheet.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// From RSTn's release, power-up, the end of a PHY reset by PHYCFGR, or plugging in the cable to link up.
-    /// Real chips negotiate for 1 to 3 s.
+    /// Time to link up after RSTn's release, power-up, a PHY reset by PHYCFGR, or plugging in the cable. Real chips
+    /// negotiate for 1 to 3 s.
     pub phy_link_delay: Ps,
-    /// Is the cable plugged in at power-up?
+    /// The cable is plugged in at power-up.
     pub cable_plugged: bool,
-    /// The W5500's PMODE[2:0] pins; 7 (auto-negotiation) is what the internal pull-ups give.
+    /// The W5500's PMODE[2:0] pins; 7 (auto-negotiation) with the internal pull-ups.
     pub pmode: u8,
-    /// How long SOCK_TIME_WAIT shows before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
+    /// Duration of SOCK_TIME_WAIT before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
     /// SOCK_CLOSED when FIN/ACK is received (4.2 "Sn_CR", DISCON), so the default is 0.
     pub time_wait: Ps,
-    /// Unit of RTR: 100 us by the datasheet (4.1 "RTR"), somewhat more on chips that were measured (docs/evidence/silicon.md).
+    /// Unit of RTR: 100 us in the datasheet (4.1 "RTR"), slightly more on measured chips (docs/evidence/silicon.md).
     pub retry_unit: Ps,
-    /// From a TCP segment's arrival to what the hardwired TCP itself answers. The datasheet gives no figure.
+    /// Time from a TCP segment's arrival to the answer of the hardwired TCP. The datasheet gives no figure.
     pub tcp_answer: Ps,
 }
 
@@ -78,9 +78,9 @@ impl Default for Config {
 /// A chip of the family.
 pub struct Wiznet<M: Model> {
     config: Config,
-    /// The latest time that any call has told; time never goes back.
+    /// The latest time passed by any call; time never goes back.
     now: Ps,
-    /// The earliest time at which `advance` has something to do.
+    /// The earliest time at which `advance` has work.
     due: Option<Ps>,
     common: Common,
     sockets: Vec<Socket>,
@@ -97,17 +97,17 @@ pub struct Wiznet<M: Model> {
     lcp: pppoe::Lcp,
     /// Frames for the PHY, in the order of their times.
     outgoing: VecDeque<(Ps, Vec<u8>)>,
-    /// How much later than now a frame goes out.
+    /// Delay of a frame's transmission from now.
     emit_delay: Ps,
     stats: EthernetStats,
-    /// What the host asked for and is not modelled.
+    /// An unmodelled request of the host.
     unmodelled: Option<String>,
 }
 
 impl<M: Model> Wiznet<M> {
     pub const NAME: &str = M::NAME;
 
-    /// A chip that is powered up, with RSTn released and SCSn high, at time 0.
+    /// Creates a powered chip, with RSTn released and SCSn high, at time 0.
     pub fn new(config: Config) -> Self {
         let phy = M::Phy::new(&config);
         let mut chip = Self {
@@ -135,12 +135,12 @@ impl<M: Model> Wiznet<M> {
         chip
     }
 
-    /// When the link that is being negotiated comes up or has come up; `None` while there can be none.
+    /// Returns when the link being negotiated comes up or came up; `None` while no link is possible.
     pub fn link_up_at(&self) -> Option<Ps> {
         self.phy.link_at()
     }
 
-    /// Runs every timer that is due at `self.now`.
+    /// Runs every timer due at `self.now`.
     fn run_timers(&mut self) {
         self.reset_timer();
         for n in 0..M::SOCKETS {
@@ -151,7 +151,7 @@ impl<M: Model> Wiznet<M> {
         M::timers(self);
     }
 
-    /// After anything that may have changed a timer or an interrupt: brings INTn and `due` up to date.
+    /// Updates INTn and `due` after any change of a timer or an interrupt.
     fn refresh(&mut self) {
         let pending = M::interrupt_pending(self);
         self.int_pin.update(self.now, pending, M::interrupt_wait(self));
@@ -166,34 +166,34 @@ impl<M: Model> Wiznet<M> {
             .min();
     }
 
-    /// Does an interrupt ask for INTn to be low? (datasheet 4.1 "IMR", "SIMR")
+    /// Returns whether an interrupt asserts INTn (datasheet 4.1 "IMR", "SIMR").
     fn shared_interrupt_pending(&self) -> bool {
         self.common.ir() & self.common.imr() != 0 || self.sir() & self.common.simr() != 0
     }
 
-    /// SIR: the sockets with an interrupt that Sn_IMR lets through. Sn_IMR does not keep a bit out of Sn_IR itself:
-    /// MicroPython's MACRAW driver unmasks RECV alone and still waits for SEND_OK in Sn_IR.
+    /// Returns SIR: the sockets with an interrupt that Sn_IMR enables. Sn_IMR does not mask Sn_IR itself: MicroPython's
+    /// MACRAW driver enables only RECV and still waits for SEND_OK in Sn_IR.
     fn sir(&self) -> u8 {
         (0..M::SOCKETS).filter(|&n| self.sockets[n].ir & self.sockets[n].imr() != 0).fold(0, |sir, n| sir | 1 << n)
     }
 
-    /// The MAC hands a frame to the PHY, which loses it when there is no link.
+    /// Passes a frame from the MAC to the PHY, which drops it without a link.
     fn emit(&mut self, frame: Vec<u8>) {
         if self.link_up(self.now) {
             self.stats.frames_out += 1;
             let at = self.now.saturating_add(self.emit_delay);
-            // One MAC: what comes later waits for what is being answered.
+            // There is one MAC: later frames wait for an earlier answer.
             let at = self.outgoing.back().map_or(at, |&(last, _)| last.max(at));
             self.outgoing.push_back((at, frame));
         }
     }
 
-    /// The run ends: the chip would do something that is not modelled.
+    /// Ends the run because the chip would do something that is not modelled.
     fn leave_out(&mut self, what: &str) {
         self.unmodelled.get_or_insert_with(|| format!("{} {what}", M::NAME));
     }
 
-    /// Does `act` on a segment that has arrived: what it sends goes out when the chip has worked on it.
+    /// Runs `act` for a received segment: its transmissions are delayed by the chip's processing time.
     fn answering_late(&mut self, act: impl FnOnce(&mut Self) -> bool) -> bool {
         self.emit_delay = self.config.tcp_answer;
         let done = act(self);
@@ -202,7 +202,7 @@ impl<M: Model> Wiznet<M> {
     }
 }
 
-/// As many closed sockets as the chip has.
+/// Returns the chip's sockets, closed.
 fn sockets(count: usize) -> Vec<Socket> {
     (0..count).map(|_| Socket::default()).collect()
 }
@@ -212,7 +212,7 @@ impl<M: Model> Device for Wiznet<M> {
         M::NAME
     }
 
-    /// A low pulse shorter than 500 us is no reset.
+    /// Sets RSTn. A low pulse shorter than 500 us does not reset the chip.
     fn set_reset(&mut self, now: Ps, low: bool) {
         self.advance(now);
         self.reset_line(low);
@@ -248,7 +248,7 @@ impl<M: Model> SpiDevice for Wiznet<M> {
         M::select(self, low);
     }
 
-    /// Returns 0 where the chip does not drive MISO.
+    /// Exchanges a byte; returns 0 while the chip does not drive MISO.
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
         self.advance(now);
         M::exchange(self, mosi)
@@ -268,7 +268,7 @@ impl<M: Model> EthernetChip for Wiznet<M> {
         if self.outgoing.front()?.0 <= self.now { self.outgoing.pop_front() } else { None }
     }
 
-    /// Lost when the link is down or the length is illegal.
+    /// Receives a frame; it is lost if the link is down or its length is illegal.
     fn receive_frame(&mut self, now: Ps, frame: &[u8]) {
         self.advance(now);
         if !self.link_up(self.now) || !(wire::ETHERNET_HEADER..=wire::MAX_FRAME).contains(&frame.len()) {

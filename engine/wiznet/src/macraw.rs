@@ -6,7 +6,7 @@ use crate::socket::*;
 use crate::wire::*;
 
 impl<M: Model> Wiznet<M> {
-    /// Sends what lies between Sn_TX_RD and Sn_TX_WR as one frame. The host must keep to 1514 bytes (datasheet 4.2
+    /// Sends the bytes between Sn_TX_RD and Sn_TX_WR as one frame. The host must keep to 1514 bytes (datasheet 4.2
     /// "Sn_MSSR"); the MAC cannot send more, nor less than a header.
     pub(crate) fn macraw_send(&mut self, n: usize) {
         self.sockets[n].commit_tx();
@@ -21,8 +21,8 @@ impl<M: Model> Wiznet<M> {
         self.raise(n, IR_SEND_OK);
     }
 
-    /// Puts a frame that the chip's own stack did not take behind its 2-byte length, which counts itself, if the filter
-    /// lets it through. The filter bits work from when they are written: MicroPython sets MFEN after OPEN.
+    /// Stores a frame not handled by the chip's stack after its 2-byte length, which includes itself, if the filter
+    /// accepts it. The filter bits take effect when written: MicroPython sets MFEN after OPEN.
     pub(crate) fn macraw_arrived(&mut self, frame: &[u8]) {
         if !self.macraw_open() {
             return;

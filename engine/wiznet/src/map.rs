@@ -1,5 +1,5 @@
-//! Where the family's registers lie in the blocks as this crate keeps them; these are the W5500's offsets (datasheet 3.1
-//! and 3.2). Another chip's own map leads here.
+//! Offsets of the family's registers in this crate's blocks; these are the W5500's offsets (datasheet 3.1 and 3.2).
+//! Other chips' maps translate to them.
 
 /// Offsets in the common register block.
 pub mod common {
@@ -54,7 +54,7 @@ pub mod socket {
     pub const KPALVTR: u16 = 0x2F;
 }
 
-/// What a chip's addresses lead to.
+/// The target of a chip's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
     Common,

@@ -1,6 +1,6 @@
-//! The TX and RX memories that the sockets share as their size registers say (datasheet 3.3).
+//! The TX and RX memories, divided among the sockets by their size registers (datasheet 3.3).
 
-/// One of the two memories, with the sockets' parts laid out one after the other.
+/// One of the two memories, with the sockets' parts one after the other.
 pub struct Memory {
     bytes: Vec<u8>,
     /// First byte and size of each socket's part.
@@ -8,15 +8,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `bytes` for `sockets` sockets, 2 KB each as after a reset.
+    /// Creates a memory of `bytes` for `sockets` sockets, 2 KB each as after a reset.
     pub fn new(bytes: usize, sockets: usize) -> Self {
         let mut memory = Self { bytes: vec![0; bytes], parts: vec![(0, 0); sockets] };
         memory.divide(std::iter::repeat_n(2, sockets));
         memory
     }
 
-    /// Lays the parts out anew. The datasheet allows 0, 1, 2, 4, 8 and 16 KB with a sum of at most the memory; anything
-    /// else gives wrong data on the chip, and here parts that overlap. `kilobytes`: Sn_TXBUF_SIZE or Sn_RXBUF_SIZE.
+    /// Divides the memory again. The datasheet allows 0, 1, 2, 4, 8 and 16 KB with a sum of at most the memory; other
+    /// values give wrong data on the chip, and overlapping parts here. `kilobytes`: Sn_TXBUF_SIZE or Sn_RXBUF_SIZE.
     pub fn divide(&mut self, kilobytes: impl Iterator<Item = u8>) {
         let mut base = 0;
         for (part, kb) in self.parts.iter_mut().zip(kilobytes) {
@@ -26,13 +26,13 @@ impl Memory {
         }
     }
 
-    /// Size of socket `n`'s part in bytes, at most the memory's.
+    /// Returns the size of socket `n`'s part in bytes, at most the memory's.
     pub fn size(&self, n: usize) -> u16 {
         // The memory has at most 16 KB.
         self.parts[n].1 as u16
     }
 
-    /// Where the 16-bit pointer lies: the pointer wraps within the socket's own part.
+    /// Returns the index of the 16-bit pointer, which wraps within the socket's part.
     fn index(&self, n: usize, pointer: u16) -> Option<usize> {
         let (base, size) = self.parts[n];
         if size == 0 {
@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    /// The byte at an address of the whole memory, whosever part it is in, for chips whose hosts compute the rings.
+    /// Returns the byte at an address of the whole memory, for chips whose hosts compute the rings.
     pub fn byte_at(&self, address: u16) -> u8 {
         self.bytes[usize::from(address) % self.bytes.len()]
     }
@@ -61,7 +61,7 @@ impl Memory {
         self.bytes[usize::from(address) % length] = value;
     }
 
-    /// `length` bytes from `pointer` on, wrapping.
+    /// Returns `length` bytes from `pointer` on, with wrapping.
     pub fn copy_out(&self, n: usize, pointer: u16, length: usize) -> Vec<u8> {
         // The pointer is 16 bits wide on the chip and wraps with it.
         (0..length).map(|i| self.read(n, pointer.wrapping_add(i as u16))).collect()

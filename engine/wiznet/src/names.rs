@@ -1,4 +1,4 @@
-//! Names of registers and of what they hold, for traces.
+//! Names of registers and of their values, for traces.
 
 use crate::common::{IR_CONFLICT, IR_MP, IR_PPPOE, IR_UNREACH, MR_FARP, MR_PB, MR_PPPOE, MR_RST, MR_WOL};
 use crate::socket::{
@@ -17,7 +17,7 @@ pub const fn register(name: &'static str, address: u16, width: u16) -> Register 
     Register { name, address, width }
 }
 
-/// `PHYCFGR`, or `S0_TX_WR+1` with prefix `S0_` for a later byte of a wider register, or `reserved 0x0030`.
+/// Returns `PHYCFGR`, or `S0_TX_WR+1` with prefix `S0_` for a later byte of a wider register, or `reserved 0x0030`.
 pub fn register_at(registers: &[Register], prefix: &str, address: u16) -> String {
     let found = registers.iter().find(|r| (r.address..r.address + r.width).contains(&address));
     match found.map(|r| (r.name, address - r.address)) {
@@ -27,7 +27,7 @@ pub fn register_at(registers: &[Register], prefix: &str, address: u16) -> String
     }
 }
 
-/// Sn_CR by value; the chip clears it when it has taken the command.
+/// Sn_CR by value; the chip clears it when it has accepted the command.
 const COMMANDS: &[(u8, &str)] = &[
     (0x00, "done"),
     (CR_OPEN, "OPEN"),
@@ -76,7 +76,7 @@ pub const SOCKETS: &Bits =
 pub const SOCKET_INTERRUPTS: &Bits =
     &[(IR_SEND_OK, "SENDOK"), (IR_TIMEOUT, "TIMEOUT"), (IR_RECV, "RECV"), (IR_DISCON, "DISCON"), (IR_CON, "CON")];
 
-/// Sn_MR's protocol in bits 3 to 0, and what its bits 7 to 4 mean with it.
+/// Sn_MR's protocol in bits 3 to 0, and the meaning of bits 7 to 4 for it.
 const SOCKET_MODES: &[(u8, &str, &Bits)] = &[
     (0, "closed", &[]),
     (1, "TCP", &[(MR_ND_MC_MMB, "ND")]),
@@ -85,7 +85,7 @@ const SOCKET_MODES: &[(u8, &str, &Bits)] = &[
     (4, "MACRAW", &[(MR_MULTI, "MFEN"), (MR_BCASTB, "BCASTB"), (MR_ND_MC_MMB, "MMB"), (MR_UCASTB_MIP6B, "MIP6B")]),
 ];
 
-/// `RECV CON`; bits without a name as a number, and 0 where none is set.
+/// Returns `RECV CON`; bits without a name as a number, and 0 if none is set.
 pub fn bits(names: &Bits, value: u8) -> String {
     let known = names.iter().filter(|(bit, _)| value & bit != 0);
     let mut words: Vec<String> = known.map(|(_, name)| (*name).to_string()).collect();
@@ -96,7 +96,7 @@ pub fn bits(names: &Bits, value: u8) -> String {
     words.join(" ")
 }
 
-/// Sn_MR: `MACRAW MFEN`.
+/// Returns the name of a Sn_MR value: `MACRAW MFEN`.
 pub fn socket_mode(value: u8) -> String {
     match (SOCKET_MODES.iter().find(|(known, ..)| *known == value & 0x0f), value & 0xf0) {
         (Some((_, name, _)), 0) => (*name).to_string(),
@@ -117,7 +117,7 @@ pub fn state(value: u8) -> String {
     name(STATES, value)
 }
 
-/// What bytes of a buffer say: printable ASCII, or nothing.
+/// Returns bytes of a buffer as text if they are printable ASCII, otherwise nothing.
 pub fn text(data: &[u8]) -> String {
     match data.iter().all(|byte| (b' '..=b'~').contains(byte)) {
         true => format!("'{}'", String::from_utf8_lossy(data)),
@@ -125,7 +125,7 @@ pub fn text(data: &[u8]) -> String {
     }
 }
 
-/// The number that at most two bytes hold.
+/// Returns a number of at most two bytes.
 pub fn number(data: &[u8]) -> String {
     match *data {
         [value] => value.to_string(),

@@ -1,5 +1,5 @@
-//! MR's PPPoE: IPv4 inside the session that the host has set up in PHAR and PSID, LCP echo every PTIMER, and
-//! IR's PPPoE when the session ends (datasheet 4.1 "MR", "PTIMER", "PMAGIC", "PHAR", "PSID", "IR").
+//! MR's PPPoE: IPv4 inside the session set up by the host in PHAR and PSID, LCP echo every PTIMER, and IR's PPPoE when
+//! the session ends (datasheet 4.1 "MR", "PTIMER", "PMAGIC", "PHAR", "PSID", "IR").
 
 use sim::Ps;
 
@@ -35,7 +35,7 @@ impl Lcp {
 }
 
 impl<M: Model> Wiznet<M> {
-    /// MR was written: the echo timer runs while PPPoE is on.
+    /// Handles a write to MR: the echo timer runs while PPPoE is on.
     pub(crate) fn lcp_mode_changed(&mut self) {
         if self.common.mr() & MR_PPPOE == 0 {
             self.lcp.echo_at = None;
@@ -83,7 +83,7 @@ impl<M: Model> Wiznet<M> {
         self.emit(ethernet(self.common.phar(), self.common.shar(), ETHERTYPE_PPPOE_SESSION, &payload));
     }
 
-    /// True if the frame belongs to the session, so that the chip has dealt with it.
+    /// Returns true if the frame belongs to the session, and is therefore handled.
     pub(crate) fn pppoe_arrived(&mut self, ethertype: u16, source: Mac, bytes: &[u8]) -> bool {
         let in_session = self.common.mr() & MR_PPPOE != 0
             && bytes.len() >= 6

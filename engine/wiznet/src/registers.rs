@@ -1,4 +1,4 @@
-//! Reads and writes of register and buffer bytes, and the effects that writes have.
+//! Reads and writes of register and buffer bytes, and the effects of writes.
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -33,7 +33,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// MR, whose RST bit is the software reset.
+    /// Writes MR, whose RST bit is the software reset.
     pub(crate) fn write_mode(&mut self, value: u8) {
         if value & MR_RST != 0 {
             self.software_reset();
@@ -43,7 +43,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// IR, in which a host clears bits by writing 1 to them.
+    /// Writes IR, in which a host clears bits by writing 1.
     pub(crate) fn acknowledge(&mut self, value: u8) {
         if self.common.ir() & self.common.imr() & value != 0 {
             self.int_pin.acknowledged(self.now, M::interrupt_wait(self));
@@ -73,7 +73,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// Sn_CR. A command that the socket's state does not allow is ignored.
+    /// Writes Sn_CR. A command that the socket's state does not allow is ignored.
     fn command(&mut self, n: usize, command: u8) {
         let status = self.sockets[n].status;
         match command {
@@ -119,7 +119,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// CLOSE: Sn_SR becomes SOCK_CLOSED without a disconnect process (datasheet 4.2 "Sn_CR").
+    /// Executes CLOSE: Sn_SR becomes SOCK_CLOSED without a disconnect process (datasheet 4.2 "Sn_CR").
     fn close(&mut self, n: usize) {
         self.igmp_leave(n);
         self.sockets[n].release();

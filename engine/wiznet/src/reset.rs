@@ -11,9 +11,9 @@ use crate::{Wiznet, sockets};
 
 pub struct ResetLine {
     low_since: Option<Ps>,
-    /// RSTn has been low for long enough, and still is.
+    /// RSTn has been low for the shortest reset time, and still is.
     in_reset: bool,
-    /// From here on the PLL is locked and the chip answers.
+    /// Time from which the PLL is locked and the chip answers.
     stable_at: Ps,
 }
 
@@ -22,13 +22,13 @@ impl ResetLine {
         Self { low_since: None, in_reset: false, stable_at: pll_lock }
     }
 
-    /// `cycle`: how long RSTn has to be low.
+    /// Returns the next event. `cycle`: the shortest reset time.
     pub fn next_event(&self, cycle: Ps) -> Option<Ps> {
         let since = self.low_since.filter(|_| !self.in_reset)?;
         Some(since.saturating_add(cycle))
     }
 
-    /// Can the chip be used at `now`?
+    /// Returns whether the chip can be used at `now`.
     pub fn stable(&self, now: Ps) -> bool {
         !self.in_reset && now >= self.stable_at
     }
@@ -59,7 +59,8 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// MR's RST: all internal registers take their reset values (datasheet 4.1 "MR"). The memories keep their bytes.
+    /// Performs MR's RST: all internal registers take their reset values (datasheet 4.1 "MR"). The memories keep their
+    /// bytes.
     pub(crate) fn software_reset(&mut self) {
         self.common = Common::default();
         self.sockets = sockets(M::SOCKETS);
@@ -70,7 +71,7 @@ impl<M: Model> Wiznet<M> {
         M::reset(self);
     }
 
-    /// Lays the TX and RX memories out as the size registers say.
+    /// Divides the TX and RX memories by the size registers.
     pub(crate) fn divide_memory(&mut self) {
         self.tx.divide(self.sockets.iter().map(Socket::tx_kilobytes));
         self.rx.divide(self.sockets.iter().map(Socket::rx_kilobytes));

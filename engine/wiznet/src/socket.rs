@@ -1,4 +1,4 @@
-//! One socket's registers and state (datasheet 4.2), and what its commands need of them.
+//! One socket's registers and state (datasheet 4.2), and the parts of its commands that need only them.
 
 use crate::arp::ArpWait;
 use crate::map::socket::*;
@@ -49,7 +49,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// A TCP connection exists or is being made or ended.
+    /// Returns whether a TCP connection exists or is being opened or closed.
     pub fn connected(self) -> bool {
         matches!(
             self,
@@ -78,31 +78,31 @@ pub enum Protocol {
 const BYTES: usize = 0x30;
 
 pub struct Socket {
-    /// The registers that simply hold what was written, in their places.
+    /// The registers without side effects, at their offsets.
     bytes: [u8; BYTES],
     pub status: Status,
     pub ir: u8,
-    /// Sn_TX_WR as the chip uses it: taken over from the host's write by SEND.
+    /// Sn_TX_WR in use: SEND copies the host's write.
     pub tx_wr: u16,
-    /// What the host wrote to Sn_TX_WR.
+    /// Sn_TX_WR as written by the host.
     tx_wr_written: u16,
     pub tx_rd: u16,
-    /// Sn_RX_RD as the chip uses it: taken over from the host's write by RECV.
+    /// Sn_RX_RD in use: RECV copies the host's write.
     pub rx_rd: u16,
     rx_rd_written: u16,
     pub rx_wr: u16,
-    /// What Sn_MSSR shows while a connection uses a smaller segment size than the written one.
+    /// Sn_MSSR while a connection uses a smaller segment size than the written one.
     pub negotiated_mss: Option<u16>,
     pub arp: Option<ArpWait>,
-    /// The address whose hardware address Sn_DHAR holds, learned by ARP.
+    /// The address whose hardware address, learned by ARP, is in Sn_DHAR.
     pub resolved: Option<Ip>,
-    /// The group that OPEN joined.
+    /// The multicast group joined by OPEN.
     pub group: Option<Ip>,
     pub tcp: Tcp,
 }
 
 impl Default for Socket {
-    /// Reset values (datasheet 3.2).
+    /// Returns the reset values (datasheet 3.2).
     fn default() -> Self {
         let mut socket = Self {
             bytes: [0; BYTES],
@@ -145,19 +145,19 @@ impl Socket {
         self.bytes[usize::from(address)]
     }
 
-    /// A byte of the block. `tx_size`, `rx_size`: the socket's buffer sizes in bytes.
+    /// Returns a byte of the block. `tx_size`, `rx_size`: the socket's buffer sizes in bytes.
     pub fn read(&self, address: u16, tx_size: u16, rx_size: u16) -> u8 {
         let half = |value: u16, first: u16| value.to_be_bytes()[usize::from(address - first)];
         match address {
-            // A command is taken at once, so Sn_CR always reads as cleared.
+            // A command is accepted at once, so Sn_CR always reads as cleared.
             CR => 0,
             IR => self.ir,
             SR => self.status as u8,
             MSSR..PROTO => half(self.negotiated_mss.unwrap_or(u16::from_be_bytes(self.array(MSSR))), MSSR),
             TX_FSR..TX_RD => half(self.tx_free(tx_size), TX_FSR),
             TX_RD..TX_WR => half(self.tx_rd, TX_RD),
-            // Until SEND takes the written value over, the old one is read: Arduino's Ethernet and Ethernet2 build one
-            // datagram with several writes at Sn_TX_WR + offset, each of which also writes Sn_TX_WR.
+            // The old value reads back until SEND: Arduino's Ethernet and Ethernet2 build one datagram with several
+            // writes at Sn_TX_WR + offset, each of which also writes Sn_TX_WR.
             TX_WR..RX_RSR => half(self.tx_wr, TX_WR),
             RX_RSR..RX_RD => half(self.rx_received().min(rx_size), RX_RSR),
             RX_RD..RX_WR => half(self.rx_rd_written, RX_RD),
@@ -166,7 +166,7 @@ impl Socket {
         }
     }
 
-    /// The host writes a byte that has no effect beyond the socket's registers. Read-only and reserved bytes ignore it.
+    /// Writes a byte without effects beyond the socket's registers. Read-only and reserved bytes ignore it.
     pub fn write(&mut self, address: u16, value: u8) {
         let put = |word: &mut u16, first: u16| {
             let mut bytes = word.to_be_bytes();
@@ -180,7 +180,7 @@ impl Socket {
             RX_RD..RX_WR => put(&mut self.rx_rd_written, RX_RD),
             DHAR..DIPR => {
                 self.bytes[usize::from(address)] = value;
-                // What ARP had learned is gone.
+                // The address learned by ARP is lost.
                 self.resolved = None;
             }
             MR | PORT..=TTL | RXBUF_SIZE | TXBUF_SIZE | IMR..BLOCK_END => self.bytes[usize::from(address)] = value,
@@ -229,12 +229,12 @@ impl Socket {
         }
     }
 
-    /// Sn_TOS, Sn_TTL and Sn_FRAG.
+    /// Returns Sn_TOS, Sn_TTL and Sn_FRAG.
     pub fn ip_fields(&self) -> IpFields {
         IpFields { tos: self.byte(TOS), ttl: self.byte(TTL), frag: u16::from_be_bytes(self.array(FRAG)) }
     }
 
-    /// The written Sn_MSSR where it lies in 1..=`max`, else `max` (datasheet 4.2 "Sn_MSSR").
+    /// Returns the written Sn_MSSR if it is in 1..=`max`, otherwise `max` (datasheet 4.2 "Sn_MSSR").
     pub fn segment_limit(&self, max: u16) -> u16 {
         match u16::from_be_bytes(self.array(MSSR)) {
             mss if (1..=max).contains(&mss) => mss,
@@ -242,7 +242,7 @@ impl Socket {
         }
     }
 
-    /// Bytes between the chip's RX pointers.
+    /// Returns the bytes between the chip's RX pointers.
     pub fn rx_received(&self) -> u16 {
         self.rx_wr.wrapping_sub(self.rx_rd)
     }
@@ -251,23 +251,23 @@ impl Socket {
         rx_size.saturating_sub(self.rx_received())
     }
 
-    /// Sn_TX_FSR: in TCP mode what the peer has not acknowledged is not free (datasheet 4.2 "Sn_TX_FSR").
+    /// Returns Sn_TX_FSR: in TCP mode unacknowledged bytes are not free (datasheet 4.2 "Sn_TX_FSR").
     fn tx_free(&self, tx_size: u16) -> u16 {
         let oldest = if self.status.connected() { self.tcp.tx_acknowledged } else { self.tx_rd };
         tx_size.saturating_sub(self.tx_wr.wrapping_sub(oldest))
     }
 
-    /// SEND takes over the host's Sn_TX_WR.
+    /// Copies the host's Sn_TX_WR at SEND.
     pub fn commit_tx(&mut self) {
         self.tx_wr = self.tx_wr_written;
     }
 
-    /// RECV takes over the host's Sn_RX_RD.
+    /// Copies the host's Sn_RX_RD at RECV.
     pub fn commit_rx(&mut self) {
         self.rx_rd = self.rx_rd_written;
     }
 
-    /// OPEN and the start of a connection set both TX pointers.
+    /// Sets both TX pointers, at OPEN and at the start of a connection.
     pub fn set_tx_pointers(&mut self, pointer: u16) {
         (self.tx_rd, self.tx_wr, self.tx_wr_written) = (pointer, pointer, pointer);
         self.tcp.tx_acknowledged = pointer;
@@ -277,7 +277,7 @@ impl Socket {
         (self.rx_rd, self.rx_rd_written, self.rx_wr) = (0, 0, 0);
     }
 
-    /// The socket is released; what was received stays readable until the next OPEN.
+    /// Releases the socket; received data stays readable until the next OPEN.
     pub fn release(&mut self) {
         self.status = Status::Closed;
         self.negotiated_mss = None;

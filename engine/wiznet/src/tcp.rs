@@ -10,7 +10,7 @@ use crate::socket::*;
 use crate::time::{KEEP_ALIVE_UNIT, retry_period, tcp_retry_period};
 use crate::wire::*;
 
-/// Segment size towards a peer that names none (RFC 1122, 4.2.2.6).
+/// Segment size towards a peer without an MSS option (RFC 1122, 4.2.2.6).
 const DEFAULT_MSS: u16 = 536;
 
 struct Retry {
@@ -23,22 +23,23 @@ struct Retry {
 pub struct Tcp {
     local_port: u16,
     remote: (Ip, u16),
-    /// Sn_TX_RD as far as the peer has acknowledged: the "internal ACK pointer" of Sn_TX_FSR. It belongs to `snd_una`.
+    /// Sn_TX_RD up to which the peer has acknowledged: the "internal ACK pointer" of Sn_TX_FSR. It corresponds to
+    /// `snd_una`.
     pub tx_acknowledged: u16,
     snd_una: u32,
     snd_nxt: u32,
-    /// The highest `snd_nxt` so far, which a retransmission does not take back.
+    /// The highest `snd_nxt` so far; a retransmission does not reduce it.
     snd_max: u32,
     snd_wnd: u32,
     /// Sequence and acknowledgement number of the segment that set `snd_wnd`.
     snd_wl: (u32, u32),
     rcv_nxt: u32,
-    /// Right edge of the window last advertised.
+    /// Right edge of the last advertised window.
     rcv_edge: u32,
     mss: u16,
-    /// SEND waits for its data to be acknowledged.
+    /// SEND waits for the acknowledgement of its data.
     sending: bool,
-    /// FIN goes out behind the data.
+    /// FIN follows the data.
     fin_wanted: bool,
     fin_seq: Option<u32>,
     retry: Option<Retry>,
@@ -46,7 +47,7 @@ pub struct Tcp {
     keep_alive_at: Option<Ps>,
     /// A keep alive packet waits for its answer.
     probing: bool,
-    /// Data has gone in one direction or the other.
+    /// Data has been transferred in either direction.
     exchanged: bool,
     time_wait_until: Option<Ps>,
 }
@@ -63,19 +64,19 @@ impl Tcp {
         self.snd_nxt.wrapping_sub(self.snd_una)
     }
 
-    /// The window that the peer believes to have.
+    /// Returns the window as the peer knows it.
     fn peer_view(&self) -> u32 {
         self.rcv_edge.wrapping_sub(self.rcv_nxt)
     }
 }
 
-/// Is `a` before `b`?
+/// Returns whether `a` is before `b`.
 fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
 impl<M: Model> Wiznet<M> {
-    /// A new initial sequence number: the 4 us clock of RFC 793, different for each socket.
+    /// Returns a new initial sequence number: the 4 us clock of RFC 793, different for each socket.
     fn initial_sequence(&self, n: usize) -> u32 {
         // Only the low 32 bits count.
         ((self.now / 4_000_000) as u32).wrapping_add(0x5500_0000).wrapping_add(n as u32 * 0x0100_3001)
@@ -99,7 +100,7 @@ impl<M: Model> Wiznet<M> {
         s.set_tx_pointers(iss.wrapping_add(1) as u16);
     }
 
-    /// CONNECT: ARP, then SYN.
+    /// Executes CONNECT: ARP, then SYN.
     pub(crate) fn tcp_connect(&mut self, n: usize) {
         let destination = self.sockets[n].dipr();
         self.begin_connection(n, (destination, self.sockets[n].dport()));
@@ -108,7 +109,7 @@ impl<M: Model> Wiznet<M> {
         self.arp_ready(n, destination);
     }
 
-    /// ARP has found the server.
+    /// Sends SYN after ARP has found the server.
     pub(crate) fn tcp_start_handshake(&mut self, n: usize) {
         self.arm_retry(n, 0);
         self.send_syn(n);
@@ -123,7 +124,7 @@ impl<M: Model> Wiznet<M> {
         self.send_segment(n, iss, flags, &[]);
     }
 
-    /// Every segment of a connection goes out here; it carries the newest acknowledgement and window.
+    /// Sends a segment of a connection; it carries the newest acknowledgement and window.
     fn send_segment(&mut self, n: usize, seq: u32, flags: u8, data: &[u8]) {
         let free = self.sockets[n].rx_free(self.rx.size(n));
         let mss = (flags & SYN != 0).then(|| self.sockets[n].segment_limit(self.tcp_mss_limit()));
@@ -158,13 +159,13 @@ impl<M: Model> Wiznet<M> {
         self.sockets[n].tcp.retry = Some(Retry { deadline, count });
     }
 
-    /// Bytes from `snd_una` to Sn_TX_WR.
+    /// Returns the bytes from `snd_una` to Sn_TX_WR.
     fn unacknowledged(&self, n: usize) -> u32 {
         let s = &self.sockets[n];
         u32::from(s.tx_wr.wrapping_sub(s.tcp.tx_acknowledged))
     }
 
-    /// Sends what the peer's window allows, then FIN if it is wanted.
+    /// Sends as much as the peer's window allows, then FIN if it is wanted.
     fn tcp_output(&mut self, n: usize) {
         loop {
             let data_length = self.unacknowledged(n);
@@ -195,7 +196,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// One data segment at `snd_nxt`.
+    /// Sends one data segment at `snd_nxt`.
     fn send_data(&mut self, n: usize, length: u32, push: bool) {
         let s = &self.sockets[n];
         let seq = s.tcp.snd_nxt;
@@ -213,7 +214,7 @@ impl<M: Model> Wiznet<M> {
         self.send_segment(n, seq, if push { ACK | PSH } else { ACK }, &data);
     }
 
-    /// SEND in SOCK_ESTABLISHED and SOCK_CLOSE_WAIT.
+    /// Executes SEND in SOCK_ESTABLISHED and SOCK_CLOSE_WAIT.
     pub(crate) fn tcp_send(&mut self, n: usize) {
         self.sockets[n].commit_tx();
         if self.unacknowledged(n) == 0 {
@@ -223,14 +224,14 @@ impl<M: Model> Wiznet<M> {
         let t = &mut self.sockets[n].tcp;
         t.sending = true;
         if t.probing {
-            // The data asks for an answer from now on.
+            // From now on the data requires an answer.
             t.probing = false;
             t.retry = None;
         }
         self.tcp_output(n);
     }
 
-    /// DISCON: FIN behind the data (active close), or FIN in answer to the peer's (passive close).
+    /// Executes DISCON: FIN after the data (active close), or FIN in answer to the peer's (passive close).
     pub(crate) fn tcp_disconnect(&mut self, n: usize) {
         let s = &mut self.sockets[n];
         s.status = match s.status {
@@ -246,7 +247,7 @@ impl<M: Model> Wiznet<M> {
         self.tcp_output(n);
     }
 
-    /// SEND_KEEP, which Sn_KPALVTR > 0 makes the chip ignore (datasheet 4.2 "Sn_KPALVTR").
+    /// Executes SEND_KEEP, which the chip ignores if Sn_KPALVTR > 0 (datasheet 4.2 "Sn_KPALVTR").
     pub(crate) fn tcp_send_keep(&mut self, n: usize) {
         let s = &self.sockets[n];
         if s.status == Status::Established && s.kpalvtr() == 0 && s.tcp.exchanged {
@@ -254,8 +255,8 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// Sends a keep alive packet: one byte that the peer has acknowledged before. Nothing is sent while data is on its
-    /// way, because that asks for an answer already.
+    /// Sends a keep alive packet: one byte that the peer has already acknowledged. While data is unacknowledged nothing
+    /// is sent, because the data already requires an answer.
     fn tcp_probe(&mut self, n: usize) {
         if self.sockets[n].tcp.retry.is_none() {
             self.sockets[n].tcp.probing = true;
@@ -270,7 +271,7 @@ impl<M: Model> Wiznet<M> {
         self.send_segment(n, s.tcp.snd_una.wrapping_sub(1), ACK, &[byte]);
     }
 
-    /// Sn_KPALVTR counts from the last segment of the connection, once data has been exchanged.
+    /// Restarts Sn_KPALVTR, which counts from the last segment of the connection, once data has been transferred.
     pub(crate) fn tcp_restart_keep_alive(&mut self, n: usize) {
         let s = &mut self.sockets[n];
         let on = s.status == Status::Established && s.kpalvtr() > 0 && s.tcp.exchanged;
@@ -278,7 +279,7 @@ impl<M: Model> Wiznet<M> {
         s.tcp.keep_alive_at = if on { self.now.checked_add(period) } else { None };
     }
 
-    /// RECV has freed space: a peer that may be waiting for it gets a window update at once.
+    /// Sends a window update at once to a peer that may be waiting for space, after RECV has freed it.
     pub(crate) fn tcp_window_opened(&mut self, n: usize) {
         let size = self.rx.size(n);
         let s = &self.sockets[n];
@@ -291,7 +292,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// Runs what is due of the socket's TCP timers.
+    /// Runs the socket's TCP timers that are due.
     pub(crate) fn tcp_timers(&mut self, n: usize) {
         let now = self.now;
         let due = |at: Option<Ps>| at.is_some_and(|at| at <= now);
@@ -305,13 +306,13 @@ impl<M: Model> Wiznet<M> {
             self.send_ack(n);
         }
         if due(self.sockets[n].tcp.keep_alive_at) {
-            // The probe sets the next time; if data is on its way, the counting starts anew.
+            // The probe sets the next time; while data is unacknowledged, counting restarts.
             self.tcp_restart_keep_alive(n);
             self.tcp_probe(n);
         }
     }
 
-    /// No answer within the period: the same again, or the end after RCR repetitions.
+    /// Handles a period without an answer: retransmits, or ends the connection after RCR repetitions.
     fn tcp_retry(&mut self, n: usize) {
         let Some(retry) = &self.sockets[n].tcp.retry else {
             return;
@@ -330,7 +331,7 @@ impl<M: Model> Wiznet<M> {
                 let t = &mut self.sockets[n].tcp;
                 t.snd_nxt = t.snd_una;
                 self.tcp_output(n);
-                // The peer's window is closed: one byte probes it.
+                // The peer's window is closed: probe it with one byte.
                 if self.sockets[n].tcp.in_flight() == 0 && self.unacknowledged(n) > 0 {
                     self.send_data(n, 1, true);
                 }
@@ -338,8 +339,8 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// True if the chip has dealt with the segment itself; without a socket for it, a MACRAW socket gets it (WIZnet
-    /// forum, topic 1114) or else the peer gets RST.
+    /// Returns true if the chip has handled the segment itself. Without a socket for it, a MACRAW socket gets it
+    /// (WIZnet forum, topic 1114), otherwise the peer gets RST.
     pub(crate) fn tcp_arrived(&mut self, source: Mac, packet: &Ipv4) -> bool {
         let Some(segment) = packet.tcp() else {
             return false;
@@ -368,7 +369,7 @@ impl<M: Model> Wiznet<M> {
         true
     }
 
-    /// RST for a segment that belongs to no connection (RFC 793, "Reset Generation").
+    /// Sends RST for a segment that belongs to no connection (RFC 793, "Reset Generation").
     fn refuse(&mut self, to: Mac, dst: Ip, segment: &Segment) {
         if segment.has(RST) || !M::sends_resets(self) {
             return;
@@ -392,7 +393,7 @@ impl<M: Model> Wiznet<M> {
         self.send_ip(to, dst, PROTO_TCP, IpFields::default(), &bytes);
     }
 
-    /// SYN for a listening socket.
+    /// Handles a SYN for a listening socket.
     fn accept(&mut self, n: usize, source: Mac, src: Ip, segment: &Segment) {
         self.begin_connection(n, (src, segment.src_port));
         let s = &mut self.sockets[n];
@@ -405,7 +406,7 @@ impl<M: Model> Wiznet<M> {
         self.send_syn(n);
     }
 
-    /// Takes sequence number, window and MSS from the peer's SYN.
+    /// Reads sequence number, window and MSS from the peer's SYN.
     fn peer_synchronised(&mut self, n: usize, segment: &Segment) {
         let own = self.sockets[n].segment_limit(self.tcp_mss_limit());
         let s = &mut self.sockets[n];
@@ -427,7 +428,7 @@ impl<M: Model> Wiznet<M> {
 
     fn syn_sent_arrived(&mut self, n: usize, segment: &Segment) {
         let t = &self.sockets[n].tcp;
-        // While ARP still asks, no SYN has gone out that could be acknowledged.
+        // While ARP is in progress, no SYN has been sent that could be acknowledged.
         let acknowledges = segment.has(ACK) && t.in_flight() == 1 && segment.ack == t.snd_nxt;
         if segment.has(ACK) && !acknowledges {
             let mac = self.sockets[n].dhar();
@@ -451,14 +452,14 @@ impl<M: Model> Wiznet<M> {
             self.established(n);
             self.send_ack(n);
         } else {
-            // Both sides have opened at once.
+            // Simultaneous open.
             self.sockets[n].status = Status::SynRecv;
             self.arm_retry(n, 0);
             self.send_syn(n);
         }
     }
 
-    /// A segment for a connection beyond SOCK_SYNSENT (RFC 793, "Segment Arrives").
+    /// Handles a segment for a connection beyond SOCK_SYNSENT (RFC 793, "Segment Arrives").
     fn connection_arrived(&mut self, n: usize, segment: &Segment) {
         if !self.acceptable(n, segment) {
             if !segment.has(RST) {
@@ -498,7 +499,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// Does the segment lie in the receive window? (RFC 793, the four cases)
+    /// Returns whether the segment is in the receive window (RFC 793, the four cases).
     fn acceptable(&self, n: usize, segment: &Segment) -> bool {
         let s = &self.sockets[n];
         let t = &s.tcp;
@@ -512,7 +513,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// Anything from the peer answers a keep alive packet and starts its period anew.
+    /// Restarts the keep alive period: anything from the peer answers a keep alive packet.
     fn peer_is_alive(&mut self, n: usize) {
         let t = &mut self.sockets[n].tcp;
         if t.probing {
@@ -522,7 +523,7 @@ impl<M: Model> Wiznet<M> {
         self.tcp_restart_keep_alive(n);
     }
 
-    /// Works off the acknowledgement. False if the segment goes no further.
+    /// Handles the acknowledgement. Returns false if the segment needs no further handling.
     fn acknowledged(&mut self, n: usize, segment: &Segment) -> bool {
         let status = self.sockets[n].status;
         if status == Status::SynRecv {
@@ -559,12 +560,12 @@ impl<M: Model> Wiznet<M> {
             && (before(t.snd_wl.0, segment.seq) || (t.snd_wl.0 == segment.seq && !before(segment.ack, t.snd_wl.1)))
         {
             if t.snd_wnd == 0 {
-                // Only a probe was on its way, and a closed window did not let it in.
+                // Only a probe was unacknowledged, and the closed window did not accept it.
                 t.snd_nxt = t.snd_una;
             }
             t.snd_wnd = u32::from(segment.window);
             t.snd_wl = (segment.seq, segment.ack);
-            // A peer that answers with a closed window is alive: the count of the probes starts anew.
+            // A peer that answers with a closed window is alive: the count of probes restarts.
             if t.snd_wnd == 0
                 && let Some(retry) = &mut t.retry
             {
@@ -593,14 +594,15 @@ impl<M: Model> Wiznet<M> {
         t.fin_seq.is_some_and(|fin| before(fin, t.snd_una))
     }
 
-    /// Stores what is new and fits. False if the segment is not the next in order, so that its FIN does not count yet.
+    /// Stores new data that fits. Returns false if the segment is not the next in order, so that its FIN does not count
+    /// yet.
     fn receive_data(&mut self, n: usize, segment: &Segment) -> bool {
         if !matches!(self.sockets[n].status, Status::Established | Status::FinWait) {
             return matches!(self.sockets[n].status, Status::TimeWait | Status::Closing);
         }
         let rcv_nxt = self.sockets[n].tcp.rcv_nxt;
         if before(rcv_nxt, segment.seq) {
-            // A gap: the chip keeps nothing out of order.
+            // A gap: the chip stores nothing out of order.
             self.send_ack(n);
             return false;
         }
@@ -621,7 +623,7 @@ impl<M: Model> Wiznet<M> {
             if no_delay {
                 self.send_ack(n);
             } else if t.ack_at.is_none() {
-                // Without ND the ACK waits for RTR (datasheet 4.2 "Sn_MR", ND) or for data to ride on.
+                // Without ND the ACK waits for RTR (datasheet 4.2 "Sn_MR", ND) or for data to carry it.
                 t.ack_at = Some(now.saturating_add(delay));
             }
         }

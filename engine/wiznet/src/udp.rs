@@ -1,4 +1,4 @@
-//! UDP and IPRAW sockets: datagrams out, and into the RX buffer behind their header.
+//! UDP and IPRAW sockets: transmission of datagrams, and reception into the RX buffer after a header.
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -7,11 +7,11 @@ use crate::socket::*;
 use crate::wire::*;
 
 impl<M: Model> Wiznet<M> {
-    /// SEND, or SEND_MAC, which takes the hardware address from Sn_DHAR as the host wrote it.
+    /// Executes SEND, or SEND_MAC, which takes the hardware address from Sn_DHAR as written by the host.
     pub(crate) fn datagram_send(&mut self, n: usize, with_mac: bool) {
         self.sockets[n].commit_tx();
         if self.sockets[n].arp.is_some() {
-            // What is added while ARP waits goes out with the rest.
+            // Data added while ARP is in progress is sent with the rest.
             return;
         }
         let (destination, dhar, multi) = {
@@ -32,7 +32,7 @@ impl<M: Model> Wiznet<M> {
         self.datagram_transmit(n, mac);
     }
 
-    /// Sends what lies between Sn_TX_RD and Sn_TX_WR, divided into units of the MTU (datasheet 4.2 "Sn_MSSR").
+    /// Sends the bytes between Sn_TX_RD and Sn_TX_WR, divided into units of the MTU (datasheet 4.2 "Sn_MSSR").
     pub(crate) fn datagram_transmit(&mut self, n: usize, mac: Mac) {
         let s = &self.sockets[n];
         let is_udp = s.status == Status::Udp;
@@ -59,7 +59,7 @@ impl<M: Model> Wiznet<M> {
         self.raise(n, IR_SEND_OK);
     }
 
-    /// True if the chip has dealt with the datagram itself.
+    /// Returns true if the chip has handled the datagram itself.
     pub(crate) fn udp_arrived(&mut self, source: Mac, packet: &Ipv4, unicast: bool) -> bool {
         let Some(datagram) = packet.udp() else {
             return false;
@@ -101,8 +101,8 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// A magic packet over UDP (datasheet 4.1 "MR", WOL): 6 bytes FF and 16 times the own MAC address, anywhere in the
-    /// payload, while some UDP socket is open.
+    /// Handles a magic packet over UDP (datasheet 4.1 "MR", WOL): 6 bytes FF and 16 times our MAC address, anywhere in
+    /// the payload, while any UDP socket is open.
     fn wake_on_lan(&mut self, data: &[u8]) {
         if self.common.mr() & MR_WOL == 0 || !self.sockets.iter().any(|s| s.status == Status::Udp) {
             return;
@@ -116,7 +116,7 @@ impl<M: Model> Wiznet<M> {
         }
     }
 
-    /// True if an IPRAW socket has taken the packet.
+    /// Returns true if an IPRAW socket has received the packet.
     pub(crate) fn ipraw_arrived(&mut self, packet: &Ipv4) -> bool {
         let found = (0..M::SOCKETS).find(|&n| {
             let s = &self.sockets[n];
@@ -129,7 +129,7 @@ impl<M: Model> Wiznet<M> {
         true
     }
 
-    /// Puts the parts into the RX buffer and raises RECV, or drops them all if they do not fit.
+    /// Stores the parts in the RX buffer and raises RECV, or drops them all if they do not fit.
     pub(crate) fn store(&mut self, n: usize, parts: &[&[u8]]) {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         if length > usize::from(self.sockets[n].rx_free(self.rx.size(n))) {

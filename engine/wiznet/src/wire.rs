@@ -29,7 +29,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }
 
-/// The Internet checksum (RFC 1071) over the parts, of which only the last may have odd length.
+/// Returns the Internet checksum (RFC 1071) over the parts, of which only the last may have odd length.
 pub fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u64;
     for part in parts {
@@ -53,7 +53,7 @@ fn pseudo_header(src: Ip, dst: Ip, protocol: u8, length: usize) -> [u8; 12] {
     header
 }
 
-/// An Ethernet II frame.
+/// Builds an Ethernet II frame.
 pub fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
     let mut frame = Vec::with_capacity(ETHERNET_HEADER + length);
@@ -66,7 +66,7 @@ pub fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) -> Vec<u8
     frame
 }
 
-/// IP over the 6 + 6 + 2 bytes of Ethernet: a group's multicast MAC address (RFC 1112).
+/// Returns a group's multicast MAC address (RFC 1112).
 pub fn multicast_mac(group: Ip) -> Mac {
     [0x01, 0x00, 0x5E, group[1] & 0x7F, group[2], group[3]]
 }
@@ -112,8 +112,8 @@ impl Arp {
     }
 }
 
-/// A received IPv4 packet whose header checksum is right and which is no fragment (the W5500 has no reassembly,
-/// datasheet "Features").
+/// A received IPv4 packet with a correct header checksum that is not a fragment (the W5500 has no reassembly, datasheet
+/// "Features").
 pub struct Ipv4<'a> {
     pub src: Ip,
     pub dst: Ip,
@@ -213,13 +213,13 @@ impl Segment<'_> {
         self.flags & flag != 0
     }
 
-    /// The sequence numbers that the segment takes.
+    /// Returns the sequence numbers that the segment occupies.
     pub fn sequence_length(&self) -> u32 {
         // An IPv4 payload is shorter than 64 KB.
         self.data.len() as u32 + u32::from(self.has(SYN)) + u32::from(self.has(FIN))
     }
 
-    /// The segment's bytes with its checksum.
+    /// Returns the segment's bytes with its checksum.
     pub fn build(&self, src: Ip, dst: Ip) -> Vec<u8> {
         let header_length = if self.mss.is_some() { 24 } else { 20 };
         let mut bytes = Vec::with_capacity(header_length + self.data.len());
@@ -241,7 +241,7 @@ impl Segment<'_> {
     }
 }
 
-/// The value of the maximum segment size option, if the options hold one.
+/// Returns the value of the maximum segment size option, if there is one.
 fn mss_option(mut options: &[u8]) -> Option<u16> {
     while let [kind, rest @ ..] = options {
         match kind {
@@ -262,7 +262,7 @@ fn mss_option(mut options: &[u8]) -> Option<u16> {
     None
 }
 
-/// The fields of an IPv4 header that a socket's registers choose.
+/// The fields of an IPv4 header set by a socket's registers.
 #[derive(Clone, Copy)]
 pub struct IpFields {
     pub tos: u8,
@@ -272,13 +272,13 @@ pub struct IpFields {
 }
 
 impl Default for IpFields {
-    /// What a socket's registers hold after reset.
+    /// Returns the values of a socket's registers after reset.
     fn default() -> Self {
         Self { tos: 0, ttl: 0x80, frag: 0x4000 }
     }
 }
 
-/// An IPv4 header with `options` (a multiple of 4 bytes) for `payload_length` bytes.
+/// Builds an IPv4 header with `options` (a multiple of 4 bytes) for `payload_length` bytes.
 pub fn ipv4_header(
     fields: IpFields,
     id: u16,
@@ -302,7 +302,7 @@ pub fn ipv4_header(
     header
 }
 
-/// A UDP header and its data with the checksum.
+/// Builds a UDP header and its data with the checksum.
 pub fn udp(src: (Ip, u16), dst: (Ip, u16), data: &[u8]) -> Vec<u8> {
     let length = 8 + data.len();
     let mut bytes = Vec::with_capacity(length);

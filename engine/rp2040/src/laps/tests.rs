@@ -1,4 +1,5 @@
-//! Laps against events, one for each edge: two chips, the same accesses in the same cycles, and all that they find.
+//! Deferred batches compared with one event per edge: two chips with the same accesses in the same cycles must agree in
+//! everything observable.
 
 use super::*;
 use crate::bus::Master;
@@ -15,10 +16,10 @@ const SIO: u32 = 0xd000_0000;
 const RAM: u32 = 0x2000_0000;
 const CLOCK: u32 = 3;
 const DATA: u32 = 2;
-/// Another input of the chip, which the peer drives.
+/// Another input of the chip, driven by the peer.
 const READY: u32 = 5;
 
-/// A chip on one data wire: takes and gives groups of bits in turn, and does something at the end of each.
+/// A chip on one data wire: receives and sends groups of bits in turn, and acts at the end of each.
 #[derive(Default)]
 struct Peer {
     high: bool,
@@ -152,7 +153,7 @@ fn with_field(instruction: u32, random: &mut Random) -> u32 {
     instruction | if random.one_in(2) { random.below(2) << 12 } else { random.below(32) << 8 }
 }
 
-/// A loop, more often than not one whose passes are laps.
+/// Returns a loop, most often one whose passes can be deferred.
 fn program(random: &mut Random) -> Vec<u32> {
     let mut program = Vec::new();
     for _ in 0..random.below(3) {
@@ -183,7 +184,7 @@ fn program(random: &mut Random) -> Vec<u32> {
     program
 }
 
-/// A loop of the kind that serial buses are made of: data, a clock by side-set, and a count.
+/// Returns a loop like those of serial buses: data, a clock by side-set, and a counter.
 fn shifter(random: &mut Random) -> Vec<u32> {
     let mut program = vec![[0xe020 | random.below(32), 0xa02b, 0xa02b][random.below(3) as usize]];
     let first = program.len() as u32;
@@ -214,7 +215,7 @@ fn pinctrl(random: &mut Random) -> u32 {
         | base(random, DATA)
 }
 
-/// A channel each way: from memory to the TX FIFO, and from the RX FIFO to memory.
+/// Starts a channel in each direction: from memory to the TX FIFO, and from the RX FIFO to memory.
 fn start_dma(pair: &mut Pair, random: &mut Random, way: u32, count: u32) {
     let channel = DMA + 0x40 * way;
     let (memory, fifo) = (RAM + 0x100 * way + 4 * random.below(16), PIO[0] + 0x10 + 0x10 * way);
@@ -244,7 +245,7 @@ fn set_up(pair: &mut Pair, random: &mut Random, machine: u32, sensible: bool) {
     let automatic = if sensible { 3 | random.below(4) << 2 } else { random.below(16) };
     pair.w(at + 8, joined << 30 | threshold(random) << 25 | threshold(random) << 20 | automatic << 16);
     pair.w(at + 0x14, 1 << 29 | 2 << 26 | DATA << 5);
-    // set pindirs, set x, set y, and to the beginning.
+    // set pindirs, set x, set y, and a jump to the start.
     let directions = if sensible && random.one_in(2) { 3 } else { random.below(4) };
     for i in [0xe080 | directions, 0xe03f, 0xe040 | random.below(32), origin] {
         pair.w(at + 0x10, i);
@@ -259,7 +260,7 @@ fn set_up(pair: &mut Pair, random: &mut Random, machine: u32, sensible: bool) {
     }
 }
 
-/// What may happen at any time.
+/// Makes a random access that may happen at any time.
 fn disturb(pair: &mut Pair, random: &mut Random, at: &str) {
     let machine = if random.one_in(4) { random.below(4) } else { 0 };
     let registers = PIO[0] + 0xc8 + 0x18 * machine;
@@ -294,7 +295,7 @@ fn disturb(pair: &mut Pair, random: &mut Random, at: &str) {
             }
         }
         28 => set_up(pair, random, machine, false),
-        // The second block looks on, or drives pins of its own.
+        // The second block reads the pins, or drives other ones.
         29 => {
             pair.w(PIO[1] + 0x48, with_field(value & 0xe0ff, random));
             pair.w(PIO[1] + 0x4c, with_field(0, random));
@@ -314,7 +315,7 @@ fn disturb(pair: &mut Pair, random: &mut Random, at: &str) {
     }
 }
 
-/// All that can be seen, of which reading changes nothing but what is put off.
+/// Compares everything observable; reading it changes nothing except the deferred batch.
 fn compare(pair: &mut Pair, random: &mut Random, at: &str) {
     let machine = random.below(2);
     for offset in [0x00, 0x04, 0x08, 0x0c, 0x30, 0x128, 0xcc + 0x18 * machine] {
@@ -331,7 +332,7 @@ fn compare(pair: &mut Pair, random: &mut Random, at: &str) {
     assert_eq!(a.bus.sys.due(EventId::World), b.bus.sys.due(EventId::World), "{at}");
 }
 
-/// The same after everything is carried out.
+/// Compares again after the batch has run.
 fn compare_all(pair: &mut Pair, at: &str) {
     for block in PIO {
         for offset in [0x04, 0x08, 0x0c, 0x30, 0x3c, 0x40, 0xd4, 0xd8, 0xec, 0xf0, 0x104, 0x11c] {
@@ -368,7 +369,7 @@ fn fuzz(seed: u64) -> [u64; 2] {
     }
     pair.w(PIO[0], if random.one_in(4) { 3 } else { 1 });
     let gap = [3, 20, 150, 600][random.below(4) as usize];
-    // What disturbs often leaves nothing to be put off.
+    // Frequent accesses leave nothing to defer.
     let calm = if sensible { [4, 20, 1000][random.below(3) as usize] } else { 1 };
     let mut cycle = pair.0[0].bus.sys.cycle;
     while cycle < 2500 {
@@ -378,7 +379,7 @@ fn fuzz(seed: u64) -> [u64; 2] {
         compare(&mut pair, random, &at);
         if random.one_in(calm) {
             disturb(&mut pair, random, &at);
-            // Setting up a state machine takes time, which does not go back.
+            // Setting up a state machine takes time, which never goes back.
             cycle = pair.0[0].bus.sys.cycle;
         }
         if random.one_in(4) {
@@ -393,7 +394,8 @@ fn fuzz(seed: u64) -> [u64; 2] {
     [pair.0[0].events, pair.0[1].events]
 }
 
-/// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: how many; `PORTBENCH_FUZZ_SEED`.
+/// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: their number;
+/// `PORTBENCH_FUZZ_SEED`.
 #[test]
 fn what_is_put_off_is_what_would_have_been() {
     let setting =
@@ -405,6 +407,6 @@ fn what_is_put_off_is_what_would_have_been() {
         events = [events[0] + lazy, events[1] + plain];
     }
     println!("{steps} programs: {} events in place of {}", events[0], events[1]);
-    // Most programs are no loops of this kind, or stall.
+    // Most programs are not loops of this kind, or stall.
     assert!(events[0] + 50 * steps < events[1], "{events:?}: hardly anything is put off");
 }

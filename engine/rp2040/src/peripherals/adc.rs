@@ -1,9 +1,9 @@
 //! ADC (datasheet 4.9).
 //!
-//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read what [`Adc::set_input`] put there,
-//! else the pin's level, 0 or full scale, and where nothing decides that, noise: 9 bits above 512, from a generator that
-//! starts the same at each power-up. Channel 4 reads the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V
-//! reference) if it is powered. There are no conversion errors.
+//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read the value of [`Adc::set_input`],
+//! otherwise the pin's level (0 or full scale), and on a floating pin noise: 9 bits above 512, from a generator that
+//! restarts equally at each power-up. Channel 4 reads the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3
+//! V reference) if it is powered. There are no conversion errors.
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, dreq, irq};
@@ -42,9 +42,9 @@ mod fcs {
 
 #[derive(Debug, Default)]
 pub struct Adc {
-    /// 12-bit readings of channels 0 to 3, where a voltage is there.
+    /// 12-bit readings of channels 0 to 3, if a voltage is set.
     inputs: [Option<u16>; 4],
-    /// Conversions of pins that float, since power-up.
+    /// Conversions of floating pins since power-up.
     floating: u32,
     cs: u32,
     result: u32,
@@ -57,25 +57,25 @@ pub struct Adc {
     intf: u32,
     /// End of the conversion in progress.
     converting_until: Option<Ps>,
-    /// Starts of the conversions of START_MANY, and the number of the next one.
+    /// Start times of the conversions of START_MANY, and the number of the next one.
     pace: Ticks,
     next_start: u64,
 }
 
 impl Adc {
-    /// Sets what channel `channel` (0 to 3) reads: 0 to 4095 for 0 V to the reference; `None`: what its pin has.
+    /// Sets the reading of `channel` (0 to 3): 0 to 4095 for 0 V to the reference; `None`: from the pin's level.
     pub fn set_input(&mut self, channel: usize, reading: Option<u16>) {
         if let Some(input) = self.inputs.get_mut(channel) {
             *input = reading.map(|reading| reading.min(FULL_SCALE));
         }
     }
 
-    /// The pin of the channel that is converted now, whose level may have to be brought up to date.
+    /// Returns whether the current conversion reads a pin, whose level may need an update.
     pub fn reads_pin(&self) -> bool {
         self.converting_until.is_some() && self.inputs.get((self.cs >> 12 & 7) as usize).is_some_and(Option::is_none)
     }
 
-    /// A conversion ends or the next one starts.
+    /// Handles the end of a conversion or the start of the next one.
     pub fn event(&mut self, sys: &mut Sys) {
         let now = sys.now();
         if self.converting_until.is_some_and(|end| end <= now) {
@@ -85,7 +85,7 @@ impl Adc {
         self.update(sys);
     }
 
-    /// clk_adc may have changed. A conversion in progress keeps its end.
+    /// Handles a change of clk_adc. A conversion in progress keeps its end.
     pub fn clocks_changed(&mut self, sys: &mut Sys) {
         self.set_pace(sys);
         self.update(sys);
@@ -168,7 +168,7 @@ impl Adc {
         sys.set_dreq(dreq::ADC, self.fcs & fcs::DREQ_EN != 0 && self.at_threshold());
     }
 
-    /// A threshold of 0 asks for at least one result.
+    /// Returns whether the threshold is reached; a threshold of 0 requires at least one result.
     fn at_threshold(&self) -> bool {
         self.fifo.len() >= ((self.fcs >> 24) as usize).max(1)
     }
@@ -178,7 +178,7 @@ impl Adc {
     }
 }
 
-/// Spreads a counter over 32 bits (the finaliser of MurmurHash3).
+/// Hashes a counter to 32 bits (the finaliser of MurmurHash3).
 fn scrambled(counter: u32) -> u32 {
     let x = (counter ^ (counter >> 16)).wrapping_mul(0x85eb_ca6b);
     let x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
@@ -256,7 +256,7 @@ impl Peripheral for Adc {
         self.update(sys);
     }
 
-    /// The inputs are outside of the chip and stay.
+    /// Resets the registers; the external inputs stay.
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self { inputs: self.inputs, floating: self.floating, ..Self::default() };
         self.update(sys);
@@ -328,7 +328,7 @@ mod tests {
             step(s, a);
             a.read(s, 4)
         };
-        // Pulled down, as after a reset; pulled up; by another pin's driver; by a hand.
+        // Pulled down, as after a reset; pulled up; driven by another pin; held externally.
         assert_eq!(convert(s, 1), 0);
         (s.pins.pad_pull_up, s.pins.pad_pull_down) = (1 << 27, 0);
         s.pins.refresh();
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(convert(s, 1), 0);
         s.pins.hold(29, Some(true));
         assert_eq!(convert(s, 3), 0xfff);
-        // Nothing decides: noise that is not all the same, and the same each time.
+        // Floating: noise that varies, and equally each time.
         s.pins.hold(29, None);
         let noise: Vec<u32> = (0..4).map(|_| convert(s, 3)).collect();
         assert_eq!(noise, [674, 609, 779, 585]);

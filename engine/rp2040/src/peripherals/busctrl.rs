@@ -1,8 +1,8 @@
 //! BUSCTRL: bus priorities and performance counters (datasheet 2.1.5).
 //!
 //! The model has no arbitration between masters: priorities have no effect, and no access is ever contested. While a
-//! counter counts, the cores report their accesses, in the same simulated time. Instruction fetches count
-//! by the word, with those that are fetched ahead (docs/evidence/cache.md).
+//! counter is active, the cores report their accesses, in the same simulated time. Instruction fetches count by the
+//! word, including prefetched ones (docs/evidence/cache.md).
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
@@ -12,28 +12,28 @@ const COUNTERS: usize = 4;
 pub(crate) const COUNTER_MOST: u32 = 0x00ff_ffff;
 const PERFSEL_RESET: u32 = 0x1f;
 
-/// Downstream ports of the crossbar, in the order of PERFSEL's values: each has a contested event and an event of all
-/// accesses.
+/// Downstream ports of the crossbar, in the order of PERFSEL's values: each has an event for contested accesses and one
+/// for all accesses.
 mod port {
     pub const APB: u32 = 0;
     pub const FASTPERI: u32 = 1;
     pub const SRAM5: u32 = 2;
     pub const SRAM4: u32 = 3;
-    /// SRAM3 to SRAM1 lie between.
+    /// SRAM3 to SRAM1 come before it.
     pub const SRAM0: u32 = 7;
     pub const XIP_MAIN: u32 = 8;
     pub const ROM: u32 = 9;
     pub const COUNT: u32 = 10;
 }
 
-/// Port behind which `address` lies; SIO and the private peripheral bus are not behind the crossbar.
+/// Returns the port of `address`; SIO and the private peripheral bus are not on the crossbar.
 #[inline]
 fn port_of(address: u32) -> Option<u32> {
     match address >> 28 {
         0 => Some(port::ROM),
         1 => Some(port::XIP_MAIN),
         2 => match address & 0x0fff_ffff {
-            // Words are striped over four banks, which also lie one after the other at 0x2100_0000 (datasheet 2.6.2).
+            // Words are striped over four banks, which are also mapped consecutively at 0x2100_0000 (datasheet 2.6.2).
             at @ 0..0x4_0000 => Some(port::SRAM0 - (at >> 2 & 3)),
             0x4_0000..0x4_1000 => Some(port::SRAM4),
             0x4_1000..0x4_2000 => Some(port::SRAM5),
@@ -46,7 +46,7 @@ fn port_of(address: u32) -> Option<u32> {
     }
 }
 
-/// Ports behind the addresses with this upper nibble, as bits.
+/// Returns the ports of the addresses with this upper nibble, as bits.
 fn ports_of(nibble: u32) -> u32 {
     match nibble {
         0 => 1 << port::ROM,
@@ -63,9 +63,9 @@ pub struct Busctrl {
     priority: u32,
     perfctr: [u32; COUNTERS],
     perfsel: [u32; COUNTERS],
-    /// Ports whose accesses some counter counts.
+    /// Ports whose accesses are counted.
     counted: u32,
-    /// Upper nibbles of their addresses.
+    /// Upper nibbles of those ports' addresses.
     regions: u16,
 }
 
@@ -76,19 +76,19 @@ impl Default for Busctrl {
 }
 
 impl Busctrl {
-    /// Whether any access counts: the cores then have to report theirs.
+    /// Returns whether any accesses are counted: then the cores must report theirs.
     #[inline]
     pub fn counting(&self) -> bool {
         self.counted != 0
     }
 
-    /// Upper nibbles of the addresses that may count, as bits: what the cores ask first.
+    /// Returns the upper nibbles of the addresses that may count, as bits: the cores' first check.
     #[inline]
     pub fn regions(&self) -> u16 {
         self.regions
     }
 
-    /// The counter of accesses to SRAM5, if nothing else counts.
+    /// Returns the counter of accesses to SRAM5, if nothing else is counted.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn sram5_counter(&mut self) -> Option<&mut u32> {
         if self.counted != 1 << port::SRAM5 {
@@ -100,7 +100,7 @@ impl Busctrl {
         if counters.next().is_some() { None } else { Some(counter) }
     }
 
-    /// A master accesses `address`.
+    /// Counts a master's access to `address`.
     pub fn count(&mut self, address: u32) {
         let Some(port) = port_of(address) else { return };
         if self.counted & 1 << port == 0 {
@@ -117,7 +117,7 @@ impl Busctrl {
         let was = self.counted;
         let all_accesses = self.perfsel.iter().filter(|&&event| event & 1 != 0 && event / 2 < port::COUNT);
         self.counted = all_accesses.fold(0, |ports, event| ports | 1 << (event / 2));
-        // The cores choose their way to the memories anew.
+        // The cores select their access path to the memories again.
         sys.attention |= was != self.counted;
         self.regions =
             (0..16).filter(|&nibble| self.counted & ports_of(nibble) != 0).fold(0, |all, nibble| all | 1 << nibble);

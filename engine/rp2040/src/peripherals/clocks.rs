@@ -1,8 +1,8 @@
 //! CLOCKS: the clock generators, their muxes and dividers, the frequency counter and resus (datasheet 2.15).
 //!
-//! Muxes switch at once (the chip takes a few cycles of both clocks). WAKE_EN and SLEEP_EN are kept, but a gated
-//! peripheral goes on working: gating saves power and changes nothing that a correct program can see. No clock is
-//! attached to GPIN0 and GPIN1. RESUS acts at once instead of after TIMEOUT cycles of clk_ref.
+//! Muxes switch at once (the chip takes a few cycles of both clocks). WAKE_EN and SLEEP_EN are stored, but a gated
+//! peripheral continues to work: gating saves power and has no effect visible to a correct program. GPIN0 and GPIN1
+//! have no clock. RESUS acts at once instead of after TIMEOUT cycles of clk_ref.
 
 mod gpout;
 
@@ -30,7 +30,7 @@ mod fc0_status {
     pub const PASS: u32 = 1 << 0;
 }
 
-/// A clock generator: CTRL, DIV and SELECTED follow one another.
+/// A clock generator with the registers CTRL, DIV and SELECTED.
 #[derive(Debug)]
 struct Generator {
     ctrl: u32,
@@ -44,7 +44,7 @@ impl Generator {
         Self { ctrl: 0, div: 0x100, ctrl_mask, div_mask }
     }
 
-    /// The divider in 1/256: 24 (or 2) bits of integer, 0 meaning 2^16, and 8 bits of fraction.
+    /// Returns the divider in 1/256: 24 (or 2) integer bits, 0 meaning 2^16, and 8 fraction bits.
     fn div_256ths(&self) -> u64 {
         let div = self.div & self.div_mask;
         if div >> 8 == 0 { (1 << 24) | u64::from(div) } else { u64::from(div) }
@@ -79,7 +79,7 @@ struct FrequencyCounter {
     delay: u32,
     interval: u32,
     src: u32,
-    /// End of the test that FC0_SRC started, and the result then in units of 1/32 kHz (0: the clock stood still).
+    /// End of the measurement started by FC0_SRC, and its result in units of 1/32 kHz (0: the clock was stopped).
     test: Option<(Ps, u32)>,
 }
 
@@ -258,7 +258,7 @@ impl Clocks {
 
     fn update_gpout(&mut self, sys: &mut Sys) {
         let f = &sys.freq;
-        // No clock is attached to GPIN0 and GPIN1, sources 1 and 2.
+        // GPIN0 and GPIN1, sources 1 and 2, have no clock.
         let sources = [
             f.pll_sys_hz,
             0,
@@ -280,19 +280,19 @@ impl Clocks {
         self.gpout.set(sys, drives);
     }
 
-    /// An edge of a clock output that somebody waits for is due.
+    /// Handles an edge of a clock output on a watched pin.
     pub fn event(&mut self, sys: &mut Sys) {
         self.gpout.update(sys);
     }
 
-    /// The pins' functions, levels or watchers changed.
+    /// Handles a change of the pins' functions, levels or watchers.
     pub fn reschedule(&mut self, sys: &mut Sys) {
         if self.gpout.drives_pins(sys) {
             self.gpout.update(sys);
         }
     }
 
-    /// Whether the level of some pin may be out of date until [`Self::refresh_pins`].
+    /// Returns whether the level of a pin may be out of date until [`Self::refresh_pins`].
     pub fn drives_pins(&self, sys: &Sys) -> bool {
         self.gpout.drives_pins(sys)
     }
@@ -502,7 +502,7 @@ mod tests {
         assert_eq!(c.read(s, 0x9c) >> 5, 125_000);
         set(c, s, 0x84, 130_000);
         assert_eq!(c.read(s, 0x98), fc0_status::DONE | fc0_status::SLOW | fc0_status::FAIL);
-        // A wrong reference scales the result: clk_ref runs at twice the frequency that it is told.
+        // A wrong reference scales the result: clk_ref runs at twice the configured frequency.
         set(c, s, 0x80, 6_000);
         set(c, s, 0x94, 8);
         s.cycle += 1_000_000;

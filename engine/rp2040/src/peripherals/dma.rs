@@ -1,10 +1,11 @@
-//! DMA: twelve channels that move data over the bus on their own (datasheet 2.5).
+//! DMA: twelve channels that move data over the bus independently of the cores (datasheet 2.5).
 //!
-//! Read and write master work in parallel, so that a channel moves one datum per cycle of clk_sys at best; wait states of
-//! the slower side stretch that. Transfers happen in events: one event per datum for paced channels, which keeps their pace
-//! exact, and short batches for unpaced ones, whose data appear at most [`BATCH_CYCLES`] early but whose completion is
-//! exact. A datum is read and written in one step: nothing is ever in flight in the FIFOs, and DREQ credits, which only
-//! keep such data from overflowing a peripheral (2.5.3.2), are not needed. Contention with the cores is not modelled.
+//! Read and write master work in parallel, so a channel moves at most one datum per cycle of clk_sys; wait states of
+//! the slower side add to that. Transfers happen in events: one event per datum for paced channels, which keeps their
+//! pace exact, and short batches for unpaced ones, whose data appear at most [`BATCH_CYCLES`] early but whose
+//! completion is exact. A datum is read and written in one step: nothing is ever in flight in the FIFOs, and DREQ
+//! credits are not needed, which only prevent such data from overflowing a peripheral (2.5.3.2). Contention with the
+//! cores is not modelled.
 
 use super::{Alias, Peripheral, Write};
 use crate::bus::{Bus, Master};
@@ -20,11 +21,11 @@ const TIMERS: usize = 4;
 const TREQ_TIMER0: u32 = 0x3b;
 const TREQ_PERMANENT: u32 = 0x3f;
 const DREQS: u32 = 40;
-/// Cycles that a batch of unpaced transfers may run ahead of the event that makes it.
+/// Cycles that a batch of unpaced transfers may run ahead of its event.
 const BATCH_CYCLES: u64 = 32;
-/// Cycles from a trigger or data request to the end of the transfer it causes: the request is registered, then come the
-/// address and the data phase of the read and the data phase of the write. The datasheet draws this pipeline (figure in
-/// 2.5) without a number.
+/// Cycles from a trigger or data request to the end of its transfer: the request is registered, then follow the address
+/// and data phases of the read and the data phase of the write. The datasheet draws this pipeline (figure in 2.5)
+/// without a number.
 const REQUEST_CYCLES: u64 = 3;
 
 mod ctrl {
@@ -64,7 +65,7 @@ mod calc {
 struct Channel {
     read_addr: u32,
     write_addr: u32,
-    /// Transfers left, and the value that the next trigger loads.
+    /// Transfers left, and the value loaded by the next trigger.
     count: u32,
     reload: u32,
     /// The writable fields and the error flags.
@@ -93,12 +94,12 @@ impl Channel {
         ((self.ctrl >> 11) & 0xf) as usize
     }
 
-    /// Has transfers to make as soon as they are requested.
+    /// Returns whether there are transfers to make as soon as they are requested.
     fn transfers(&self) -> bool {
         self.busy && self.count != 0 && self.ctrl & ctrl::EN != 0
     }
 
-    /// `address` after one transfer, wrapped in the ring if this side has one.
+    /// Returns `address` after one transfer, wrapped in the ring if this side has one.
     fn advance(&self, address: u32, increments: u32, is_write: bool) -> u32 {
         if self.ctrl & increments == 0 {
             return address;
@@ -124,7 +125,7 @@ struct Timer {
 }
 
 impl Timer {
-    /// Cycles between requests times X; 0: the timer stands still.
+    /// Returns the cycles between requests times X; 0: the timer is stopped.
     fn step(&self) -> u64 {
         if self.x == 0 || self.y == 0 { 0 } else { u64::from(self.y.max(self.x)) }
     }
@@ -133,7 +134,7 @@ impl Timer {
         (self.step() != 0).then(|| self.cycle + u64::from(self.fraction != 0))
     }
 
-    /// Takes the request that is due at `now`, and drops earlier ones that nobody took.
+    /// Takes the request due at `now`, and drops earlier ones that were not taken.
     fn take(&mut self, now: u64) {
         let (step, x) = (self.step(), u64::from(self.x));
         if step == 0 {
@@ -159,16 +160,16 @@ pub struct Dma {
     sniff_data: u32,
     /// Round-robin position among channels of equal priority.
     last: usize,
-    /// High-priority channels that had their turn in this scheduling round.
+    /// High-priority channels that were served in this scheduling round.
     served: u32,
 }
 
-/// Result of looking for work.
+/// The next work to do.
 enum Work {
     Transfer(usize),
     /// The channel's last transfer is over.
     Finish(usize),
-    /// Nothing before this cycle.
+    /// None before this cycle.
     At(u64),
     None,
 }
@@ -178,7 +179,7 @@ fn cycle(sys: &Sys) -> u64 {
 }
 
 impl Dma {
-    /// DREQ lines in `sys.dreq_rose` rose.
+    /// Handles rising DREQ lines in `sys.dreq_rose`.
     pub fn requests_changed(&mut self, sys: &mut Sys) {
         let rose = std::mem::take(&mut sys.dreq_rose);
         if self.channels.iter().any(|c| c.transfers() && c.treq() < DREQS && rose & (1 << c.treq()) != 0) {
@@ -186,7 +187,7 @@ impl Dma {
         }
     }
 
-    /// Says which requests channels wait for, since PWM only makes those.
+    /// Registers the requests that channels wait for, since PWM only generates those.
     fn watch_requests(&self, sys: &mut Sys) {
         let waiting = self.channels.iter().filter(|c| c.transfers() && c.treq() < DREQS);
         sys.watch_dreqs(waiting.fold(0, |lines, c| lines | 1 << c.treq()));
@@ -208,7 +209,7 @@ impl Dma {
         }
     }
 
-    /// The next channel in round-robin order that may transfer now and that `eligible` admits.
+    /// Returns the next channel in round-robin order that may transfer now and is `eligible`.
     fn next_channel(&self, sys: &Sys, now: u64, eligible: impl Fn(usize, &Channel) -> bool) -> Option<usize> {
         (1..=CHANNELS).map(|step| (self.last + step) % CHANNELS).find(|&index| {
             let c = &self.channels[index];
@@ -216,8 +217,8 @@ impl Dma {
         })
     }
 
-    /// What is to be done at cycle `now`: in each scheduling round all high-priority channels have their turn and then a
-    /// single other one (CTRL.HIGH_PRIORITY); equals take turns.
+    /// Returns the work at cycle `now`: in each scheduling round all high-priority channels are served, then a single
+    /// other one (CTRL.HIGH_PRIORITY); channels of equal priority take turns.
     fn next_work(&mut self, sys: &Sys, now: u64) -> Work {
         if let Some(index) = self.channels.iter().position(|c| c.busy && c.count == 0 && c.ends_at <= now) {
             return Work::Finish(index);
@@ -242,7 +243,7 @@ impl Dma {
         ends.chain(ticks).chain(starts).min().map_or(Work::None, Work::At)
     }
 
-    /// `EventId::Dma` is due: moves data over the bus.
+    /// Handles `EventId::Dma`: moves data over the bus.
     pub fn service<W: World>(bus: &mut Bus<W>, mem: &mut Memory) {
         let start = cycle(&bus.sys);
         let mut now = start;
@@ -255,7 +256,7 @@ impl Dma {
                 Work::Transfer(index) => {
                     let unpaced = bus.blocks.dma.channels[index].treq() == TREQ_PERMANENT;
                     now += Self::transfer(bus, mem, index, now);
-                    // The end of a sequence is an event of its own, so that it comes neither early nor late.
+                    // The end of a sequence is a separate event, so that it comes neither early nor late.
                     let last = bus.blocks.dma.channels[index].count == 0;
                     if !unpaced || last || now - start >= BATCH_CYCLES || bus.sys.unmodelled.is_some() {
                         break now;
@@ -271,7 +272,7 @@ impl Dma {
         }
     }
 
-    /// One datum of channel `index`; returns the cycles until the next can follow.
+    /// Transfers one datum of channel `index`; returns the cycles until the next can follow.
     fn transfer<W: World>(bus: &mut Bus<W>, mem: &mut Memory, index: usize, now: u64) -> u64 {
         let c = bus.blocks.dma.channels[index];
         let size = c.size();
@@ -280,7 +281,7 @@ impl Dma {
             bus.blocks.dma.timers[timer].take(now);
         }
         bus.sys.take_dreq(c.treq());
-        // Software has to keep addresses aligned (2.5.1.1); one that is not is a bus error here.
+        // Software must keep addresses aligned (2.5.1.1); an unaligned one is a bus error here.
         let read =
             if c.read_addr & (size - 1) == 0 { bus.read(mem, Master::Dma, c.read_addr, size).ok() } else { None };
         let read_waits = u64::from(bus.waits);
@@ -292,7 +293,7 @@ impl Dma {
             if dma.sniff_ctrl & sniff_ctrl::EN != 0 && watched && c.ctrl & ctrl::SNIFF_EN != 0 {
                 dma.sniff(value, size);
             }
-            // The channel moves on before its write, which may be aimed at the DMA's own registers.
+            // The channel advances before its write, which may target the DMA's own registers.
             let c = &mut dma.channels[index];
             c.read_addr = c.advance(c.read_addr, ctrl::INCR_READ, false);
             c.write_addr = c.advance(c.write_addr, ctrl::INCR_WRITE, true);
@@ -309,7 +310,7 @@ impl Dma {
         cycles
     }
 
-    /// A bus error halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
+    /// Handles a bus error: halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
     fn fail<W: World>(bus: &mut Bus<W>, index: usize, error: u32) -> u64 {
         let Bus { sys, blocks, .. } = bus;
         let dma = &mut blocks.dma;
@@ -321,7 +322,7 @@ impl Dma {
         1
     }
 
-    /// The last transfer of a sequence is done: interrupt, then chain.
+    /// Ends a sequence after its last transfer: interrupt, then chain.
     fn finish(&mut self, sys: &mut Sys, index: usize) {
         self.channels[index].busy = false;
         if self.channels[index].ctrl & ctrl::IRQ_QUIET == 0 {
@@ -335,7 +336,8 @@ impl Dma {
         self.watch_requests(sys);
     }
 
-    /// Starts a sequence, unless the channel is disabled or at work. One of no transfers ends as soon as a transfer would.
+    /// Starts a sequence, unless the channel is disabled or busy. A sequence without transfers ends as soon as a
+    /// transfer would.
     fn trigger(&mut self, sys: &mut Sys, index: usize) {
         let now = cycle(sys);
         let c = &mut self.channels[index];
@@ -346,7 +348,7 @@ impl Dma {
         c.busy = true;
         c.starts_at = now + REQUEST_CYCLES;
         c.ends_at = c.starts_at;
-        // A pacing timer runs all the time; what it requested before the start is gone.
+        // A pacing timer always runs; its requests before the start are lost.
         if let Some(timer) = c.timer()
             && self.timers[timer].due().is_some_and(|due| due < now)
         {
@@ -365,7 +367,7 @@ impl Dma {
         (self.intr & self.inte[n]) | self.intf[n]
     }
 
-    /// Feeds `size` bytes of `value` to the sniffer (2.5.5.2).
+    /// Passes `size` bytes of `value` to the sniffer (2.5.5.2).
     fn sniff(&mut self, value: u32, size: u32) {
         let value = if self.sniff_ctrl & sniff_ctrl::BSWAP != 0 { swap(value, size) } else { value };
         let mode = (self.sniff_ctrl >> 5) & 0xf;
@@ -431,15 +433,15 @@ impl Dma {
                 let cleared = if write.alias == Alias::Clear { 0 } else { write.bits };
                 c.ctrl = (write.apply(c.ctrl) & ctrl::WRITABLE) | (c.ctrl & ctrl::ERRORS & !cleared);
                 let value = c.ctrl & ctrl::WRITABLE;
-                // Enabling a paused channel lets it go on.
+                // Enabling resumes a paused channel.
                 if c.busy {
                     self.wake(sys, REQUEST_CYCLES);
                 }
                 value
             }
         };
-        // The last register of each alias triggers. Zero there is a null trigger, which only raises the interrupt that
-        // IRQ_QUIET held back (2.5.2.3).
+        // The last register of each alias triggers. Writing zero is a null trigger, which only raises the interrupt
+        // that IRQ_QUIET suppressed (2.5.2.3).
         if register & 0xc == 0xc {
             if value != 0 {
                 self.trigger(sys, index);
@@ -458,7 +460,7 @@ enum Field {
     Ctrl,
 }
 
-/// Register of a channel's 64 bytes: four aliases that hold the same four registers in different orders.
+/// Decodes a register in a channel's 64 bytes: four aliases contain the same four registers in different orders.
 fn field(register: u32) -> Field {
     use Field::{Ctrl, ReadAddr, TransCount, WriteAddr};
     match register & 0x3c {
@@ -508,8 +510,8 @@ impl Peripheral for Dma {
             }
             0x434 => self.sniff_ctrl,
             0x438 => self.sniff_result(),
-            // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort
-            // pending and no credit outstanding.
+            // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort is
+            // pending and no credit is outstanding.
             0x448 => CHANNELS as u32,
             0x800..0xb00 if offset & 0x3c == 4 => self.channels[((offset - 0x800) >> 6) as usize].reload,
             _ => 0,
@@ -585,7 +587,7 @@ mod tests {
         bus.read(mem, Master::Core(0), address, 4).unwrap()
     }
 
-    /// Cycle at which the benches start their transfers.
+    /// Cycle at which the tests start their transfers.
     const STARTED: u64 = 1000;
 
     /// Runs events until none is due; returns the cycle of the last.
@@ -652,7 +654,7 @@ mod tests {
         let (mut bus, mut mem) = bench();
         mem.set_ram_u32(0x200, 0x2000_0300);
         mem.set_ram_u32(0x300, 0xcafe);
-        // Channel 1 copies one word from an address that channel 0 writes into AL3_READ_ADDR_TRIG.
+        // Channel 1 copies one word from an address that channel 0 writes to AL3_READ_ADDR_TRIG.
         put(&mut bus, &mut mem, CHANNEL0 + 0x40 + 4, 0x2000_0400);
         put(&mut bus, &mut mem, CHANNEL0 + 0x40 + 8, 1);
         put(&mut bus, &mut mem, CHANNEL0 + 0x40 + 0x10, ctrl::EN | (2 << 2) | (1 << 11) | (TREQ_PERMANENT << 15));
@@ -798,7 +800,7 @@ mod tests {
         put(&mut bus, &mut mem, CHANNEL0 + 0x430, 1);
         assert_eq!(run(&mut bus, &mut mem), STARTED + 3 * (REQUEST_CYCLES + 1));
         assert_eq!((mem.ram_u32(12), get(&mut bus, &mut mem, CHANNEL0 + 0x400)), (5, 7));
-        // A ring of channels without transfers goes on in simulated time, not for ever on the spot.
+        // A ring of channels without transfers runs in simulated time, not in an endless loop.
         for n in 0..2 {
             put(&mut bus, &mut mem, CHANNEL0 + 0x40 * n + 8, 0);
             put(&mut bus, &mut mem, CHANNEL0 + 0x40 * n + 0x10, COPY | ((1 - n) << 11));
@@ -836,7 +838,7 @@ mod tests {
                 }
             }
         }
-        // Channel 1 has every other cycle; 0 and 2 share the rest, and then all of them.
+        // Channel 1 gets every other cycle; 0 and 2 share the rest, and then all of them.
         assert_eq!(order, [1, 2, 0]);
     }
 

@@ -1,9 +1,9 @@
 //! I2C0 and I2C1: Synopsys DW_apb_i2c (datasheet 4.3).
 //!
 //! Master transfers take the time of their SCL periods; a period is `HCNT + SPKLEN + 7 + LCNT + 1` cycles of clk_sys
-//! (datasheet 4.3.14), a START, RESTART or STOP is counted as one period, and there is no clock stretching. Devices are
-//! the `World`'s; without one, every address is answered with NACK. There is no other master, so the slave
-//! half is never addressed: its registers are kept. SDA and SCL do not move on the pins.
+//! (datasheet 4.3.14), a START, RESTART or STOP takes one period, and there is no clock stretching. The `World`
+//! provides the devices; without one, every address is answered with NACK. There is no other master, so the slave part
+//! is never addressed: its registers are only stored. SDA and SCL do not change on the pins.
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, dreq, irq};
@@ -72,14 +72,14 @@ mod enable {
     pub const TX_CMD_BLOCK: u32 = 1 << 2;
 }
 
-/// What the master is doing until the next event.
+/// The master's activity until the next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
     /// (RE)START and address of the command.
     Address(u32),
     Byte(u32),
-    /// Holding SCL low between two bytes, for want of a command or of room for a byte.
+    /// Holds SCL low between two bytes, waiting for a command or for space for a byte.
     Holding {
         read: bool,
     },
@@ -94,7 +94,7 @@ pub struct I2c {
     phase: Phase,
     /// The next received byte follows an address.
     first_byte: bool,
-    /// A byte that waits for room in the receive FIFO.
+    /// A byte that waits for space in the receive FIFO.
     waiting_byte: Option<(u32, u32)>,
     tx: VecDeque<u32>,
     rx: VecDeque<u32>,
@@ -151,7 +151,7 @@ impl I2c {
         }
     }
 
-    /// This block's event is due.
+    /// Handles this block's event.
     pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         match self.phase {
             Phase::Idle | Phase::Holding { .. } => {}
@@ -184,7 +184,7 @@ impl I2c {
         sys.schedule(self.id(), at);
     }
 
-    /// Sends START (or RESTART) and the address for `command`, which has left the FIFO.
+    /// Sends START (or RESTART) and the address for `command`, which was taken from the FIFO.
     fn send_address(&mut self, sys: &mut Sys, command: u32) {
         self.latched |= int::START_DET | int::ACTIVITY;
         self.first_byte = true;
@@ -204,7 +204,7 @@ impl I2c {
             periods += 1 + 9;
         }
         if ten_bit {
-            // The second half of the address; for reading also RESTART and the first half again.
+            // The second half of the address; a read also needs RESTART and the first half again.
             periods += 9 + if read { 1 + 9 } else { 0 };
         }
         self.begin(sys, Phase::Address(command), periods);
@@ -261,7 +261,7 @@ impl I2c {
         }
     }
 
-    /// TX_ABRT: the transmit FIFO is flushed and stays so until IC_CLR_TX_ABRT is read.
+    /// Aborts (TX_ABRT): the transmit FIFO is flushed and stays empty until IC_CLR_TX_ABRT is read.
     fn abort(&mut self, sys: &mut Sys, source: u32) {
         self.abort_source = source | ((self.tx.len() as u32) << 23);
         self.tx.clear();
@@ -271,7 +271,7 @@ impl I2c {
         }
     }
 
-    /// Goes on with the next command if the bus waits for one.
+    /// Continues with the next command if the bus waits for one.
     fn proceed(&mut self, sys: &mut Sys) {
         if self.enable & enable::ENABLE == 0 {
             return;
@@ -299,7 +299,7 @@ impl I2c {
             Some(was_read) if command & cmd::RESTART == 0 && was_read == (command & cmd::READ != 0) => {
                 self.begin(sys, Phase::Byte(command), 9);
             }
-            // A change of direction needs a new address; without RESTART it is STOP and START, which take longer by
+            // A change of direction needs a new address; without RESTART it needs STOP and START, which take longer by
             // less than one period.
             _ => self.send_address(sys, command),
         }
@@ -392,7 +392,7 @@ impl Peripheral for I2c {
             0x54 => self.clear(sys, int::TX_ABRT),
             0x58 => self.clear(sys, int::RX_DONE),
             0x5c => {
-                // Stays while the bus is active.
+                // Stays set while the bus is active.
                 let bits = if self.phase == Phase::Idle { int::ACTIVITY } else { 0 };
                 self.clear(sys, bits)
             }
@@ -429,7 +429,7 @@ impl Peripheral for I2c {
             0x08 if disabled => self.sar = write.apply_masked(self.sar, 0x3ff),
             0x10 => {
                 if self.latched & int::TX_ABRT != 0 || disabled {
-                    // The FIFO is held flushed.
+                    // The FIFO stays flushed until then.
                 } else if self.tx.len() < FIFO_DEPTH {
                     self.tx.push_back(write.bits & 0x7ff);
                 } else {
@@ -438,7 +438,7 @@ impl Peripheral for I2c {
             }
             0x14..=0x20 if disabled => {
                 let index = ((offset - 0x14) / 4) as usize;
-                // Smaller values would not leave time for the bus logic.
+                // Smaller values would leave no time for the bus logic.
                 let least = if index & 1 == 0 { 6 } else { 8 };
                 self.counts[index] = (write.apply(self.counts[index]) & 0xffff).max(least);
             }
@@ -533,7 +533,7 @@ mod tests {
         }
     }
 
-    /// 100 kHz from 125 MHz as the SDK programs it, on a bus with the EEPROM.
+    /// Returns 100 kHz from 125 MHz as the SDK programs it, on a bus with the EEPROM.
     fn configured(address: u32) -> (Sys, Wired) {
         let mut sys = Sys::new(125_000_000);
         let mut i2c = I2c::new(0);
@@ -608,7 +608,7 @@ mod tests {
         assert_eq!(i.read(s, 0x80), abort::ADDR_7B_NOACK | (2 << 23));
         let expected = int::TX_ABRT | int::STOP_DET | int::START_DET | int::ACTIVITY | int::TX_EMPTY;
         assert_eq!((i.read(s, 0x34), s.irq_level()), (expected, 1 << irq::I2C0));
-        // Held flushed until the abort is cleared.
+        // Flushed until the abort is cleared.
         send(s, i, &[1 | cmd::STOP]);
         assert_eq!(i.read(s, 0x74), 0);
         assert_eq!((i.read(s, 0x54), i.read(s, 0x80)), (1, 0));

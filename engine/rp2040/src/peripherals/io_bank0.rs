@@ -1,14 +1,14 @@
 //! IO_BANK0: function select, overrides and interrupts of the GPIOs (datasheet 2.19).
 //!
-//! Interrupts see the pad's level behind its input buffer and IRQOVER. DORMANT_WAKE's registers are kept and evaluated,
-//! but nothing sleeps deeply enough to be woken by them.
+//! Interrupts see the pad's level after its input buffer and IRQOVER. DORMANT_WAKE's registers are stored and
+//! evaluated, but no sleep state is deep enough to be ended by them.
 
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{Sys, irq, watcher};
 
 const PINS: usize = 30;
-/// INTR, INTE, INTF and INTS are four registers each, eight pins to a register.
+/// INTR, INTE, INTF and INTS have four registers each, with eight pins per register.
 const WORDS: usize = 4;
 const WORD_MASKS: [u32; WORDS] = [u32::MAX, u32::MAX, u32::MAX, 0x00ff_ffff];
 /// EDGE_LOW and EDGE_HIGH of every pin of a word.
@@ -16,7 +16,7 @@ const EDGES: u32 = 0xcccc_cccc;
 const NULL: u32 = 0x1f;
 const CTRL_MASK: u32 = 0x3003_331f;
 
-/// Who gets interrupts: PROC0, PROC1, DORMANT_WAKE.
+/// Destinations of interrupts: PROC0, PROC1, DORMANT_WAKE.
 const DESTINATIONS: usize = 3;
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ fn spread(pins: u32) -> u32 {
     (x | (x << 3)) & 0x1111_1111
 }
 
-/// Level of a signal behind one of the 2-bit overrides: as it is, inverted, low, high.
+/// Returns a signal's level after one of the 2-bit overrides: unchanged, inverted, low, high.
 fn overridden(mode: u32, level: bool) -> bool {
     match mode & 3 {
         0 => level,
@@ -68,7 +68,7 @@ fn overridden(mode: u32, level: bool) -> bool {
 }
 
 impl IoBank0 {
-    /// Levels at the input buffers changed (`sys.pins.input`).
+    /// Handles changed levels at the input buffers (`sys.pins.input`).
     pub fn input_changed(&mut self, sys: &mut Sys) {
         let now = self.irq_input(sys);
         let changed = now ^ self.seen;
@@ -87,7 +87,7 @@ impl IoBank0 {
         self.update_irqs(sys);
     }
 
-    /// Pins that interrupt nobody have risen and fallen, as often as it may be, and have the levels that they have now.
+    /// Handles any number of edges on pins without enabled interrupts; they have their final levels.
     pub fn edges_passed(&mut self, sys: &Sys, rose: u32, fell: u32) {
         let seen = sys.pins.pad_input_enable & !self.irq_low & !self.irq_high;
         let inverted = self.irq_invert;
@@ -99,7 +99,7 @@ impl IoBank0 {
         self.seen = self.irq_input(sys);
     }
 
-    /// What the interrupt logic sees of the pins.
+    /// Returns the pin levels that the interrupt logic sees.
     fn irq_input(&self, sys: &Sys) -> u32 {
         let raw = sys.pins.level() & sys.pins.pad_input_enable;
         (((raw ^ self.irq_invert) & !self.irq_low) | self.irq_high) & PIN_MASK
@@ -116,7 +116,7 @@ impl IoBank0 {
         (self.intr(word) & self.inte[destination][word]) | self.intf[destination][word]
     }
 
-    /// Pins whose level or edges interrupt somebody.
+    /// Returns the pins with enabled interrupts.
     fn watched(&self) -> u32 {
         (0..PINS).fold(0, |mask, pin| {
             let enables = self.inte.iter().fold(0, |all, inte| all | inte[pin / 8]);
@@ -131,7 +131,7 @@ impl IoBank0 {
         }
     }
 
-    /// Puts all CTRL registers into `sys.pins`.
+    /// Copies all CTRL registers to `sys.pins`.
     fn apply(&mut self, sys: &mut Sys) {
         let pins = &mut sys.pins;
         pins.function_mask = [0; function::COUNT];
@@ -258,7 +258,7 @@ mod tests {
         for pin in 0..30 {
             assert_eq!((io.read(&mut sys, pin * 8), io.read(&mut sys, pin * 8 + 4)), (0, 0x1f));
         }
-        // Every pin is low, so that LEVEL_LOW is raised for each.
+        // Every pin is low, so LEVEL_LOW is raised for each.
         assert_eq!((io.read(&mut sys, 0xf0), io.read(&mut sys, 0xfc)), (0x1111_1111, 0x0011_1111));
         for offset in (0x100..0x190).step_by(4) {
             assert_eq!(io.read(&mut sys, offset), 0);

@@ -1,8 +1,8 @@
 //! IO_QSPI: function select, overrides and interrupts of the flash's pins (datasheet 2.19.6.2).
 //!
-//! The boot ROM's flash routines force the chip select through GPIO_QSPI_SS_CTRL.OUTOVER, and programs that read the
-//! BOOTSEL button let go of it through OEOVER and look at GPIO_HI_IN. The other pins' levels are not simulated: they
-//! idle with SCLK low and SD0 to SD3 high.
+//! The boot ROM's flash routines force chip select through GPIO_QSPI_SS_CTRL.OUTOVER. Programs that read the BOOTSEL
+//! button release it through OEOVER and read GPIO_HI_IN. The other pins' levels are not simulated: they are idle with
+//! SCLK low and SD0 to SD3 high.
 
 use super::{Peripheral, Write};
 use crate::sys::{Sys, irq};
@@ -25,7 +25,7 @@ const DESTINATIONS: usize = 3;
 pub struct IoQspi {
     /// GPIO_QSPI_SS_CTRL's output override changed.
     pub ss_dirty: bool,
-    /// The BOOTSEL button, which pulls SS low through a resistor, is pressed.
+    /// The BOOTSEL button is pressed; it pulls SS low through a resistor.
     pub bootsel_pressed: bool,
     /// GPIO_HI_OUT and GPIO_HI_OE as SIO drives them.
     sio_out: u32,
@@ -54,7 +54,7 @@ impl Default for IoQspi {
 }
 
 impl IoQspi {
-    /// Level that OUTOVER/OEOVER/SIO forces on the flash's chip select; `None`: the SSI drives it.
+    /// Returns the level that OUTOVER/OEOVER/SIO forces on the flash's chip select; `None`: the SSI drives it.
     pub fn ss_override(&self) -> Option<bool> {
         let ctrl = self.ctrl[SS];
         let (driven, from_function) = match ctrl & 0x1f {
@@ -73,19 +73,19 @@ impl IoQspi {
         }
         match (ctrl >> 8) & 3 {
             0 => from_function,
-            // The SSI's inverted select is not modelled: the flash never sees a sensible frame.
+            // The SSI's inverted select is not modelled: the flash never sees a valid frame.
             1 => Some(!from_function.unwrap_or(false)),
             2 => Some(false),
             _ => Some(true),
         }
     }
 
-    /// What SIO reads as GPIO_HI_IN: SCLK, SS, SD0 to SD3 from bit 0 up.
+    /// Returns SIO's GPIO_HI_IN: SCLK, SS, SD0 to SD3 from bit 0 up.
     pub fn gpio_hi_in(&self) -> u32 {
         self.inputs()
     }
 
-    /// SIO's GPIO_HI_OUT and GPIO_HI_OE changed.
+    /// Handles a change of SIO's GPIO_HI_OUT and GPIO_HI_OE.
     pub fn set_sio(&mut self, sys: &mut Sys, out: u32, oe: u32) {
         (self.sio_out, self.sio_oe) = (out, oe);
         self.ss_dirty |= self.ctrl[SS] & 0x1f == FUNCTION_SIO;
@@ -94,7 +94,7 @@ impl IoQspi {
 
     fn level(&self, pin: usize) -> bool {
         if pin == SS {
-            // A select that the SSI drives is high whenever the program can look.
+            // A select driven by the SSI is high whenever the program can read it.
             self.ss_override().unwrap_or(true)
         } else {
             IDLE & (1 << pin) != 0
@@ -106,7 +106,7 @@ impl IoQspi {
     }
 
     fn update(&mut self, sys: &mut Sys) {
-        // The ROM's flash routines come here twice a command, with nothing but the select to tell.
+        // Fast path: the ROM's flash routines come here twice per command, and only the select changes.
         let now = if self.ctrl.iter().all(|ctrl| ctrl >> 28 & 3 == 0) {
             IDLE | (u32::from(self.level(SS)) << SS)
         } else {
@@ -208,7 +208,7 @@ impl Peripheral for IoQspi {
         self.update(sys);
     }
 
-    /// The button and SIO's registers are outside of this block and stay.
+    /// Resets the registers; the button and SIO's registers belong to other blocks and stay.
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self {
             bootsel_pressed: self.bootsel_pressed,

@@ -32,7 +32,7 @@ pub mod watchdog;
 pub mod xip_ctrl;
 pub mod xosc;
 
-/// Which of the four atomic aliases of a register was written (datasheet 2.1.2).
+/// The atomic alias through which a register was written (datasheet 2.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alias {
     Normal,
@@ -54,7 +54,7 @@ impl Write {
         Self { bits, alias: Alias::Normal }
     }
 
-    /// New value of a plain read/write register that holds `old`.
+    /// Returns the new value of a plain read/write register that holds `old`.
     pub fn apply(self, old: u32) -> u32 {
         match self.alias {
             Alias::Normal => self.bits,
@@ -64,13 +64,13 @@ impl Write {
         }
     }
 
-    /// Bits that this write clears in a write-1-to-clear register: those written as 1, through whichever alias (the
-    /// SDK clears flags through the clear alias as well as by plain writes).
+    /// Returns the bits that this write clears in a write-1-to-clear register: those written as 1, through any alias
+    /// (the SDK clears flags both by plain writes and through the clear alias).
     pub fn ones(self) -> u32 {
         self.bits
     }
 
-    /// New value of a register of which only `mask` is writable.
+    /// Returns the new value of a register of which only `mask` is writable.
     pub fn apply_masked(self, old: u32, mask: u32) -> u32 {
         (old & !mask) | (self.apply(old) & mask)
     }
@@ -78,12 +78,13 @@ impl Write {
 
 /// A block of registers on the APB or AHB-Lite bus.
 pub trait Peripheral {
-    /// Name as in the datasheet, with its instance (`SPI0`).
+    /// Returns the name as in the datasheet, with its instance (`SPI0`).
     fn name(&self) -> &'static str;
-    /// `offset` is below 0x1000 (0x4000 for AHB blocks) and word-aligned. May have side effects.
+    /// Reads a register. `offset` is below 0x1000 (0x4000 for AHB blocks) and word-aligned. May have side effects.
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32;
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write);
-    /// Puts all registers into their reset state (RESETS, or a chip reset) and drops the peripheral's lines and events.
+    /// Puts all registers into their reset state (RESETS, or a chip reset) and clears the peripheral's lines and
+    /// events.
     fn reset(&mut self, sys: &mut Sys);
 }
 

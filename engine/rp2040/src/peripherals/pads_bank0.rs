@@ -1,6 +1,6 @@
 //! PADS_BANK0: electrical settings of the GPIO pads (datasheet 2.19.6.3).
 //!
-//! Drive strength, slew rate, Schmitt trigger and voltage are kept and have no effect.
+//! Drive strength, slew rate, Schmitt trigger and voltage are stored and have no effect.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;

@@ -1,4 +1,4 @@
-//! PADS_QSPI: electrical settings of the flash's pads (datasheet 2.19.6.4). Kept, without effect.
+//! PADS_QSPI: electrical settings of the flash's pads (datasheet 2.19.6.4). Stored, without effect.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;

@@ -1,10 +1,10 @@
 //! PIO: two blocks of four programmable state machines (datasheet chapter 3).
 //!
-//! A state machine executes in events at its exact cycles of clk_sys. Runs of instructions that nobody else can see the
-//! effects of are executed at once, ahead of time, on a copy of its state; whatever disturbs the state machine before that
-//! time drops the copy. A state machine that is disabled or stalled has no events.
+//! A state machine executes in events at its exact cycles of clk_sys. Runs of instructions without observable effects
+//! are executed at once, ahead of time, on a copy of its state; a disturbance of the state machine before that time
+//! drops the copy. A disabled or stalled state machine has no events.
 //!
-//! Loops that shift bits, to or from one device or to nobody, are put off until somebody looks ([`crate::laps`]).
+//! Loops that shift bits, to or from at most one device, are deferred until they become observable ([`crate::batch`]).
 //!
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
@@ -60,7 +60,7 @@ mod offset {
     pub const IRQ1_INTE: u32 = 0x138;
     pub const IRQ1_INTF: u32 = 0x13c;
     pub const IRQ1_INTS: u32 = 0x140;
-    /// From one state machine to the next, and the registers of one.
+    /// Distance between state machines' registers, and the registers of one.
     pub const SM_STRIDE: u32 = 0x18;
     pub const SM_CLKDIV: u32 = 0x00;
     pub const SM_EXECCTRL: u32 = 0x04;
@@ -77,7 +77,7 @@ const FDEBUG_RXUNDER: u32 = 1 << 8;
 const FDEBUG_TXOVER: u32 = 1 << 16;
 const FDEBUG_BITS: u32 = 0x0f0f_0f0f;
 const INT_BITS: u32 = 0xfff;
-/// Cycles to the latest event: an end to what looking ahead covers, and to conversions into picoseconds.
+/// Cycles to the latest event: limits lookahead, and keeps conversions to picoseconds in range.
 const HORIZON_CYCLES: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -90,15 +90,15 @@ pub struct Pio {
     intf: [u32; 2],
     /// Cycle of this block's event.
     due: u64,
-    /// Cycle in which OUT_STICKY overwrites what another write did to its pins.
+    /// Cycle in which OUT_STICKY overwrites another write to its pins.
     reassert: u64,
-    /// Pins that the programs read, as far as the registers tell.
+    /// Pins that the programs read, according to the registers.
     looks: u32,
-    /// What a state machine does before the event, as of the beginning; [`crate::laps`] has it carried out.
+    /// The deferred batch before the event; [`crate::batch`] runs it.
     laps: Option<Laps>,
 }
 
-/// The cycle of a bus access or event: the first that begins now or later.
+/// Returns the cycle of a bus access or event: the first that starts now or later.
 fn cycle_now(sys: &Sys) -> u64 {
     let now = sys.now();
     if sys.clock.ps_at(sys.cycle) == now { sys.cycle } else { sys.clock.cycle_at(now) }
@@ -124,7 +124,7 @@ impl Pio {
         [EventId::Pio0, EventId::Pio1][self.index]
     }
 
-    /// This block's event is due.
+    /// Handles this block's event.
     pub fn event(&mut self, sys: &mut Sys) {
         let now = std::mem::replace(&mut self.due, NEVER);
         if now == NEVER {
@@ -134,13 +134,13 @@ impl Pio {
         self.plan(sys, now);
     }
 
-    /// clk_sys changed its frequency: everything keeps its cycles.
+    /// Handles a change of clk_sys: everything keeps its cycles.
     pub fn clocks_changed(&mut self, sys: &mut Sys) {
         self.disturb_all(sys, cycle_now(sys));
         self.plan(sys, cycle_now(sys));
     }
 
-    /// Levels at the input buffers changed (`sys.pins.input`).
+    /// Handles changed levels at the input buffers (`sys.pins.input`).
     pub fn input_changed(&mut self, sys: &mut Sys) {
         let levels = sys.pins.input();
         if levels == self.shared.inputs.levels() {
@@ -169,7 +169,7 @@ impl Pio {
         }
     }
 
-    /// Executes what is due in cycle `now`, in all state machines at once.
+    /// Executes what is due in cycle `now`, in all state machines.
     fn step(&mut self, sys: &mut Sys, now: u64) {
         let mut lines = false;
         let (mut irq_set, mut irq_clear) = (0, 0);
@@ -228,7 +228,7 @@ impl Pio {
         self.update_pins(sys);
     }
 
-    /// Finds whether sticky writes overwrite `pins` in the cycle after `now`.
+    /// Finds out whether sticky writes overwrite `pins` in the cycle after `now`.
     fn plan_reassertion(&mut self, pins: [u32; 2], now: u64) {
         let mut held = pins;
         for (kind, held) in held.iter_mut().enumerate() {
@@ -259,7 +259,7 @@ impl Pio {
             }
         }
         for (machine, _) in self.machines.iter_mut().zip(unknown).filter(|(_, unknown)| *unknown) {
-            // No further than what another one may change.
+            // No further than an action of another one.
             due = due.min(machine.look_ahead(&self.shared, &sys.clock, due.min(horizon) - 1));
         }
         if due != NEVER {
@@ -273,7 +273,7 @@ impl Pio {
         sys.laps_possible |= due != NEVER;
     }
 
-    /// Whether a read of `register` finds what laps change, or changes what they need.
+    /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.
     pub fn is_read_in_laps(register: u32) -> bool {
         match register {
             offset::RXF0..=offset::RXF3 | offset::DBG_PADOUT | offset::DBG_PADOE => true,
@@ -284,7 +284,7 @@ impl Pio {
         }
     }
 
-    /// The laps that are next, if one state machine runs such and no other does anything.
+    /// Returns the next batch, if one state machine has one and no other does anything.
     pub(crate) fn find_laps(&self, sys: &Sys) -> Option<(State, Laps)> {
         let idle = |machine: &Machine| {
             let sticky = machine.sticky.iter().any(Option::is_some);
@@ -298,7 +298,7 @@ impl Pio {
         machine.laps(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES)
     }
 
-    /// Puts off `laps`, at whose beginning the state machine is in `state`.
+    /// Defers `batch`, at whose start the state machine is in `state`.
     pub(crate) fn put_off(&mut self, sys: &mut Sys, state: State, laps: Laps) {
         let machine = &mut self.machines[laps.machine];
         machine.state = state;
@@ -309,7 +309,7 @@ impl Pio {
         sys.schedule(self.event_id(), sys.clock.ps_at(self.due));
     }
 
-    /// What was put off.
+    /// Takes the deferred batch.
     pub(crate) fn take_laps(&mut self) -> Option<Laps> {
         self.laps.take()
     }
@@ -318,25 +318,25 @@ impl Pio {
         self.machines[laps.machine].bits_out(&laps.lap, count)
     }
 
-    /// What IN finds at its pins in `cycle`, IN_BASE's in the lowest place, and whether it finds the same from then on if
-    /// the pins stay as they are.
+    /// Returns the levels that IN reads in `cycle`, with IN_BASE's in the lowest place, and whether they stay the same
+    /// while the pins do.
     pub(crate) fn sample(&self, sys: &Sys, machine: usize, cycle: u64) -> (u32, bool) {
         let inputs = &self.shared.inputs;
         let levels = inputs.sample(&sys.clock, cycle).rotate_right(self.machines[machine].config.in_base());
         (levels, inputs.next_visible(&sys.clock, cycle).is_none())
     }
 
-    /// The pins that IN of `bits` bits reads.
+    /// Returns the pins that IN of `bits` bits reads.
     pub(crate) fn read_by_in(&self, machine: usize, bits: u32) -> u32 {
         config::low_bits(bits).rotate_left(self.machines[machine].config.in_base())
     }
 
-    /// Cycles from a change of `pin` to the first instruction that sees it.
+    /// Returns the cycles from a change of `pin` to the first instruction that sees it.
     pub(crate) fn input_delay(&self, pin: u32) -> u64 {
         if self.shared.inputs.bypass & (1 << pin) != 0 { 1 } else { 1 + inputs::SYNC_CYCLES }
     }
 
-    /// Pins that enabled state machines may read.
+    /// Returns the pins that enabled state machines may read.
     pub(crate) fn looks(&self) -> u32 {
         self.looks
     }
@@ -345,26 +345,26 @@ impl Pio {
         self.machines.iter().any(|machine| machine.state.forced.is_some())
     }
 
-    /// The registers behind the pins: levels and directions.
+    /// Returns the registers that drive the pins: levels and directions.
     pub(crate) fn outputs(&self) -> [u32; 2] {
         [self.shared.out, self.shared.oe]
     }
 
-    /// Carries out `count` laps, which leave the levels `out` behind.
+    /// Runs `count` passes, which end with the levels `out`.
     pub(crate) fn advance(&mut self, sys: &mut Sys, laps: &Laps, count: u64, inputs: Sampled, out: u32) {
         self.machines[laps.machine].advance(&laps.lap, count, inputs);
         self.shared.out = out;
         self.update_pins(sys);
     }
 
-    /// The input buffers had other levels from `at` on.
+    /// Records that the input buffers had these levels from `at` on.
     pub(crate) fn note_inputs(&mut self, at: Ps, levels: u32) {
         if levels != self.shared.inputs.levels() {
             self.shared.inputs.change(at, levels);
         }
     }
 
-    /// Executes what comes next, if that is in cycle `until` or before. Returns that cycle.
+    /// Executes the next action, if it is in cycle `until` or before. Returns that cycle.
     pub(crate) fn step_once(&mut self, sys: &mut Sys, until: u64) -> Option<u64> {
         let next = self.machines.iter().map(Machine::next).min().filter(|&next| next <= until)?;
         sys.set_event_time(Some(sys.clock.ps_at(next)));
@@ -372,18 +372,18 @@ impl Pio {
         Some(next)
     }
 
-    /// All that the state machines' programs change.
+    /// Returns everything that the state machines' programs change.
     #[cfg(test)]
     pub(crate) fn registers(&self) -> Vec<[u32; 7]> {
         self.machines.iter().map(|machine| machine.state.registers()).collect()
     }
 
-    /// Makes plans anew, after cycle `now`.
+    /// Plans again after cycle `now`.
     pub(crate) fn replan(&mut self, sys: &mut Sys, now: u64) {
         self.plan(sys, now);
     }
 
-    /// INTR.
+    /// Returns INTR.
     fn raw_interrupts(&self) -> u32 {
         let mut raw = u32::from(self.shared.irq & 15) << 8;
         for (index, machine) in self.machines.iter().enumerate() {
@@ -397,7 +397,7 @@ impl Pio {
         (self.raw_interrupts() & self.inte[line]) | self.intf[line]
     }
 
-    /// Asks for every edge at the pins while anything may read them.
+    /// Requests every edge at the pins while anything may read them.
     fn watch_pins(&self, sys: &mut Sys) {
         let runs = self.machines.iter().any(|machine| machine.state.enabled || machine.state.forced.is_some());
         let who = [watcher::PIO0, watcher::PIO1][self.index];
@@ -405,15 +405,14 @@ impl Pio {
         sys.follow_pins(who, if runs { self.looks } else { 0 });
     }
 
-    /// Recomputes which pins the programs read. An instruction that SMx_INSTR forces, and that is not in memory, counts
-    /// for none.
+    /// Finds the pins that the programs read. An instruction forced by SMx_INSTR that is not in memory is ignored.
     fn look_at_programs(&mut self) {
         let enabled = self.machines.iter().filter(|machine| machine.state.enabled);
         self.looks =
             enabled.fold(0, |pins, machine| pins | looks::pins(&self.shared.memory, &machine.config)) & PIN_MASK;
     }
 
-    /// The first of this block's TX DREQs, RX DREQs and interrupts.
+    /// Returns the first of this block's TX DREQs, RX DREQs and interrupts.
     fn lines(&self) -> (u32, u32, u32) {
         match self.index {
             0 => (dreq::PIO0_TX0, dreq::PIO0_RX0, irq::PIO0_0),
@@ -433,7 +432,7 @@ impl Pio {
         }
     }
 
-    /// Sets the flags of stalls that go on since FDEBUG was cleared.
+    /// Sets the flags of stalls that have continued since FDEBUG was cleared.
     fn update_fdebug(&mut self, now: u64) {
         for (index, machine) in self.machines.iter().enumerate() {
             for (stall, flag) in [(Stall::Tx, FDEBUG_TXSTALL), (Stall::Rx, FDEBUG_RXSTALL)] {
@@ -527,7 +526,7 @@ impl Pio {
 
     fn write_machine(&mut self, sys: &mut Sys, index: usize, register: u32, write: Write, now: u64) {
         if register == offset::SM_INSTR && self.machines[index].state.force_is_pending() {
-            // Written faster than once per cycle of this model's bus: each instruction still executes.
+            // Writes faster than one per cycle of this model's bus: each instruction still executes.
             self.step(sys, self.machines[index].next());
         }
         let machine = &mut self.machines[index];
@@ -551,7 +550,7 @@ impl Pio {
 
     fn write_memory(&mut self, sys: &mut Sys, address: usize, write: Write, now: u64) {
         self.disturb_all(sys, now);
-        // Reads as 0, which is what the aliases modify.
+        // The register reads as 0, so the aliases modify 0.
         let instruction = write.apply(0) as u16;
         if self.shared.memory[address] == instruction {
             return;
@@ -602,7 +601,7 @@ impl Peripheral for Pio {
 
     fn write(&mut self, sys: &mut Sys, register: u32, write: Write) {
         let now = cycle_now(sys);
-        // Whatever is written may end a stall.
+        // Any write may end a stall.
         self.update_fdebug(now);
         match register {
             offset::CTRL => {
@@ -670,7 +669,7 @@ impl Peripheral for Pio {
         sys.cancel(self.event_id());
         self.update_pins(sys);
         self.watch_pins(sys);
-        // No request comes out of a block in reset; the first write after it raises those of the TX FIFOs.
+        // A block in reset makes no requests; the first write afterwards raises those of the TX FIFOs.
         let (tx, rx, line) = self.lines();
         for index in 0..MACHINES as u32 {
             sys.set_dreq(tx + index, false);

@@ -1,7 +1,7 @@
 //! PLL_SYS and PLL_USB (datasheet 2.18).
 //!
 //! The output has its final frequency as soon as the VCO and the post dividers are powered; LOCK follows after
-//! [`LOCK_PS`]. The datasheet gives no lock time, and programs poll LOCK: [`LOCK_PS`] is our choice.
+//! [`LOCK_PS`]. The datasheet gives no lock time, and programs poll LOCK, so [`LOCK_PS`] is our choice.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
@@ -9,7 +9,7 @@ use sim::{NEVER, PS_PER_US, Ps};
 
 /// From power-up (or a changed divider) to CS.LOCK.
 pub const LOCK_PS: Ps = 50 * PS_PER_US;
-/// The VCO is specified from 750 to 1600 MHz (datasheet 2.18.2); a larger FBDIV leaves it at its end stop.
+/// The VCO is specified from 750 to 1600 MHz (datasheet 2.18.2); with a larger FBDIV it stays at this limit.
 const VCO_MAX_HZ: u64 = 1_600_000_000;
 
 const BYPASS: u32 = 1 << 8;
@@ -35,7 +35,7 @@ impl Pll {
         Self { index, cs: 1, pwr: 0x2d, fbdiv: 0, prim: 0x0007_7000, vco_hz: 0, locked_at: NEVER }
     }
 
-    /// Recomputes the output from the crystal oscillator and the registers and puts it into `sys.freq`.
+    /// Recomputes the output from the crystal oscillator and the registers, and stores it in `sys.freq`.
     pub fn update(&mut self, sys: &mut Sys) {
         let reference = sys.freq.xosc_hz / u64::from((self.cs & 0x3f).max(1));
         let vco = if self.pwr & (PD | VCOPD) == 0 { (reference * u64::from(self.fbdiv)).min(VCO_MAX_HZ) } else { 0 };

@@ -1,9 +1,9 @@
 //! PSM, the power-on state machine (datasheet 2.13).
 //!
-//! The blocks form a chain: each leaves reset when the one before it is done, so that FRCE_OFF of a block takes with it
-//! every later one that FRCE_ON does not hold up. SIO and core 1 can be reset so while the rest of the chip runs. What
-//! takes core 0 or anything before SIO away leaves nothing that could release it, and ends the run. A block forced both
-//! ways, of which the datasheet says nothing, is off.
+//! The blocks form a chain: each leaves reset when the one before it is done. FRCE_OFF of a block therefore also resets
+//! every later one that FRCE_ON does not keep on. SIO and core 1 can be reset in this way while the rest of the chip
+//! runs. A reset of core 0 or of anything before SIO could never be released, so it ends the run. A block forced both
+//! ways, which the datasheet does not specify, is off.
 
 use super::{Peripheral, Write};
 use crate::sys::{ResetRequest, Sys};
@@ -24,7 +24,7 @@ pub mod bit {
     pub const ALL: u32 = 0x0001_ffff;
 }
 
-/// What a program can reset and go on.
+/// Blocks that a running program can reset.
 const RESETTABLE: u32 = bit::SIO | bit::PROC1;
 
 #[derive(Debug, Default)]
@@ -35,13 +35,13 @@ pub struct Psm {
 }
 
 impl Psm {
-    /// What a watchdog reset restarts ([`bit`]). PSM starts again from the first selected block, and every later one
-    /// follows it.
+    /// Returns the blocks that a watchdog reset restarts ([`bit`]). PSM starts again from the first selected block,
+    /// followed by every later one.
     pub fn watchdog_selection(&self) -> u32 {
         self.wdsel
     }
 
-    /// Blocks that are in reset.
+    /// Returns the blocks in reset.
     fn held(&self) -> u32 {
         let mut held = 0;
         let mut previous_done = true;
@@ -54,7 +54,7 @@ impl Psm {
         held
     }
 
-    /// FRCE_ON or FRCE_OFF was written at `offset`.
+    /// Handles a write to FRCE_ON or FRCE_OFF at `offset`.
     fn forces_changed(&self, sys: &mut Sys, offset: u32) {
         let (old, new) = (sys.held_by_psm, self.held());
         if new & !RESETTABLE != 0 {

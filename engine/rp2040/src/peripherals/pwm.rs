@@ -1,15 +1,16 @@
 //! PWM: eight slices of two channels (datasheet 4.5).
 //!
-//! Counters are computed when somebody looks. Events are only scheduled for what somebody waits for: a wrap whose
-//! interrupt is enabled and not yet raised, a wrap that a busy DMA channel waits for (`Sys::watched_dreqs`), and the edges
-//! of pins in `Sys::watched_pins` (by the world, by GPIO interrupts, by running PIO state machines). The level of any
-//! other pin is brought up to date when a program reads SIO or IO_BANK0, so that a dimmed LED costs nothing.
+//! Counters are computed on demand. Events are only scheduled if something waits for them: a wrap whose interrupt is
+//! enabled and not yet raised, a wrap that a busy DMA channel waits for (`Sys::watched_dreqs`), and the edges of pins
+//! in `Sys::watched_pins` (by the world, by GPIO interrupts, by running PIO state machines). The level of any other pin
+//! is updated when a program reads SIO or IO_BANK0, so that a dimmed LED costs nothing.
 //!
-//! The divider's output is evenly spaced to a sixteenth of a cycle, rounded up, where the chip's delta-sigma divider may
-//! differ by a cycle. TOP and CC take effect at the next wrap, and at once in a slice that is not enabled.
+//! The divider's output is evenly spaced to a sixteenth of a cycle, rounded up, where the chip's delta-sigma divider
+//! may differ by a cycle. TOP and CC take effect at the next wrap, and at once in a disabled slice.
 //!
-//! The direction of a phase-correct counter is a state of its own: a write of CTR leaves it alone, and it is up again as
-//! soon as the mode is trailing-edge. A counter beyond TOP never meets it on its way up, and runs to the end of its 16 bits.
+//! The direction of a phase-correct counter is separate state: a write to CTR does not change it, and it becomes up as
+//! soon as the mode is trailing-edge. A counter above TOP never meets TOP while counting up, and runs to the end of its
+//! 16 bits.
 
 use super::{Peripheral, Write};
 use crate::pins::{PIN_MASK, function};
@@ -38,13 +39,13 @@ const DIVMODE_FALL: u32 = 3;
 struct Slice {
     csr: u32,
     div: u32,
-    /// As written, and as the counter uses them since its last wrap.
+    /// Compare values as written, and as used since the last wrap.
     cc: u32,
     top: u32,
     live_cc: u32,
     live_top: u32,
     counter: u32,
-    /// Which way a phase-correct counter goes.
+    /// A phase-correct counter counts down.
     down: bool,
     /// Sixteenths of a cycle since the last count (negative: retarded).
     sub: i64,
@@ -85,20 +86,20 @@ impl Slice {
         self.csr & csr::PH_CORRECT != 0
     }
 
-    /// Cycles to a count, in sixteenths; an integer part of 0 means 256.
+    /// Returns the cycles per count, in sixteenths; an integer part of 0 means 256.
     fn div_16ths(&self) -> i64 {
         i64::from(if self.div >> 4 == 0 { self.div | 256 << 4 } else { self.div })
     }
 
-    /// Counts from one wrap to the next.
+    /// Returns the counts from one wrap to the next.
     fn period(&self) -> u32 {
         (self.live_top + 1) << u32::from(self.phase_correct())
     }
 
-    /// Counts until the counter is 0 on its way up.
+    /// Returns the counts until the counter is 0 and counts up.
     fn counts_to_wrap(&self) -> u32 {
         if self.down {
-            // It is 0 twice, as it is TOP twice.
+            // It is 0 for two counts, as it is TOP for two counts.
             self.counter + 1
         } else if self.counter > self.live_top {
             0x1_0000 - self.counter
@@ -107,12 +108,12 @@ impl Slice {
         }
     }
 
-    /// Counts that the counter still goes up from no further than TOP: at the last of them it is TOP once more.
+    /// Returns the remaining counts up, from at most TOP: at the last of them it is TOP once more.
     fn counts_to_turn(&self) -> Option<u32> {
         (self.phase_correct() && !self.down && self.counter <= self.live_top).then(|| self.live_top + 1 - self.counter)
     }
 
-    /// Counts `ticks` times; true if the counter wrapped.
+    /// Counts `ticks` times; returns true if the counter wrapped.
     fn count(&mut self, ticks: u64) -> bool {
         let to_wrap = u64::from(self.counts_to_wrap());
         if ticks < to_wrap {
@@ -146,7 +147,7 @@ impl Slice {
         self.enabled() && (self.divmode() == DIVMODE_FREE || (self.divmode() == DIVMODE_LEVEL && self.input))
     }
 
-    /// Brings the counter up to `cycle`; true if it wrapped.
+    /// Brings the counter up to `cycle`; returns true if it wrapped.
     fn advance(&mut self, cycle: u64) -> bool {
         let elapsed = cycle.saturating_sub(self.at);
         self.at = self.at.max(cycle);
@@ -166,7 +167,7 @@ impl Slice {
         self.count(ticks as u64)
     }
 
-    /// The B pin changed its level at the cycle that the slice has been brought up to; true if the counter wrapped.
+    /// Handles a change of the B pin's level, with the slice up to date; returns true if the counter wrapped.
     fn set_input(&mut self, level: bool) -> bool {
         let (rose, fell) = (level && !self.input, !level && self.input);
         self.input = level;
@@ -182,7 +183,7 @@ impl Slice {
         false
     }
 
-    /// Cycle of the count number `ticks` from now.
+    /// Returns the cycle of count number `ticks` from now.
     fn cycle_of(&self, ticks: u32) -> u64 {
         let sixteenths = i64::from(ticks) * self.div_16ths() - self.sub;
         self.at.saturating_add((sixteenths.max(0) as u64).div_ceil(16))
@@ -196,13 +197,13 @@ impl Slice {
         self.live_cc >> (16 * channel) & 0xffff
     }
 
-    /// Level of output A (`channel` 0) or B (1).
+    /// Returns the level of output A (`channel` 0) or B (1).
     fn output(&self, channel: usize) -> bool {
         let inverted = self.csr & if channel == 0 { csr::A_INV } else { csr::B_INV } != 0;
         (self.counter < self.compare(channel)) != inverted
     }
 
-    /// Cycle at which output `channel` may change next.
+    /// Returns the cycle at which output `channel` may change next.
     fn edge_cycle(&self, channel: usize) -> Option<u64> {
         let compare = self.compare(channel);
         if !self.counting() {
@@ -212,7 +213,7 @@ impl Slice {
         if steady && (compare == 0 || compare > self.live_top) {
             return None;
         }
-        // Up it reaches the compare value, down it leaves it.
+        // Counting up, it reaches the compare value; counting down, it leaves it.
         let up = if self.down { None } else { compare.checked_sub(self.counter) };
         let down = match self.counts_to_turn() {
             Some(to_turn) => (self.live_top + 1).checked_sub(compare).map(|from_turn| to_turn + from_turn),
@@ -233,36 +234,36 @@ pub struct Pwm {
 }
 
 impl Pwm {
-    /// This block's event is due.
+    /// Handles this block's event.
     pub fn event(&mut self, sys: &mut Sys) {
         self.update(sys);
     }
 
-    /// Levels at the input buffers changed (`sys.pins.input`), or a pin's function.
+    /// Handles changed levels at the input buffers (`sys.pins.input`), or a changed pin function.
     pub fn input_changed(&mut self, sys: &mut Sys) {
         if self.slices.iter().any(Slice::enabled) {
             self.update(sys);
         }
     }
 
-    /// clk_sys, the watched pins or the watched DREQs changed.
+    /// Handles a change of clk_sys, of the watched pins or of the watched DREQs.
     pub fn reschedule(&mut self, sys: &mut Sys) {
         if self.slices.iter().any(Slice::enabled) {
             self.update(sys);
         }
     }
 
-    /// Whether the level of some pin may be out of date until [`Self::refresh_pins`].
+    /// Returns whether the level of a pin may be out of date until [`Self::refresh_pins`].
     pub fn drives_pins(&self, sys: &Sys) -> bool {
         sys.pins.function_mask[function::PWM] != 0 && self.slices.iter().any(Slice::enabled)
     }
 
-    /// Brings the levels of all pins up to date.
+    /// Updates the levels of all pins.
     pub fn refresh_pins(&mut self, sys: &mut Sys) {
         self.update(sys);
     }
 
-    /// Brings everything up to now, and recomputes lines, pins and the next event.
+    /// Brings the block up to now, and recomputes lines, pins and the next event.
     fn update(&mut self, sys: &mut Sys) {
         let cycle = sys.clock.cycle_at(sys.now());
         let selected = sys.pins.function_mask[function::PWM];
@@ -439,7 +440,7 @@ mod tests {
         assert_eq!(sys.due(EventId::Pwm), NEVER);
     }
 
-    /// One count of a slice as the datasheet describes it: the counter and whether it goes down.
+    /// Performs one count as the datasheet describes it; returns the counter and whether it counts down.
     fn count_once((counter, down): (u32, bool), top: u32, phase_correct: bool) -> (u32, bool) {
         match (phase_correct, down) {
             (false, _) if counter == top => (0, false),
@@ -467,7 +468,7 @@ mod tests {
         }
     }
 
-    /// Counter and watched output, event by event, against counting one by one, from starts on both sides of TOP.
+    /// Counter and watched output, event by event, compared with counting one by one, from starts on both sides of TOP.
     #[test]
     fn counters_written_while_running_go_on_in_their_direction() {
         for (top, compare, phase_correct, turn_at, start) in [
@@ -632,7 +633,7 @@ mod tests {
         s.take_event(NEVER - 1);
         p.event(s);
         assert_eq!((s.dreq_level(), s.due(EventId::Pwm)), (1 << line, NEVER));
-        // The DMA's transfer takes the request back.
+        // The DMA's transfer clears the request.
         s.set_dreq(line, false);
         p.reschedule(s);
         assert_eq!(s.due(EventId::Pwm), 100 * 8000);
@@ -667,7 +668,7 @@ mod tests {
         }
         assert_eq!(wraps, [1000, 2000, 3000]);
         assert_eq!((bus.sys.watched_dreqs(), bus.sys.dreq_level()), (0, 0));
-        // The counter as the transfers found it: a few cycles after each wrap.
+        // The counter at each transfer: a few cycles after each wrap.
         assert!((0..3).all(|word| (1..20).contains(&mem.ram_u32(4 * word))));
     }
 }

@@ -1,4 +1,4 @@
-//! RESETS: holds the peripherals' resets (datasheet 2.14).
+//! RESETS: controls the peripherals' resets (datasheet 2.14).
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
@@ -68,14 +68,14 @@ pub struct Resets {
 }
 
 impl Default for Resets {
-    /// After power-on everything is held until the boot ROM and the program release it.
+    /// Returns the state after power-on: everything is in reset until the boot ROM and the program release it.
     fn default() -> Self {
         Self { reset: bit::ALL, wdsel: 0 }
     }
 }
 
 impl Resets {
-    /// The watchdog fired while PSM keeps RESETS itself out of reset: the peripherals in WDSEL enter reset.
+    /// Handles a watchdog reset that leaves RESETS out of reset: the peripherals in WDSEL enter reset.
     pub fn watchdog_reset(&mut self, sys: &mut Sys) {
         self.hold(sys, self.reset | self.wdsel);
     }
@@ -110,7 +110,7 @@ impl Peripheral for Resets {
         }
     }
 
-    /// Holds every peripheral, as after power-on.
+    /// Puts every peripheral into reset, as after power-on.
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
         self.hold(sys, bit::ALL);

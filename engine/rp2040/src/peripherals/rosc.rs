@@ -1,8 +1,8 @@
 //! ROSC, the ring oscillator (datasheet 2.17).
 //!
-//! The real frequency varies from chip to chip (1.8 to 12 MHz at reset, 6.5 MHz nominal). The model takes the nominal
-//! one and scales it by the divider, by the number of stages in the ring and by their drive strengths. RANDOMBIT comes
-//! from a generator with a fixed seed, so that runs repeat.
+//! The real frequency varies from chip to chip (1.8 to 12 MHz at reset, 6.5 MHz nominal). The model scales the nominal
+//! frequency by the divider, by the number of stages in the ring and by their drive strengths. RANDOMBIT uses a
+//! generator with a fixed seed, so that runs are reproducible.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
@@ -80,7 +80,7 @@ impl Rosc {
         RING_HZ * 96 / delay / u64::from(div)
     }
 
-    /// Puts the frequency into `sys.freq`.
+    /// Stores the frequency in `sys.freq`.
     pub fn update(&mut self, sys: &mut Sys) {
         let hz = self.hz();
         if hz != sys.freq.rosc_hz {

@@ -1,8 +1,8 @@
 //! RTC: calendar and alarm (datasheet 4.8).
 //!
 //! RTC_ACTIVE and MATCH_ACTIVE follow their enables at once (on the chip within two cycles of clk_rtc). As the SDK
-//! expects, the interrupt is a level that lasts as long as the alarm matches: its handler of repeating alarms says "If it
-//! matches on a second it can keep firing for that second".
+//! expects, the interrupt is a level that lasts as long as the alarm matches; the comment in its handler of repeating
+//! alarms is "If it matches on a second it can keep firing for that second".
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, irq};
@@ -59,7 +59,7 @@ impl Calendar {
         }
     }
 
-    /// One second of a time that may be out of range: each counter wraps at or above its last value.
+    /// Adds one second to a time that may be out of range: each counter wraps at or above its last value.
     fn step(&mut self, leap_years: bool) {
         self.sec += 1;
         if self.sec <= 59 {
@@ -137,12 +137,12 @@ pub struct Rtc {
 }
 
 impl Rtc {
-    /// A second has passed while the alarm is enabled.
+    /// Handles the passing of a second while the alarm is enabled.
     pub fn event(&mut self, sys: &mut Sys) {
         self.update(sys);
     }
 
-    /// clk_rtc may have changed.
+    /// Handles a change of clk_rtc.
     pub fn clocks_changed(&mut self, sys: &mut Sys) {
         self.catch_up(sys);
         self.set_rate(sys);
@@ -155,7 +155,7 @@ impl Rtc {
     }
 
     fn catch_up(&mut self, sys: &Sys) {
-        // The cores' accesses may come a few cycles out of order.
+        // The two cores' accesses may be a few cycles out of order.
         let second = self.seconds.count(sys.now()).max(self.second);
         self.calendar.advance(second - self.second, self.ctrl & CTRL_FORCE_NOTLEAPYEAR == 0);
         self.second = second;
@@ -234,7 +234,7 @@ impl Peripheral for Rtc {
                     self.calendar = Calendar::from_registers(self.setup_0, self.setup_1);
                 }
                 if (old ^ self.ctrl) & CTRL_ENABLE != 0 || value & CTRL_LOAD != 0 {
-                    // The first second is a whole one.
+                    // The first second is a complete one.
                     self.seconds = Ticks::default();
                     self.second = 0;
                     self.set_rate(sys);
@@ -269,7 +269,7 @@ mod tests {
         (dotw << 24) | (hour << 16) | (min << 8) | sec
     }
 
-    /// Running from `date` and `time`, clk_sys 1 MHz.
+    /// Returns an RTC running from `date` and `time`, clk_sys 1 MHz.
     fn running(date: u32, time: u32) -> (Sys, Rtc) {
         let mut sys = Sys::new(1_000_000);
         sys.freq.clk_rtc_hz = 46_875;
@@ -304,7 +304,7 @@ mod tests {
             let before = rtc.read(&mut sys, 0x1c);
             assert_ne!(before, expected.1);
             sys.cycle += 1;
-            // RTC_1 is what it was when RTC_0 was read.
+            // RTC_1 has the value latched when RTC_0 was read.
             assert_ne!(rtc.read(&mut sys, 0x18), 0);
             assert_eq!((rtc.read(&mut sys, 0x1c), rtc.read(&mut sys, 0x18)), (expected.1, expected.0));
         }
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(s.due(EventId::Rtc), NEVER);
     }
 
-    /// pico-sdk's handler of a repeating alarm clears MATCH_ENA and sets it again, with the second still the same.
+    /// pico-sdk's handler of a repeating alarm clears MATCH_ENA and sets it again within the same second.
     #[test]
     fn an_alarm_enabled_anew_within_its_second_fires_again() {
         let (mut sys, mut rtc) = running(date(2024, 5, 5), time(0, 1, 2, 59));

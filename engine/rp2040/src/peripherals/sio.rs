@@ -25,7 +25,8 @@ impl Divider {
         self.dirty = true;
         self.ready_at = sys.cycle + DIVIDER_CYCLES;
         let (p, q) = (self.dividend, self.divisor);
-        // Division by zero: quotient all ones (unsigned), -1 or 1 opposite to the dividend's sign (signed), remainder the dividend.
+        // Division by zero: quotient all ones (unsigned), -1 or 1 opposite to the dividend's sign (signed), remainder
+        // the dividend.
         (self.quotient, self.remainder) = match (signed, q) {
             (false, 0) => (u32::MAX, p),
             (true, 0) => (if (p as i32) < 0 { 1 } else { u32::MAX }, p),
@@ -117,7 +118,7 @@ impl Interpolator {
         InterpolatorResult { lane, shifted: masked, overflow }
     }
 
-    /// Result `lane` as the bus sees it: with FORCE_MSB, of which the datapath knows nothing.
+    /// Returns result `lane` as read over the bus: including FORCE_MSB, which the datapath ignores.
     fn result(&self, index: usize, lane: usize) -> u32 {
         let forced = if lane < 2 { ((self.ctrl[lane] >> 19) & 3) << 28 } else { 0 };
         self.evaluate(index).lane[lane] | forced
@@ -186,7 +187,7 @@ impl Interpolator {
 struct PerCore {
     divider: Divider,
     interpolators: [Interpolator; 2],
-    /// Words on their way to this core.
+    /// Words in transit to this core.
     inbox: VecDeque<u32>,
     read_on_empty: bool,
     write_on_full: bool,
@@ -214,7 +215,7 @@ impl Sio {
         sys.pins.refresh();
     }
 
-    /// GPIO_HI_OUT and GPIO_HI_OE, which IO_QSPI puts on the flash's pins.
+    /// Returns GPIO_HI_OUT and GPIO_HI_OE, which IO_QSPI drives on the flash's pins.
     pub fn gpio_hi(&self) -> (u32, u32) {
         (self.gpio_hi_out, self.gpio_hi_oe)
     }
@@ -341,7 +342,7 @@ fn in_reset(sys: &Sys) -> bool {
     sys.held_by_psm & psm::bit::SIO != 0
 }
 
-/// OUT, OUT_SET, OUT_CLR, OUT_XOR and their likes follow one another.
+/// Applies a write through OUT, OUT_SET, OUT_CLR or OUT_XOR, or the same four of another register.
 fn alias(offset: u32, old: u32, value: u32) -> u32 {
     match offset & 0xc {
         0x0 => value,

@@ -2,20 +2,21 @@
 //!
 //! Frames are timed by their edges in half periods of SCK, from the fall of SSPFSSOUT (datasheet 4.4.3.8 to 4.4.3.14):
 //!
-//! | format | first edge | last edge | SSPFSSOUT high | next frame at the earliest |
+//! | format | first edge | last edge | SSPFSSOUT high | earliest next frame |
 //! |---|---|---|---|---|
 //! | Motorola, SPH = 0 | 2 | 2 n + 1 | 2 n + 2 | 2 n + 3 |
 //! | Motorola, SPH = 1 | 1 | 2 n | 2 n + 2 | 2 n |
 //! | TI | 2 | 2 n + 2 | (pulse) | 2 n |
 //! | Microwire | 2 | 2 n + 19 | 2 n + 20 | 2 n + 20 |
 //!
-//! With SPH = 0 SSPFSSOUT is pulsed high between back-to-back frames, which costs 1.5 periods of SCK: the datasheet's
+//! With SPH = 0 SSPFSSOUT is pulsed high between back-to-back frames, which costs 1.5 periods of SCK. The datasheet's
 //! figure gives no number, but pico-examples issue 285 measures a pause of "about 2 clk width" between 8-bit frames in
 //! mode 0 and none in mode 1, and pico-sdk issue 292 one of 30 ns at 62.5 MHz. The free-running phase of the prescaler,
 //! which delays a frame after a pause by up to one bit, is not modelled. Slave mode is not modelled.
 //!
-//! Frames leave whole through `World::spi_frame`. In Motorola's format SCK and TX have their edges where somebody follows the
-//! pins (`Sys::follow_pins`) or a program reads them, and RX is sampled bit by bit where a wire or a hand is at its pin.
+//! Complete frames are passed to `World::spi_frame`. In Motorola's format SCK and TX have edges while a watcher follows
+//! the pins (`Sys::follow_pins`) or a program reads them, and RX is sampled bit by bit if a wire or an external control
+//! is connected to its pin.
 
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
@@ -86,7 +87,7 @@ enum Format {
     Microwire,
 }
 
-/// Edges of a frame in half periods of SCK after it begins.
+/// Edges of a frame in half periods of SCK after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Edges {
     last: u64,
@@ -111,7 +112,7 @@ struct Frame {
     begin: Ps,
     last_edge: Ps,
     fss_high: Ps,
-    /// Earliest begin of the frame after it.
+    /// Earliest start of the next frame.
     next: Ps,
     /// Half periods of SCK to the last edge.
     halves: u64,
@@ -124,27 +125,28 @@ struct Bitwise {
     sph: bool,
     /// Half periods of SCK to the last edge.
     halves: u64,
-    /// Edges whose consequences are done, and what was sampled at them.
+    /// Edges already handled, and the bits sampled at them.
     done: u64,
     miso: u16,
 }
 
 impl Frame {
-    /// When edge `edge` (1 to 2 `bits`) of SCK comes.
+    /// Returns the time of edge `edge` (1 to 2 `bits`) of SCK.
     fn edge_at(&self, bitwise: Bitwise, edge: u64) -> Ps {
         let before = bitwise.halves - 2 * u64::from(self.bits) + edge;
         let duration = u128::from(self.last_edge - self.begin);
         self.begin + (duration * u128::from(before) / u128::from(bitwise.halves)) as u64
     }
 
-    /// Edges of SCK so far, and the level of TX; `None` before the frame begins. `idle`: the level of TX before it.
+    /// Returns the edges of SCK so far, and the level of TX; `None` before the frame starts. `idle`: the level of TX
+    /// before it.
     fn pins(&self, bitwise: Bitwise, now: Ps, idle: bool) -> Option<(u64, bool)> {
         if now < self.begin {
             return None;
         }
         let edges =
             (1..=2 * u64::from(self.bits)).take_while(|&edge| self.edge_at(bitwise, edge) <= now).count() as u64;
-        // With SPH the first edge puts the first bit out, else the begin does.
+        // With SPH the first edge outputs the first bit, otherwise the start of the frame does.
         let bit = if bitwise.sph { edges.div_ceil(2).checked_sub(1) } else { Some(edges / 2) };
         let level = match bit {
             Some(bit) => self.data >> (u64::from(self.bits) - 1).saturating_sub(bit) & 1 != 0,
@@ -169,7 +171,7 @@ pub struct Spi {
     /// End of the last frame on the wire.
     busy_until: Ps,
     next_start: Ps,
-    /// When an untouched receive FIFO raises the timeout.
+    /// Time when an unread receive FIFO raises the timeout.
     timeout_at: Ps,
     timed_out: bool,
     fss_low: bool,
@@ -215,7 +217,8 @@ impl Spi {
         }
     }
 
-    /// Time of `count` half periods of SCK: CPSDVSR * (1 + SCR) / 2 cycles of clk_peri each. `None`: SCK stands still.
+    /// Returns the time of `count` half periods of SCK: CPSDVSR * (1 + SCR) / 2 cycles of clk_peri each. `None`: SCK is
+    /// stopped.
     fn halves(&self, sys: &Sys, count: u64) -> Option<Ps> {
         let cycles = u64::from(self.cpsr / 2) * u64::from(((self.cr0 >> 8) & 0xff) + 1);
         if cycles == 0 || sys.freq.clk_peri_hz == 0 {
@@ -225,7 +228,7 @@ impl Spi {
         Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz / sys.spi_speed)
     }
 
-    /// Frequency of SCK in Hz as programmed; 0 while it stands still.
+    /// Returns the programmed frequency of SCK in Hz; 0 while it is stopped.
     pub fn sck_hz(&self, sys: &Sys) -> u64 {
         match u64::from(self.cpsr) * u64::from(((self.cr0 >> 8) & 0xff) + 1) {
             0 => 0,
@@ -233,12 +236,12 @@ impl Spi {
         }
     }
 
-    /// A frame is in the shift register, or about to be.
+    /// Returns whether a frame is in the shift register, or about to be.
     pub fn shifting(&self) -> bool {
         self.frame.is_some()
     }
 
-    /// Begins the next frame if the shift register is free.
+    /// Starts the next frame if the shift register is free.
     fn start(&mut self, sys: &mut Sys) {
         if self.frame.is_some() || self.cr1 & cr1::SSE == 0 || self.cr1 & cr1::MS != 0 || self.tx.is_empty() {
             return;
@@ -278,7 +281,7 @@ impl Spi {
         }
     }
 
-    /// SSPFSSOUT is low during a frame and until its time to rise, unless the next frame has begun by then.
+    /// Updates SSPFSSOUT: low during a frame and until it is due to rise, unless the next frame has started by then.
     fn update_fss(&mut self, sys: &mut Sys) {
         let now = sys.now();
         let low = match self.frame {
@@ -293,13 +296,13 @@ impl Spi {
         }
     }
 
-    /// Somebody looks at each bit on SCK, TX or at what is wired to RX.
+    /// Returns whether each bit on SCK, TX or a wire at RX is observed.
     fn is_followed(&self, sys: &Sys) -> bool {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         mine & (SCK_PINS | TX_PINS | RX_PINS) & sys.followed_pins() != 0
     }
 
-    /// A program looks at the pins. Whether they may have been out of date.
+    /// Updates the pins for a program that reads them. Returns whether they may have been out of date.
     pub fn refresh_pins(&mut self, sys: &mut Sys) -> bool {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index] & (SCK_PINS | TX_PINS);
         let stale = self.frame.is_some() && mine != 0;
@@ -309,14 +312,14 @@ impl Spi {
         stale
     }
 
-    /// Somebody began or ceased to follow pins.
+    /// Handles a watcher that starts or stops following pins.
     pub fn reschedule(&mut self, sys: &mut Sys) {
         if self.frame.is_some() {
             self.refresh(sys);
         }
     }
 
-    /// Does what the edges up to now do: those at which RX is sampled, and the levels of SCK and TX.
+    /// Handles the edges up to now: samples RX, and sets the levels of SCK and TX.
     fn follow(&mut self, sys: &mut Sys) {
         if !self.is_followed(sys) {
             return;
@@ -343,7 +346,7 @@ impl Spi {
         sys.pins.input() & sys.pins.function_mask[function::SPI] & SPI_PINS[self.index] & RX_PINS != 0
     }
 
-    /// The event of this controller is due: last edge of a frame, end of the transfer, or receive timeout.
+    /// Handles this controller's event: last edge of a frame, end of the transfer, or receive timeout.
     pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
         self.follow(sys);
@@ -362,7 +365,7 @@ impl Spi {
         self.refresh(sys);
     }
 
-    /// The last edge of `frame`.
+    /// Handles the last edge of `frame`.
     fn finish(&mut self, sys: &mut Sys, world: &mut impl World, frame: Frame) {
         let mine = sys.pins.function_mask[function::SPI] & SPI_PINS[self.index];
         self.busy_until = frame.fss_high;
@@ -373,13 +376,13 @@ impl Spi {
         }
         let from_wire = (mine & RX_PINS & sys.pins.connected() != 0).then(|| match frame.bitwise {
             Some(bitwise) if bitwise.done == 2 * u64::from(frame.bits) => bitwise.miso,
-            // Nobody but a hand is there, which holds one level.
+            // Only an external control is connected, which holds a constant level.
             _ if self.rx_level(sys) => u16::MAX,
             _ => 0,
         });
         self.tx_level = frame.data & 1 != 0;
         self.drive(sys, false);
-        // Without SCK on a pin nothing outside sees the frame; without RX on a pin the input is low.
+        // Without SCK on a pin no device sees the frame; without RX on a pin the input is low.
         let mut miso = if mine & SCK_PINS != 0 { world.spi_frame(sys, self.index, frame.data, frame.bits) } else { 0 };
         if mine & RX_PINS == 0 {
             miso = 0;
@@ -426,7 +429,8 @@ impl Spi {
         sys.pins.function_mask[function::SPI] & SPI_PINS[self.index] & CS_PINS != 0
     }
 
-    /// Levels of the pins between frames: SCK idles at SPO, TX keeps its last bit. `bits`: as they are within a frame.
+    /// Sets the levels of the pins between frames: SCK idles at SPO, TX keeps its last bit. `bits`: levels within a
+    /// frame.
     fn drive(&self, sys: &mut Sys, bits: bool) {
         let mine = SPI_PINS[self.index];
         let mut out = 0;

@@ -1,9 +1,9 @@
 //! SSI, the synchronous serial interface to the QSPI flash: Synopsys DW_apb_ssi 4.01a (datasheet 4.10).
 //!
-//! Transfers take their time on the simulated clock, but are carried out lazily: when a register is read or written, when
-//! an interrupt or DREQ depends on them, or when the chip select is forced. An idle or polled SSI schedules nothing.
+//! Transfers take simulated time, but are performed lazily: when a register is read or written, when an interrupt or
+//! DREQ depends on them, or when chip select is forced. An idle or polled SSI schedules nothing.
 //!
-//! XIP reads are not played out clock by clock; [`Ssi::refresh_xip`] derives their cost from the registers.
+//! XIP reads are not simulated clock by clock; [`Ssi::refresh_xip`] derives their cost from the registers.
 
 use super::{Write, unmodelled};
 use crate::memory::Memory;
@@ -13,11 +13,11 @@ use std::collections::VecDeque;
 use w25q::W25q;
 
 const FIFO_DEPTH: usize = 16;
-/// Cycles of clk_sys that an XIP read takes besides its SCK cycles: APB setup, the TX and RX FIFOs and the bus response.
-/// The datasheet gives no figure. Klipper counts 320 ns of SCK cycles alone at 125 MHz and BAUDR 2 (its pull request
-/// 6464); uncached loads measure "about 400 nanoseconds" in all (oberon-rtk.org, flash memory evaluation).
+/// Cycles of clk_sys that an XIP read takes in addition to its SCK cycles: APB setup, the TX and RX FIFOs and the bus
+/// response. The datasheet gives no figure. Klipper counts 320 ns of SCK cycles alone at 125 MHz and BAUDR 2 (its pull
+/// request 6464); uncached loads measure "about 400 nanoseconds" in all (oberon-rtk.org, flash memory evaluation).
 const XIP_OVERHEAD_CYCLES: u32 = 6;
-/// Half an SCK cycle from chip select to the first edge and another after the last.
+/// Half an SCK cycle from chip select to the first edge and another half after the last.
 const SELECT_SCKS: u64 = 1;
 
 mod reg {
@@ -60,7 +60,7 @@ mod ctrlr0 {
 mod spi_ctrlr0 {
     pub const MASK: u32 = 0xff07_fb3f;
     pub const RESET: u32 = 0x0300_0000;
-    /// Double data rate and read strobe: the flash has neither.
+    /// Double data rate and read strobe: the flash supports neither.
     pub const DDR: u32 = 0x0007_0000;
 }
 mod sr {
@@ -90,7 +90,7 @@ enum Tmod {
     EepromRead,
 }
 
-/// What the shift register does now.
+/// The content of the shift register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     /// One data frame out and in.
@@ -127,14 +127,15 @@ pub struct Ssi {
     rx: VecDeque<u32>,
     /// Frame in the shift register and the cycle of clk_sys at which it ends.
     frame: Option<(Frame, u64)>,
-    /// Data frames that an RX-only or EEPROM-read transfer still has to receive.
+    /// Data frames left to receive in an RX-only or EEPROM-read transfer.
     to_receive: u32,
-    /// The transfer's instruction and address are out; data frames follow.
+    /// The transfer's instruction and address are sent; data frames follow.
     enhanced_data: bool,
-    /// The SSI holds the chip select low.
+    /// The SSI holds chip select low.
     selecting: bool,
     ss_override: Option<bool>,
-    /// CTRLR0, SPI_CTRLR0 and BAUDR that the XIP cache's costs were derived from: a polled SSI derives them for nothing.
+    /// CTRLR0, SPI_CTRLR0 and BAUDR for which the XIP cache's costs were computed, so that polling does not compute
+    /// them again.
     priced: Option<(u32, u32, u32)>,
 }
 
@@ -217,7 +218,8 @@ impl Ssi {
         self.catch_up(sys, mem);
         let enabled = self.ssienr != 0;
         match offset {
-            // The SSI is not on the APB: it has no atomic aliases (datasheet 2.1.2), a write through one is a plain write.
+            // The SSI is not on the APB: it has no atomic aliases (datasheet 2.1.2), and a write through one is a plain
+            // write.
             reg::DR0..=reg::DR35 => self.push(write.bits),
             reg::SSIENR => self.enable(sys, mem, write.bits & 1),
             reg::SER => self.ser = write.bits & 1,
@@ -228,7 +230,7 @@ impl Ssi {
             reg::DMATDLR => self.dmatdlr = write.bits & 0xff,
             reg::DMARDLR => self.dmardlr = write.bits & 0xff,
             reg::TXD_DRIVE_EDGE => self.txd_drive_edge = write.bits & 0xff,
-            // The rest cannot be written while the SSI is enabled.
+            // Other registers cannot be written while the SSI is enabled.
             reg::CTRLR0 if !enabled => self.ctrlr0 = write.bits & ctrlr0::MASK,
             reg::CTRLR1 if !enabled => self.ctrlr1 = write.bits & 0xffff,
             reg::MWCR if !enabled => self.mwcr = write.bits & 7,
@@ -271,14 +273,14 @@ impl Ssi {
         }
     }
 
-    /// `EventId::Ssi` is due: a frame ended that a DREQ or interrupt waits for, or the flash became ready.
+    /// Handles `EventId::Ssi`: the end of a frame that a DREQ or interrupt waits for, or the flash became ready.
     pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
         self.catch_up(sys, mem);
         self.refresh_xip(sys, mem);
         self.refresh_lines(sys);
     }
 
-    /// Level of the flash's chip select changed by IO_QSPI's override of the SS pin (`None`: the SSI drives it).
+    /// Handles a change of the flash's chip select by IO_QSPI's override of the SS pin (`None`: the SSI drives it).
     pub fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory, level: Option<bool>) {
         self.catch_up(sys, mem);
         self.ss_override = level;
@@ -287,7 +289,7 @@ impl Ssi {
         self.refresh_lines(sys);
     }
 
-    /// A chip reset: the registers and the XIP cache, but not the flash chip, which has no reset pin.
+    /// Resets the registers and the XIP cache, but not the flash chip, which has no reset pin.
     pub fn reset(&mut self, sys: &mut Sys, mem: &mut Memory) {
         self.catch_up(sys, mem);
         self.enable(sys, mem, 0);
@@ -310,7 +312,7 @@ impl Ssi {
         }
     }
 
-    /// Data lines of the enhanced format; 1: standard SPI.
+    /// Returns the data lines of the enhanced format; 1: standard SPI.
     fn lanes(&self) -> u32 {
         match (self.ctrlr0 >> 21) & 3 {
             0 => 1,
@@ -335,7 +337,7 @@ impl Ssi {
         (self.spi_ctrlr0 >> 11) & 0x1f
     }
 
-    /// Lines that carry the instruction and the address.
+    /// Returns the lines that carry the instruction and the address.
     fn head_lanes(&self) -> (u32, u32) {
         match self.spi_ctrlr0 & 3 {
             0 => (1, 1),
@@ -348,14 +350,14 @@ impl Ssi {
         matches!(self.tmod(), Tmod::RxOnly | Tmod::EepromRead)
     }
 
-    /// SCK cycles of an enhanced transfer before its data.
+    /// Returns the SCK cycles of an enhanced transfer before its data.
     fn head_scks(&self) -> u32 {
         let (instruction_lanes, address_lanes) = self.head_lanes();
         let wait = if self.receives() { self.wait_cycles() } else { 0 };
         self.instruction_bits().div_ceil(instruction_lanes) + self.address_bits().div_ceil(address_lanes) + wait
     }
 
-    /// Plays the transfers up to now.
+    /// Performs the transfers up to now.
     fn catch_up(&mut self, sys: &mut Sys, mem: &mut Memory) {
         let now = cycle(sys);
         let mut finished = false;
@@ -377,8 +379,8 @@ impl Ssi {
         }
     }
 
-    /// Starts the next frame at cycle `at` if the shift register is free and there is one; releases the chip select if
-    /// the transfer is over.
+    /// Starts the next frame at cycle `at` if the shift register is free and there is one; releases chip select at the
+    /// end of the transfer.
     fn start_next(&mut self, sys: &mut Sys, mem: &mut Memory, at: u64) {
         if self.frame.is_some() || self.ssienr == 0 {
             return;
@@ -449,7 +451,7 @@ impl Ssi {
                 let read = self.shift_out(mem, now, 1, data.into(), bits);
                 match self.tmod() {
                     Tmod::TxAndRx => self.receive(read as u32),
-                    // The control frame is out; the data frames follow it.
+                    // The control frame is sent; the data frames follow it.
                     Tmod::EepromRead if self.tx.is_empty() => self.to_receive = (self.ctrlr1 & 0xffff) + 1,
                     _ => {}
                 }
@@ -486,8 +488,8 @@ impl Ssi {
         }
     }
 
-    /// Clocks out the low `bits` of `data`, MSB first; the result has the bits seen on IO1 (or on all lines). Lines that
-    /// nobody drives are pulled high.
+    /// Shifts out the low `bits` of `data`, MSB first; the result contains the bits read on IO1 (or on all lines).
+    /// Undriven lines are pulled high.
     fn shift_out(&mut self, mem: &Memory, now: u64, lanes: u32, data: u64, bits: u32) -> u64 {
         let mask = (1u64 << lanes) - 1;
         let mut read = 0;
@@ -549,7 +551,7 @@ impl Ssi {
         raw
     }
 
-    /// A clear-on-read register: whether one of `mask` was active.
+    /// Handles a read of a clear-on-read register: returns whether one of `mask` was active.
     fn clear_interrupts(&mut self, sys: &mut Sys, mask: u32) -> u32 {
         let active = self.latched & mask != 0;
         self.latched &= !mask;
@@ -576,8 +578,8 @@ impl Ssi {
 
     // XIP
 
-    /// The registers describe a transfer that XIP reads can use (datasheet 4.10.8: EEPROM-read or receive-only frames of
-    /// 32 bits), and it fits the state of the flash chip.
+    /// Returns whether the registers describe a transfer that XIP reads can use (datasheet 4.10.8: EEPROM-read or
+    /// receive-only frames of 32 bits), and it fits the state of the flash chip.
     fn xip_format(&self) -> bool {
         let continuous = self.instruction_bits() == 0;
         self.ssienr != 0
@@ -589,11 +591,11 @@ impl Ssi {
             && self.flash.continuous() == continuous
     }
 
-    /// Recomputes what an XIP read costs and whether the flash can answer one.
+    /// Recomputes the cost of an XIP read and whether the flash can answer one.
     ///
-    /// A read is one transfer: instruction, address and mode bits, wait cycles and 32 data bits, each over its lines, at
-    /// BAUDR cycles of clk_sys per SCK (datasheet 4.10.4). In the standard format the instruction and the address have
-    /// one line as well (boot2's 03h configuration: 8 + 24 + 32 SCKs).
+    /// A read is one transfer: instruction, address and mode bits, wait cycles and 32 data bits, each over its lines,
+    /// at BAUDR cycles of clk_sys per SCK (datasheet 4.10.4). In the standard format the instruction and the address
+    /// use one line as well (boot2's 03h configuration: 8 + 24 + 32 SCKs).
     fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory) {
         mem.xip.offline = !self.xip_format() || self.flash.busy(sys.now());
         let format = (self.ctrlr0, self.spi_ctrlr0, self.baudr);
@@ -652,7 +654,7 @@ mod tests {
             self.w(reg::SSIENR, 1);
         }
 
-        /// Sends and receives bytes with the chip select forced, as the boot ROM does.
+        /// Sends and receives bytes with chip select forced, as the boot ROM does.
         fn put_get(&mut self, out: &[u8]) -> Vec<u8> {
             self.cs(Some(false));
             let mut read = Vec::new();
@@ -679,7 +681,7 @@ mod tests {
             panic!("SSI stayed busy");
         }
 
-        /// Dummy EBh read and the XIP set-up of boot2_w25q080.
+        /// Performs the dummy EBh read and the XIP set-up of boot2_w25q080.
         fn enter_quad_xip(&mut self, baudr: u32) {
             self.w(reg::SSIENR, 0);
             self.w(reg::BAUDR, baudr);
@@ -919,7 +921,7 @@ mod tests {
                 _ => b.sys.cycle += (x >> 40) & 0xfff,
             }
             if x.is_multiple_of(97) {
-                // Keep NDF small: its frames are played one by one.
+                // Keep NDF small: its frames are simulated one by one.
                 b.w(reg::SSIENR, 0);
                 b.w(reg::CTRLR1, value & 0xf);
                 b.w(reg::SSIENR, 1);

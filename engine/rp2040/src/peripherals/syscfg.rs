@@ -1,7 +1,7 @@
-//! SYSCFG: odds and ends of the processors and memories (datasheet 2.21).
+//! SYSCFG: miscellaneous settings of the processors and memories (datasheet 2.21).
 //!
-//! Bypassing input synchronisers and the debug port's pins have no effect in the model. NMI sources and powered-down
-//! memories are not modelled.
+//! The bypass of input synchronisers and the debug port's pins have no effect in the model. NMI sources and
+//! powered-down memories are not modelled.
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;

@@ -1,9 +1,9 @@
-//! SYSINFO: which chip this is (datasheet 2.20).
+//! SYSINFO: chip identification (datasheet 2.20).
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 
-/// Revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927. Revision 1 (B0, B1) would have firmware work
+/// Revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927. With revision 1 (B0, B1) firmware would work
 /// around erratum RP2040-E5 at every enumeration.
 pub const CHIP_ID: u32 = 0x2000_2927;
 const PLATFORM_ASIC: u32 = 1 << 1;

@@ -1,4 +1,4 @@
-//! TBMAN: tells silicon from a test bench (datasheet 2.21.3).
+//! TBMAN: distinguishes silicon from a test bench (datasheet 2.21.3).
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;

@@ -1,7 +1,7 @@
 //! TIMER: the 64-bit microsecond counter and its four alarms (datasheet 4.6).
 //!
-//! An alarm that is set to the current value of the counter's low word fires at once. DBGPAUSE has no effect: no
-//! debugger is attached.
+//! An alarm set to the current value of the counter's low word fires at once. DBGPAUSE has no effect: no debugger is
+//! attached.
 
 use super::{Peripheral, Write};
 use crate::sys::{EventId, Sys, irq};
@@ -11,7 +11,7 @@ use sim::NEVER;
 pub struct Timer {
     /// The counter is `sys.tick` plus this while it runs, and this while paused.
     offset: u64,
-    /// TIMELW waits for the write of TIMEHW.
+    /// TIMELW, until TIMEHW is written.
     low_written: u32,
     /// TIMEHR as latched by the last read of TIMELR.
     high_latched: u32,
@@ -42,7 +42,7 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// Microseconds counted so far.
+    /// Returns the microseconds counted so far.
     pub fn time(&self, sys: &Sys) -> u64 {
         if self.pause != 0 { self.offset } else { sys.tick.count(sys.now()).wrapping_add(self.offset) }
     }
@@ -51,17 +51,17 @@ impl Timer {
         self.offset = if self.pause != 0 { time } else { time.wrapping_sub(sys.tick.count(sys.now())) };
     }
 
-    /// The next alarm may be due.
+    /// Handles the event of the next alarm.
     pub fn event(&mut self, sys: &mut Sys) {
         self.update(sys);
     }
 
-    /// The tick's rate may have changed.
+    /// Handles a change of the tick's rate.
     pub fn clocks_changed(&mut self, sys: &mut Sys) {
         self.update(sys);
     }
 
-    /// Fires what is due and schedules what is not.
+    /// Fires due alarms and schedules the others.
     fn update(&mut self, sys: &mut Sys) {
         let time = self.time(sys);
         let mut next: Option<u32> = None;
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use sim::PS_PER_US;
 
-    /// 1 MHz tick from 12 MHz, clk_sys 12 MHz.
+    /// Returns a timer with a 1 MHz tick from 12 MHz, clk_sys 12 MHz.
     fn ticking() -> (Sys, Timer) {
         let mut sys = Sys::new(12_000_000);
         sys.tick.set_rate(0, 12_000_000, 12);
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((s.irq_level() & 15, t.read(s, 0x40)), (1, 1));
         t.write(s, 0x34, Write { bits: 1, alias: super::super::Alias::Clear });
         assert_eq!((s.irq_level() & 15, t.read(s, 0x34)), (0, 2));
-        // A value that has just passed waits for the wrap; disarming cancels.
+        // A value that has just passed waits for the wrap; disarming cancels it.
         t.write(s, 0x18, Write::normal(999));
         assert_eq!(s.due(EventId::Timer), (1000 + (1 << 32) - 1) * PS_PER_US);
         t.write(s, 0x20, Write::normal(4));

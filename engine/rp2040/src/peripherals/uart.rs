@@ -1,9 +1,9 @@
 //! UART0 and UART1: Arm PL011 (datasheet 4.2, Arm DDI 0183).
 //!
-//! Characters take the time that clk_peri and the baud divisor give and leave as bytes through
-//! `World::uart_byte` when their last stop bit ends; [`Uart::receive`] takes bytes in. TX has the bits of a character where
-//! somebody follows the pin (`Sys::follow_pins`) or a program reads it; else it idles high, and is low during a break. RX
-//! is sampled in the middle of each bit where a wire or a hand is at the pin. IrDA mode is not modelled.
+//! Characters take the time given by clk_peri and the baud divisor. Each is passed as a byte to `World::uart_byte` when
+//! its last stop bit ends; [`Uart::receive`] accepts bytes. TX carries the bits of a character while a watcher follows
+//! the pin (`Sys::follow_pins`) or a program reads it; otherwise it is high, and low during a break. RX is sampled in
+//! the middle of each bit if a wire or an external control is connected to the pin. IrDA mode is not modelled.
 
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::{UART_PINS, UART_TX_PINS, function};
@@ -67,7 +67,7 @@ const DATA_BE: u32 = 1 << 10;
 const DATA_OE: u32 = 1 << 11;
 const IDS: [u32; 8] = [0x11, 0x10, 0x34, 0x00, 0x0d, 0xf0, 0x05, 0xb1];
 
-/// Line control as the last write of UARTLCR_H latched it.
+/// Line control as latched by the last write of UARTLCR_H.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     /// Baud divisor in 64ths.
@@ -88,10 +88,10 @@ struct Shift {
 }
 
 impl Shift {
-    /// The bit that is on the wire at `now`.
+    /// Returns the bit on the wire at `now`.
     fn bit(&self, now: Ps) -> u64 {
         let duration = u128::from(self.end - self.begin).max(1);
-        // The last one that has begun: bit k does so at begin + floor(duration * k / bits).
+        // The last one that has started: bit k does so at begin + floor(duration * k / bits).
         let passed = (u128::from(now.saturating_sub(self.begin)) + 1) * u128::from(self.bits);
         (((passed - 1) / duration) as u64).min(self.bits - 1)
     }
@@ -100,7 +100,7 @@ impl Shift {
         self.levels >> self.bit(now) & 1 != 0
     }
 
-    /// When the next bit begins, or the character ends.
+    /// Returns when the next bit starts, or the character ends.
     fn next(&self, now: Ps) -> Ps {
         let duration = u128::from(self.end - self.begin);
         self.begin + (duration * u128::from(self.bit(now) + 1) / u128::from(self.bits)) as u64
@@ -114,7 +114,7 @@ pub struct Uart {
     rx: VecDeque<u32>,
     shifting: Option<Shift>,
     receiver: Receiver,
-    /// When the receive timeout is due.
+    /// Time of the receive timeout.
     timeout_at: Ps,
     rsr: u32,
     overrun: bool,
@@ -154,24 +154,25 @@ impl Uart {
         }
     }
 
-    /// A character with correct parity and stop bits has arrived; `sys.now()` is the end of its stop bit.
+    /// Receives a character with correct parity and stop bits; `sys.now()` is the end of its stop bit.
     pub fn receive(&mut self, sys: &mut Sys, byte: u8) {
         self.arrive(sys, byte.into());
         self.update(sys);
     }
 
-    /// Whether something outside that sends characters, and not levels, is heard: RX is on a pin that is left to it.
+    /// Returns whether characters from an external device, as opposed to levels, are received: RX is on a pin without
+    /// other connections.
     pub fn hears_characters(&self, sys: &Sys) -> bool {
         let pins = self.pins(sys, 1);
         pins != 0 && pins & sys.pins.connected() == 0
     }
 
-    /// Duration of a character as the registers say; [`NEVER`] while they say none.
+    /// Returns the duration of a character by the registers; [`NEVER`] while they are not set.
     pub fn character_ps(&self, sys: &Sys) -> Ps {
         self.bits_ps(sys, self.character_bits())
     }
 
-    /// A program looks at the pins. Whether TX may have been out of date.
+    /// Updates the pins for a program that reads them. Returns whether TX may have been out of date.
     pub fn refresh_pins(&mut self, sys: &mut Sys) -> bool {
         let stale = self.shifting.is_some() && self.pins(sys, 0) != 0;
         if stale {
@@ -180,14 +181,14 @@ impl Uart {
         stale
     }
 
-    /// Somebody began or ceased to follow pins.
+    /// Handles a watcher that starts or stops following pins.
     pub fn reschedule(&mut self, sys: &mut Sys) {
         if self.shifting.is_some() {
             self.update(sys);
         }
     }
 
-    /// This block's event is due.
+    /// Handles this block's event.
     pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let now = sys.now();
         if let Some(shift) = self.shifting
@@ -212,7 +213,7 @@ impl Uart {
         self.update(sys);
     }
 
-    /// Levels at the input buffers changed: CTS may be one of them.
+    /// Handles changed levels at the input buffers: CTS may be one of them.
     pub fn input_changed(&mut self, sys: &mut Sys) {
         let cts = self.cts_input(sys);
         if cts != self.cts {
@@ -226,7 +227,7 @@ impl Uart {
         }
     }
 
-    /// The level at RX, which something outside decides.
+    /// Handles an external level at RX.
     fn line_changed(&mut self, sys: &mut Sys, level: bool) {
         let half_bit = self.bits_ps(sys, 1) / 2;
         let listens = self.cr & (cr::UARTEN | cr::RXE | cr::LBE) == cr::UARTEN | cr::RXE && half_bit < NEVER / 2;
@@ -260,14 +261,14 @@ impl Uart {
         self.arrive(sys, entry);
     }
 
-    /// The parity bit of a character.
+    /// Returns the parity bit of a character.
     fn parity(&self, data: u32) -> u32 {
         let even = self.line.lcr_h & lcr::EPS != 0;
         let odd_ones = if self.line.lcr_h & lcr::SPS != 0 { 0 } else { data.count_ones() & 1 };
         odd_ones ^ u32::from(!even)
     }
 
-    /// Levels of a character from its start bit to its last stop bit, the first in bit 0.
+    /// Returns the levels of a character from its start bit to its last stop bit, the first in bit 0.
     fn levels(&self, byte: u8) -> u32 {
         let data_bits = 5 + (self.line.lcr_h >> 5 & 3);
         let parity = if self.line.lcr_h & lcr::PEN == 0 { 1 } else { self.parity(byte.into()) };
@@ -318,13 +319,13 @@ impl Uart {
         if self.fifo_enabled() { Self::eighths(self.ifls & 7) } else { 0 }
     }
 
-    /// Duration of `bits` bit periods; [`NEVER`] without a clock or divisor.
+    /// Returns the duration of `bits` bit periods; [`NEVER`] without a clock or divisor.
     fn bits_ps(&self, sys: &Sys, bits: u64) -> Ps {
         let hz = sys.freq.clk_peri_hz;
         if hz == 0 || self.line.divisor < 64 {
             return NEVER;
         }
-        // 16 clocks of clk_peri / (divisor / 64) to a bit.
+        // 16 periods of clk_peri / (divisor / 64) per bit.
         let ps = u128::from(bits * self.line.divisor) * u128::from(PS_PER_S) / u128::from(4 * hz);
         u64::try_from(ps).unwrap_or(NEVER)
     }
@@ -334,17 +335,17 @@ impl Uart {
         1 + 5 + u64::from(l >> 5 & 3) + u64::from(l & lcr::PEN != 0) + if l & lcr::STP2 != 0 { 2 } else { 1 }
     }
 
-    /// Pins with UART selected that carry signal `signal` (TX, RX, CTS, RTS) of this instance.
+    /// Returns the pins with UART selected that carry signal `signal` (TX, RX, CTS, RTS) of this instance.
     fn pins(&self, sys: &Sys, signal: u32) -> u32 {
         sys.pins.function_mask[function::UART] & UART_PINS[self.index] & (UART_TX_PINS << signal)
     }
 
-    /// An input that no pin carries is low, and nUARTCTS is active low.
+    /// Returns the CTS input. Without a pin it is low, and nUARTCTS is active low.
     fn cts_input(&self, sys: &Sys) -> bool {
         sys.pins.input() & self.pins(sys, 2) == 0
     }
 
-    /// `bits`: TX as it is within a character.
+    /// Drives the pins. `bits`: TX within a character.
     fn drive_pins(&self, sys: &mut Sys, bits: bool) {
         let mine = UART_PINS[self.index];
         let (tx_pins, rts_pins) = (mine & UART_TX_PINS, mine & (UART_TX_PINS << 3));
@@ -510,7 +511,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// Notes the bytes and when they left.
+    /// Records the bytes with their times.
     #[derive(Default)]
     struct Terminal(Arc<Mutex<Vec<(Ps, u8)>>>);
 
@@ -521,7 +522,7 @@ mod tests {
         }
     }
 
-    /// 115200 baud, 8N1 from 125 MHz: divisor 67 + 52/64.
+    /// Returns a UART with 115200 baud, 8N1 from 125 MHz: divisor 67 + 52/64.
     fn configured(fifo: bool) -> (Sys, Uart, Terminal) {
         let mut sys = Sys::new(125_000_000);
         sys.freq.clk_peri_hz = 125_000_000;
@@ -596,7 +597,7 @@ mod tests {
             u.write(s, 0, Write::normal(i));
         }
         assert_eq!(u.read(s, 0x18) & fr::TXFF, fr::TXFF);
-        // 33 were taken (one in the shift register); the level falls from 5 to 4 when the 29th starts.
+        // 33 were accepted (one in the shift register); the level falls from 5 to 4 when the 29th starts.
         run(s, u, t, 28 * CHARACTER_PS - 1);
         assert_eq!(u.read(s, 0x40), 0);
         run(s, u, t, 28 * CHARACTER_PS);

@@ -2,10 +2,10 @@
 //!
 //! The host side calls the `host_*` methods at the time at which the device has received a packet: SETUP and OUT at the
 //! end of the data packet, IN at the end of the token. The status phase follows when the handshake is over, as on the
-//! bus, so that firmware never sees a buffer done before the host has it.
+//! bus, so that firmware never sees a completed buffer before the host has it.
 //!
-//! Erratum RP2040-E5 (a busy bus keeps the device in reset) is fixed in B2 silicon and not modelled; firmware that works
-//! around it through GPIO15 finds the line state and CONNECTED that it waits for. Host mode is not modelled.
+//! Erratum RP2040-E5 (a busy bus keeps the device in reset) is fixed in B2 silicon and not modelled; firmware that
+//! works around it through GPIO15 finds the expected line state and CONNECTED. Host mode is not modelled.
 
 use super::{Peripheral, Write, unmodelled};
 use crate::pins::function;
@@ -24,7 +24,7 @@ const fn bits(count: u64) -> Ps {
 const HANDSHAKE_BITS: u64 = 4 + 19;
 /// SYNC, PID, CRC16, EOP around the payload of a data packet, after the turnaround.
 const DATA_OVERHEAD_BITS: u64 = 4 + 35;
-/// EP0's buffers have a fixed place.
+/// EP0's buffers have a fixed address.
 const EP0_BUFFER: usize = 0x100;
 const BULK_BUFFER_STRIDE: usize = 64;
 
@@ -149,7 +149,7 @@ enum Pending {
     },
 }
 
-/// What the controller reads of an endpoint before it answers.
+/// The controller's settings of an endpoint, read before it answers.
 #[derive(Clone, Copy, Debug)]
 struct Endpoint {
     control: u32,
@@ -164,7 +164,7 @@ struct Endpoint {
 pub struct Usb {
     dpsram: Box<[u8; DPSRAM_SIZE]>,
     addr_endp: u32,
-    /// Of the host mode, and without an effect in the device's; embassy-rp sets it there all the same.
+    /// A register of host mode, without effect in device mode; embassy-rp sets it anyway.
     int_ep_ctrl: u32,
     main_ctrl: u32,
     sof_rd: u32,
@@ -197,7 +197,7 @@ pub struct Usb {
     /// Buffer select of each endpoint direction.
     selector: u32,
     pending: Option<(Pending, Ps)>,
-    /// When the idle bus becomes a suspended one.
+    /// Time when the idle bus becomes suspended.
     idle_until: Ps,
 }
 
@@ -239,7 +239,7 @@ impl Default for Usb {
 
 // The host's side.
 impl Usb {
-    /// The device pulls D+ up: a full-speed device is present.
+    /// Returns whether the device pulls D+ up: a full-speed device is present.
     pub fn pulled_up(&self) -> bool {
         if self.phy_direct_override & phy::DP_PULLUP_EN_OVERRIDE_EN != 0 {
             return self.phy_direct & phy::DP_PULLUP_EN != 0;
@@ -249,12 +249,12 @@ impl Usb {
             && self.sie_ctrl & sie_ctrl::PULLUP_EN != 0
     }
 
-    /// The controller hears and answers packets.
+    /// Returns whether the controller receives and answers packets.
     fn listening(&self, sys: &Sys) -> bool {
         self.pulled_up() && self.muxing & muxing::TO_PHY != 0 && sys.freq.clk_usb_hz != 0
     }
 
-    /// The host drives SE0 for long enough to be a bus reset. It ends with the next packet.
+    /// Handles the start of a bus reset: SE0 for long enough. It ends with the next packet.
     pub fn host_reset(&mut self, sys: &mut Sys) {
         self.finish_pending(sys);
         if !self.listening(sys) {
@@ -269,7 +269,7 @@ impl Usb {
         self.refresh(sys);
     }
 
-    /// Start of frame `frame` (11 bits).
+    /// Handles start of frame `frame` (11 bits).
     pub fn host_sof(&mut self, sys: &mut Sys, frame: u16) {
         self.finish_pending(sys);
         if !self.listening(sys) {
@@ -281,7 +281,7 @@ impl Usb {
         self.refresh(sys);
     }
 
-    /// SETUP token and its data packet to endpoint 0 of address `addr`.
+    /// Handles a SETUP token and its data packet to endpoint 0 of address `addr`.
     pub fn host_setup(&mut self, sys: &mut Sys, addr: u8, packet: [u8; 8]) -> Handshake {
         self.finish_pending(sys);
         let handshake = if self.addressed(sys, addr) {
@@ -298,7 +298,7 @@ impl Usb {
         handshake
     }
 
-    /// OUT token and its data packet to endpoint `ep` (0 to 15) of address `addr`.
+    /// Handles an OUT token and its data packet to endpoint `ep` (0 to 15) of address `addr`.
     pub fn host_out(&mut self, sys: &mut Sys, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
         self.finish_pending(sys);
         let handshake =
@@ -308,7 +308,8 @@ impl Usb {
         handshake
     }
 
-    /// IN token to endpoint `ep` (0 to 15) of address `addr`; `buf` receives the payload, which the host acknowledges.
+    /// Handles an IN token to endpoint `ep` (0 to 15) of address `addr`; `buf` receives the payload, which the host
+    /// acknowledges.
     pub fn host_in(&mut self, sys: &mut Sys, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
         self.finish_pending(sys);
         buf.clear();
@@ -340,7 +341,7 @@ impl Usb {
         u32::from(addr) == self.addr_endp & 0x7f
     }
 
-    /// A packet was on the bus: a bus reset or suspend is over.
+    /// Handles bus activity: a bus reset or suspend is over.
     fn bus_active(&mut self, sys: &Sys) {
         self.in_bus_reset = false;
         self.set_connected(true);
@@ -379,11 +380,11 @@ impl Usb {
         self.dpsram[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// Endpoint with bit `index` in BUFF_STATUS (IN even, OUT odd); `None` if it is not enabled.
+    /// Returns the endpoint with bit `index` in BUFF_STATUS (IN even, OUT odd); `None` if it is not enabled.
     fn endpoint(&self, index: u32) -> Option<Endpoint> {
         let buffer_control = 0x80 + index as usize * 4;
         if index < 2 {
-            // EP0 has no control register: SIE_CTRL has its flags.
+            // EP0 has no control register: its flags are in SIE_CTRL.
             let mut control = 0;
             for (from, to) in [
                 (sie_ctrl::EP0_DOUBLE_BUF, ep_ctrl::DOUBLE_BUFFERED),
@@ -407,7 +408,7 @@ impl Usb {
         })
     }
 
-    /// Buffer that the next transaction uses, with its half of the buffer control register.
+    /// Returns the buffer of the next transaction, with its half of the buffer control register.
     fn selected_buffer(&mut self, index: u32, endpoint: Endpoint) -> (u32, u32) {
         let control = self.word(endpoint.buffer_control);
         if control & buf_ctrl::RESET != 0 {
@@ -494,7 +495,7 @@ impl Usb {
         InResult::Data { data1: half & buf_ctrl::DATA1 != 0 }
     }
 
-    /// The status phase of the transaction whose handshake was on the bus.
+    /// Performs the status phase of the transaction whose handshake was on the bus.
     fn finish_pending(&mut self, sys: &Sys) {
         let Some((pending, due)) = self.pending.take() else { return };
         if self.idle_until != NEVER {
@@ -539,7 +540,7 @@ impl Usb {
         }
     }
 
-    /// BUFF_STATUS: a written 1 clears; a second completed buffer sets the bit again at once (datasheet 4.1.4).
+    /// Clears bits of BUFF_STATUS written as 1; a second completed buffer sets the bit again at once (datasheet 4.1.4).
     fn clear_buff_status(&mut self, bits: u32) {
         let again = bits & self.queued;
         self.buff_status &= !(bits & !again);
@@ -547,7 +548,7 @@ impl Usb {
         self.queued &= !again;
     }
 
-    /// EP_ABORT_DONE is set for each aborted endpoint that has no transaction on the bus.
+    /// Sets EP_ABORT_DONE for each aborted endpoint without a transaction on the bus.
     fn update_abort(&mut self) {
         let busy = match self.pending {
             Some((Pending::Buffer { index, .. }, _)) => 1 << index,
@@ -559,7 +560,7 @@ impl Usb {
 
 // Registers and events.
 impl Usb {
-    /// `EventId::Usb` is due: a handshake is over, or the bus was idle for 3 ms.
+    /// Handles `EventId::Usb`: the end of a handshake, or a bus idle for 3 ms.
     pub fn event(&mut self, sys: &mut Sys) {
         let now = sys.now();
         if self.pending.is_some_and(|(_, due)| due <= now) {
@@ -579,7 +580,7 @@ impl Usb {
         self.word(offset as usize)
     }
 
-    /// `size` is 1, 2 or 4 bytes.
+    /// Writes DPSRAM; `size` is 1, 2 or 4 bytes.
     pub fn dpram_write(&mut self, _sys: &mut Sys, offset: u32, value: u32, size: u32) {
         let size = size as usize;
         let at = offset as usize & (DPSRAM_SIZE - size);
@@ -597,7 +598,7 @@ impl Usb {
 
     fn line_is_j(&self, sys: &Sys) -> bool {
         if self.muxing & muxing::TO_DIGITAL_PAD != 0 {
-            // DP and DM come from GPIO15 and GPIO16 with function CLOCK (8), which the E5 work-around uses.
+            // Function CLOCK (8) of GPIO15 and GPIO16 carries DP and DM, which the E5 work-around uses.
             let selected = sys.pins.function_mask[function::CLOCK];
             return sys.pins.input() & selected & (1 << 15) != 0;
         }
@@ -652,7 +653,7 @@ impl Usb {
         }
     }
 
-    /// Follows a change of the pull-up: an idle, attached bus suspends; a detached one is not connected.
+    /// Handles a change of the pull-up: an idle, attached bus suspends; a detached one is not connected.
     fn pull_up_changed(&mut self, sys: &Sys, was: bool) {
         let is = self.pulled_up();
         if is == was {
@@ -710,13 +711,13 @@ impl Peripheral for Usb {
         }
     }
 
-    /// In write-1-to-clear registers the bits written through any alias clear: firmware uses the normal and the clear
-    /// alias for the same effect.
+    /// Writes a register. In write-1-to-clear registers the bits written through any alias clear: firmware uses the
+    /// normal and the clear alias for the same effect.
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         let was_pulled_up = self.pulled_up();
         match offset & 0xfff {
             reg::ADDR_ENDP => self.addr_endp = write.apply_masked(self.addr_endp, 0x000f_007f),
-            // Host-mode registers: clearing them is part of a device driver's initialisation.
+            // Host-mode registers: a device driver's initialisation clears them.
             reg::INT_EP_CTRL => self.int_ep_ctrl = write.apply_masked(self.int_ep_ctrl, 0xfffe),
             reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR if write.apply(0) != 0 => {
                 unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
@@ -765,7 +766,7 @@ impl Peripheral for Usb {
         self.refresh(sys);
     }
 
-    /// The DPSRAM keeps its contents.
+    /// Resets the registers; the DPSRAM keeps its contents.
     fn reset(&mut self, sys: &mut Sys) {
         let dpsram = std::mem::replace(&mut self.dpsram, Box::new([0; DPSRAM_SIZE]));
         *self = Self { dpsram, ..Self::default() };
@@ -790,7 +791,7 @@ mod tests {
     }
 
     impl Bench {
-        /// A device as TinyUSB sets it up, after its first bus reset.
+        /// Returns a device as set up by TinyUSB, after its first bus reset.
         fn new() -> Self {
             let mut sys = Sys::new(125_000_000);
             sys.freq.clk_usb_hz = 48_000_000;

@@ -1,7 +1,8 @@
-//! VREG_AND_CHIP_RESET: voltage regulator, brown-out detector and the cause of the last chip reset (datasheet 2.10, 2.12).
+//! VREG_AND_CHIP_RESET: voltage regulator, brown-out detector and the cause of the last chip reset (datasheet 2.10,
+//! 2.12).
 //!
-//! The core voltage has no effect: the regulator is always in regulation while enabled, and there is no brown-out. Nothing is
-//! on the RUN pin, so that every reset of the whole chip is a power-on.
+//! The core voltage has no effect: the regulator is always in regulation while enabled, and there is no brown-out. The
+//! RUN pin is not connected, so every reset of the whole chip is a power-on.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;

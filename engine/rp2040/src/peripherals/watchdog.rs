@@ -38,12 +38,12 @@ impl Default for Watchdog {
 }
 
 impl Watchdog {
-    /// The timer ran out.
+    /// Handles the expiry of the timer.
     pub fn event(&mut self, sys: &mut Sys) {
         sys.request_reset(ResetRequest::Watchdog { timer: true });
     }
 
-    /// What a reset by the watchdog leaves: REASON says why, SCRATCH keeps its contents, all else is reset.
+    /// Performs a watchdog reset: REASON gives the cause, SCRATCH keeps its contents, everything else is reset.
     pub fn watchdog_reset(&mut self, sys: &mut Sys, timer: bool) {
         let scratch = self.scratch;
         self.reset(sys);
@@ -51,12 +51,12 @@ impl Watchdog {
         self.reason = if timer { REASON_TIMER } else { REASON_FORCE };
     }
 
-    /// Contents of SCRATCH0 to SCRATCH7.
+    /// Returns the contents of SCRATCH0 to SCRATCH7.
     pub fn scratch(&self) -> [u32; 8] {
         self.scratch
     }
 
-    /// clk_ref may have changed.
+    /// Handles a change of clk_ref.
     pub fn clocks_changed(&mut self, sys: &mut Sys) {
         let cycles = u64::from(self.tick & CYCLES_MASK);
         let hz = if self.tick & TICK_ENABLE != 0 && cycles != 0 { sys.freq.clk_ref_hz } else { 0 };
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(s.due(EventId::Watchdog), 1001 * PS_PER_US);
         s.cycle = 12 * 600;
         assert_eq!(w.read(s, 0), ENABLE | PAUSE | 801);
-        // Feeding starts it again.
+        // Feeding restarts it.
         w.write(s, 0x04, Write::normal(2000));
         assert_eq!(s.due(EventId::Watchdog), 1600 * PS_PER_US);
         // Disabling pauses it.

@@ -26,15 +26,15 @@ mod stat {
 pub struct XipCtrl {
     ctrl: u32,
     flush_done_cycle: u64,
-    /// Counts of the cache at which CTR_ACC and CTR_HIT were cleared.
+    /// Counts of the cache when CTR_ACC and CTR_HIT were cleared.
     accesses_base: u64,
     hits_base: u64,
     stream_addr: u32,
     stream_ctr: u32,
     stream: VecDeque<u32>,
-    /// A stream word is on its way from the flash.
+    /// The flash is reading a stream word.
     in_flight: bool,
-    /// Cycles of one flash read, as of the last look at the cache.
+    /// Cycles of one flash read when the cache was last inspected.
     word_cycles: u32,
     sram: Vec<u8>,
     stall_cycles: u32,
@@ -126,7 +126,7 @@ impl XipCtrl {
         }
     }
 
-    /// Starts the next flash read of the stream if the FIFO has room for it.
+    /// Starts the next flash read of the stream if the FIFO has space for it.
     fn request(&mut self, sys: &mut Sys) {
         if !self.in_flight && self.stream_ctr != 0 && self.stream.len() < STREAM_DEPTH {
             self.in_flight = true;
@@ -135,7 +135,7 @@ impl XipCtrl {
         }
     }
 
-    /// `EventId::XipStream` is due: a word arrived from the flash.
+    /// Handles `EventId::XipStream`: a word arrived from the flash.
     pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
         if !std::mem::take(&mut self.in_flight) || self.stream_ctr == 0 {
             return;
@@ -151,7 +151,7 @@ impl XipCtrl {
         self.request(sys);
     }
 
-    /// STREAM_FIFO, also through its low-latency AHB alias at 0x5040_0000. An empty FIFO reads 0.
+    /// Reads STREAM_FIFO, also through its low-latency AHB alias at 0x5040_0000. An empty FIFO reads 0.
     pub fn stream_read(&mut self, sys: &mut Sys) -> u32 {
         let word = self.stream.pop_front().unwrap_or(0);
         sys.set_dreq(dreq::XIP_STREAM, !self.stream.is_empty());
@@ -159,12 +159,12 @@ impl XipCtrl {
         word
     }
 
-    /// Wait states of the last register read.
+    /// Takes the wait states of the last register read.
     pub fn take_stall_cycles(&mut self) -> u32 {
         std::mem::take(&mut self.stall_cycles)
     }
 
-    /// CTRL.ERR_BADWRITE: writes to any XIP alias but the first fault.
+    /// Returns CTRL.ERR_BADWRITE: writes to any XIP alias but the first fault.
     pub fn bad_write_faults(&self) -> bool {
         self.ctrl & ctrl::ERR_BADWRITE != 0
     }
@@ -174,15 +174,15 @@ impl XipCtrl {
         u32::from_le_bytes(self.sram[at..at + 4].try_into().unwrap_or_default())
     }
 
-    /// `size` is 1, 2 or 4 bytes.
+    /// Writes the cache as SRAM; `size` is 1, 2 or 4 bytes.
     pub fn sram_write(&mut self, offset: u32, value: u32, size: u32) {
         let size = size as usize;
         let at = offset as usize & (SRAM_SIZE - size);
         self.sram[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
     }
 
-    /// Registers take their reset state; the data memory keeps its contents (FLUSH's description). [`super::ssi::Ssi`]
-    /// resets the cache itself.
+    /// Resets the registers; the data memory keeps its contents (FLUSH's description). [`super::ssi::Ssi`] resets the
+    /// cache itself.
     pub fn reset(&mut self, sys: &mut Sys) {
         let sram = std::mem::take(&mut self.sram);
         *self = Self { sram, flush_done_cycle: cycle(sys) + FLUSH_CYCLES, ..Self::default() };

@@ -21,7 +21,7 @@ pub struct Xosc {
     bad_write: bool,
     enabled_at: Option<Ps>,
     stable: bool,
-    /// Value last written to COUNT, and the oscillator's cycles since.
+    /// Value last written to COUNT, and the oscillator's cycles since then.
     count: u32,
     counter: Ticks,
 }
@@ -41,7 +41,7 @@ impl Default for Xosc {
 }
 
 impl Xosc {
-    /// The startup delay is over.
+    /// Handles the end of the startup delay.
     pub fn event(&mut self, sys: &mut Sys) {
         self.stable = true;
         self.set_output(sys);
@@ -104,7 +104,7 @@ impl Peripheral for Xosc {
                 if !matches!(enable, ENABLE | DISABLE) || !(0xaa0..=0xaa3).contains(&range) {
                     self.bad_write = true;
                 }
-                // Anything but DISABLE enables the oscillator.
+                // Any value but DISABLE enables the oscillator.
                 if enable == DISABLE {
                     self.enabled_at = None;
                     self.stable = false;

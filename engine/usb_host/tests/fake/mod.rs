@@ -1,4 +1,4 @@
-//! A composite device (CDC-ACM and mass storage with a RAM disk) that can be told to misbehave.
+//! A composite device (CDC-ACM and mass storage with a RAM disk) with configurable faults.
 
 #![allow(dead_code)] // Each test file uses its own part.
 
@@ -15,7 +15,7 @@ pub const DISK_OUT: u8 = 0x03;
 pub const DATA_IN: u8 = 0x85;
 pub const DATA_OUT: u8 = 0x05;
 
-/// What the device does wrong, each until it has been used up.
+/// The device's faults, each until it has been used up.
 #[derive(Default)]
 pub struct Faults {
     /// Every n-th transaction but SETUP is answered by NAK; 0: none.
@@ -30,14 +30,14 @@ pub struct Faults {
     pub stalled_reads: u32,
     /// READ(10)s that end early with a short packet and a residue.
     pub short_reads: u32,
-    /// Statuses that come instead of READ(10)'s data.
+    /// Statuses sent instead of READ(10)'s data.
     pub status_for_data: u32,
     pub wrong_tags: u32,
     pub wrong_signatures: u32,
     pub short_statuses: u32,
     pub phase_errors: u32,
     pub stalled_statuses: u32,
-    /// Commands that are answered by UNIT ATTENTION, by NOT READY (becoming ready).
+    /// Commands answered by UNIT ATTENTION, and by NOT READY (becoming ready).
     pub unit_attentions: u32,
     pub becoming_ready: u32,
     /// Bulk-Only Mass Storage Resets that are stalled.
@@ -95,7 +95,7 @@ pub struct Device {
     pub line_states: Vec<(Ps, u16)>,
     pub to_console: VecDeque<Vec<u8>>,
     pub from_console: Vec<u8>,
-    /// The same of the second serial port, where the device has one.
+    /// The same for the second serial port, if the device has one.
     pub to_data: VecDeque<Vec<u8>>,
     pub from_data: Vec<u8>,
     /// Bytes that the console still accepts; NAK after that.
@@ -103,7 +103,7 @@ pub struct Device {
 
     pub blocks: Vec<u8>,
     pub no_medium: bool,
-    /// The same of logical unit 1, which the disk has if there is anything in it.
+    /// The same for logical unit 1, which exists if this is not empty.
     pub card: Vec<u8>,
     pub no_card: bool,
     /// Logical unit of each command.
@@ -140,7 +140,7 @@ fn with_header(interfaces: u8, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// `configuration` with a second CDC-ACM function and a HID keyboard behind it.
+/// Returns `configuration` with a second CDC-ACM function and a HID keyboard after it.
 fn composite() -> Vec<u8> {
     let mut body = configuration().split_off(9);
     body.extend([8, 11, 3, 2, 2, 2, 0, 0]);
@@ -205,7 +205,7 @@ impl Device {
         Device { configuration, ..Device::new(0) }
     }
 
-    /// With a console, a second serial port, a disk and a keyboard.
+    /// Returns a device with a console, a second serial port, a disk and a keyboard.
     pub fn composite(blocks: usize) -> Device {
         Device { configuration: composite(), ..Device::new(blocks) }
     }
@@ -214,7 +214,7 @@ impl Device {
         Device { device, ..Device::new(0) }
     }
 
-    /// Counts a transaction; the answer if a fault decides it.
+    /// Counts a transaction; returns the answer if a fault decides it.
     fn fault(&mut self, addr: u8, may_nak: bool) -> Option<Handshake> {
         self.transactions += 1;
         if self.faults.vanish_after.is_some_and(|n| self.transactions > n) {
@@ -262,7 +262,7 @@ impl Device {
         })
     }
 
-    /// The control transfer's status stage is over.
+    /// Ends the control transfer's status stage.
     fn control_done(&mut self) {
         let [kind, request, value, high, ..] = self.setup;
         match (kind, request) {
@@ -329,7 +329,8 @@ impl Device {
                 data.extend(512u32.to_be_bytes());
                 self.answer(&data, wanted);
             }
-            // Shorter than asked for: the data stage ends by a short packet and the endpoint stalls, as in the boot ROM.
+            // Shorter than requested: the data stage ends with a short packet and the endpoint stalls, as in the boot
+            // ROM.
             0x1a => {
                 self.answer(&[3, 0, if self.write_protected { 0x80 } else { 0 }, 0], wanted);
                 self.stall_after = Some(0);
@@ -372,7 +373,7 @@ impl Device {
         Handshake::Ack
     }
 
-    /// That of the unit that the last command was for.
+    /// Returns the medium of the unit addressed by the last command.
     fn medium(&mut self) -> &mut Vec<u8> {
         if self.luns.last() == Some(&1) { &mut self.card } else { &mut self.blocks }
     }

@@ -1,8 +1,8 @@
-//! The W5100S: 4 sockets, 8 + 8 KB that lie open in the address space, so that the host computes the sockets' rings, and
+//! The W5100S: 4 sockets, 8 + 8 KB directly in the address space, so that the host computes the sockets' rings, and
 //! commands without a socket.
 //!
-//! From WIZnet's datasheet as far as WIZnet's ioLibrary, CycloneTCP's and Zephyr's register headers quote it, and from what
-//! MAME's model tells of a W5100S-EVB-Pico: mirrors of the registers, RCR's reset value, Sn_RTR and Sn_RCR at OPEN.
+//! Sources: WIZnet's datasheet as quoted by the register headers of WIZnet's ioLibrary, CycloneTCP and Zephyr, and
+//! MAME's model of a W5100S-EVB-Pico: mirrors of the registers, RCR's reset value, Sn_RTR and Sn_RCR at OPEN.
 
 mod names;
 mod phy;
@@ -24,7 +24,7 @@ const READ: u8 = 0x0F;
 const WRITE: u8 = 0xF0;
 /// Control byte and address.
 const HEADER_BYTES: usize = 3;
-/// RCR after a reset; the datasheet has 8, boards show 7.
+/// RCR after a reset; the datasheet says 8, boards read 7.
 const RCR_RESET: u8 = 7;
 const CLOCK_HZ: u64 = 100_000_000;
 /// With MR2's CLKSEL.
@@ -38,9 +38,10 @@ impl Model for W5100sModel {
     const NAME: &'static str = "W5100S";
     const SOCKETS: usize = 4;
     const MEMORY_BYTES: usize = 8 << 10;
-    /// WIZnet's drivers hold RSTn low for 10 us (MicroPython) to 100 ms; the W5500's 500 us would be no reset for them.
+    /// WIZnet's drivers hold RSTn low for 10 us (MicroPython) to 100 ms; with the W5500's 500 us some would not reset
+    /// the chip.
     const RESET_CYCLE: Ps = 500 * PS_PER_NS;
-    /// No source has a figure: the W5500's, which every driver's wait is beyond but MicroPython's 160 us.
+    /// No source gives a value: this is the W5500's, and every driver waits longer except MicroPython with 160 us.
     const PLL_LOCK: Ps = PS_PER_MS;
     type Phy = W5100sPhy;
     type Decoder = Decoder;
@@ -126,7 +127,7 @@ impl Model for W5100sModel {
         chip.own.mr2 & MR2_IEN != 0 && (chip.shared_interrupt_pending() || chip.own.socketless.interrupt_pending())
     }
 
-    /// INTPTMR counts down every 4 clocks from when INTn has gone high.
+    /// INTPTMR counts down every 4 clocks after INTn has gone high.
     fn interrupt_wait(chip: &W5100S) -> Ps {
         let hz = if chip.own.mr2 & MR2_CLKSEL != 0 { SLOW_CLOCK_HZ } else { CLOCK_HZ };
         u64::from(chip.common.intlevel()) * 4 * PS_PER_S / hz
@@ -175,7 +176,7 @@ impl Model for W5100sModel {
 
 #[derive(Clone, Copy, Default)]
 enum Phase {
-    /// Not selected, selected while the chip could not listen, or behind a control byte that is none.
+    /// Not selected, selected while the chip could not listen, or after an invalid control byte.
     #[default]
     Idle,
     Control,
@@ -194,8 +195,8 @@ enum Phase {
 pub struct Decoder {
     selected: bool,
     phase: Phase,
-    /// The next byte on MISO, which counts the bytes of a frame 0, 1, 2, 3 (W5100 datasheet, "SPI mode"); 3 while data is
-    /// written.
+    /// The next byte on MISO: the number of the byte in the frame 0, 1, 2, 3 (W5100 datasheet, "SPI mode"); 3 during
+    /// data writes.
     miso: u8,
     address: u16,
     first_address: u16,
@@ -210,7 +211,7 @@ impl W5100S {
         });
     }
 
-    /// Loads the byte that goes out next: MISO's first bit must stand before the byte's first clock edge.
+    /// Loads the next output byte: MISO's first bit must be valid before the byte's first clock edge.
     fn prefetch(&mut self, write: bool) {
         if !write {
             self.spi.miso = self.read_address(self.spi.address);

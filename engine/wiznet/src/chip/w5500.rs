@@ -112,7 +112,7 @@ enum Phase {
 pub struct Decoder {
     selected: bool,
     phase: Phase,
-    /// The next byte on MISO. During the address and control phases the chip counts 1, 2, 3: undocumented, but seen on
+    /// The next byte on MISO. During the address and control phases the chip outputs 1, 2, 3: undocumented, but seen on
     /// real chips (WIZnet forum, topics 3721 and 8405).
     miso: u8,
     address: u16,
@@ -172,7 +172,7 @@ impl W5500 {
         }
     }
 
-    /// Loads the byte that goes out next: MISO's first bit must stand before the byte's first clock edge.
+    /// Loads the next output byte: MISO's first bit must be valid before the byte's first clock edge.
     fn prefetch(&mut self) {
         if !self.spi.write {
             self.spi.miso = self.read_byte(block(self.spi.bsb), self.spi.address);
@@ -180,7 +180,7 @@ impl W5500 {
     }
 }
 
-/// What the block select bits BSB[4:0] of the control phase choose (datasheet 2.2.2).
+/// Decodes the block select bits BSB[4:0] of the control phase (datasheet 2.2.2).
 fn block(bsb: u8) -> Block {
     let n = usize::from((bsb >> 2) & 7);
     match bsb & 3 {
@@ -244,8 +244,8 @@ const SOCKET_REGISTERS: &[Register] = &[
     register("KPALVTR", socket::KPALVTR, 1),
 ];
 
-/// The name of what `address` is in the block that `bsb` (BSB[4:0], so 0..=31) selects: `PHYCFGR`, `S0_TX_WR`, `S0_TX_WR+1`
-/// for a later byte of a wider register, `S0 TX buffer`, `reserved 0x0030`.
+/// Returns the name of `address` in the block that `bsb` (BSB[4:0], so 0..=31) selects: `PHYCFGR`, `S0_TX_WR`,
+/// `S0_TX_WR+1` for a later byte of a wider register, `S0 TX buffer`, `reserved 0x0030`.
 fn register_name(bsb: u8, address: u16) -> String {
     match block(bsb & 0x1F) {
         Block::Common => register_at(COMMON_REGISTERS, "", address),
@@ -256,8 +256,8 @@ fn register_name(bsb: u8, address: u16) -> String {
     }
 }
 
-/// What the data at an address say: a command, a socket's state, bits by name, text in a buffer, or the number that at most two bytes
-/// hold; else nothing.
+/// Describes the data at an address: a command, a socket's state, bits by name, text in a buffer, or a number of at
+/// most two bytes; otherwise empty.
 fn meaning(bsb: u8, address: u16, data: &[u8]) -> String {
     match (block(bsb & 0x1F), data) {
         (Block::Socket(_), &[value]) if address == socket::CR => names::command(value),

@@ -90,8 +90,8 @@ fn connect_times_out_into_closed() {
     assert_eq!(board.frames().len(), 9);
 }
 
-/// The readiness problem of the published benchmark: a PHY that links late. The last of the nine requests goes out
-/// 1.6 s after CONNECT.
+/// The readiness problem of the published benchmark: a PHY with a late link. The last of the nine requests is sent 1.6
+/// s after CONNECT.
 #[test]
 fn late_link_makes_connect_slow_or_fail() {
     use wiznet::Config;
@@ -134,7 +134,7 @@ fn resolved_address_is_kept_until_the_destination_changes() {
 }
 
 #[test]
-fn an_address_that_the_host_writes_ends_what_arp_had_learned() {
+fn a_write_to_the_address_discards_the_learned_one() {
     let mut board = Board::up();
     udp_send(&mut board, PEER);
     board.answer_arp(PEER);

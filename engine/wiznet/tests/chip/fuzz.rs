@@ -13,7 +13,7 @@ enum Action {
     Write(u8, u16, Vec<u8>),
     Command(u8, u8),
     Frame(Vec<u8>),
-    /// A frame that is right but for some bytes.
+    /// A valid frame with some damaged bytes.
     Damaged(usize, Vec<(usize, u8)>),
     Segment(u8, u32, u32, u8, u16, Vec<u8>),
     Reset(bool),
@@ -62,7 +62,7 @@ fn template(kind: usize) -> Vec<u8> {
     }
 }
 
-/// What an observer outside the chip sees.
+/// The state visible outside the chip.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     miso: Vec<u8>,

@@ -67,7 +67,7 @@ fn port_unreachable_sets_uipr_and_uportr() {
         board.arrive(&message(&sent[14..14 + length]));
     }
     assert_eq!(board.get(COMMON, 0x15), 0, "too short to name the port");
-    // The ports of its UDP header will do: nothing else of it is looked at.
+    // The ports of its UDP header are sufficient: the rest is ignored.
     board.arrive(&message(&sent[14..14 + 24]));
     assert_eq!(board.get(COMMON, 0x15), 0x40);
     assert_eq!(board.read(COMMON, 0x28, 4), PEER);

@@ -8,7 +8,7 @@ const IMR_COMMON: u16 = 0x16;
 const SIR: u16 = 0x17;
 const SIMR: u16 = 0x18;
 
-/// Two UDP sockets on ports 1 and 2.
+/// Returns a board with two UDP sockets on ports 1 and 2.
 fn board() -> Board {
     let mut board = Board::up();
     board.open(0, 0x02, 1);
@@ -109,7 +109,7 @@ fn intlevel_holds_the_next_assertion_back() {
     assert!(!board.chip.interrupt_low());
     board.run(1);
     assert!(board.chip.interrupt_low());
-    // After the last one the wait holds back a new one too.
+    // After the last one the wait also delays a new one.
     board.clear_ir(1);
     assert!(!board.chip.interrupt_low());
     assert_eq!(board.chip.next_event(), None);
@@ -121,7 +121,7 @@ fn intlevel_holds_the_next_assertion_back() {
 }
 
 #[test]
-fn intlevel_counts_from_the_clearing_of_what_pends_and_of_nothing_else() {
+fn intlevel_counts_only_from_the_clearing_of_a_pending_interrupt() {
     use smoltcp::wire::ArpOperation;
     let mut board = board();
     board.put16(COMMON, INTLEVEL, 0x0FFF);
@@ -135,7 +135,7 @@ fn intlevel_counts_from_the_clearing_of_what_pends_and_of_nothing_else() {
     board.write(COMMON, SIMR, &[0b10]);
     for cleared in [0, IR_SEND_OK, IR_RECV] {
         board.write(socket(0), IR, &[cleared]);
-        assert!(board.chip.interrupt_low(), "a socket that SIMR leaves out");
+        assert!(board.chip.interrupt_low(), "a socket not enabled in SIMR");
     }
     board.arrive(&udp_frame(9, 2, b"x"));
     for cleared in [0, IR_SEND_OK] {

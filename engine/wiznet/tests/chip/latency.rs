@@ -1,4 +1,4 @@
-//! How long the chip's own TCP takes to answer, and what RTR counts in, where a board sets them.
+//! Response time of the chip's TCP, and the unit of RTR, on boards that configure them.
 
 use wiznet::Config;
 
@@ -8,7 +8,7 @@ fn slow() -> Config {
     Config { tcp_answer: 130 * US, retry_unit: 102 * US, ..Config::default() }
 }
 
-/// A socket that listens, on a chip that has just got a SYN.
+/// Returns a listening socket on a chip that has just received a SYN.
 fn called() -> Board {
     let mut board = Board::up_with(slow());
     board.open(0, 0x01, BOARD_PORT);
@@ -19,7 +19,7 @@ fn called() -> Board {
 }
 
 #[test]
-fn an_answer_goes_out_when_the_chip_has_worked_on_the_segment() {
+fn an_answer_is_sent_after_the_chips_processing_time() {
     let mut board = called();
     assert_eq!(board.chip.next_event(), Some(board.now + 130 * US));
     board.run(130 * US - 1);
@@ -29,13 +29,13 @@ fn an_answer_goes_out_when_the_chip_has_worked_on_the_segment() {
 }
 
 #[test]
-fn what_comes_later_waits_for_the_answer() {
+fn later_frames_wait_for_the_answer() {
     let mut board = called();
     board.open(1, 0x02, 7);
     board.write(socket(1), DIPR, &PEER);
     board.put16(socket(1), DPORT, 7);
     board.run(100 * US);
-    // A datagram wants ARP first, which the chip's TCP has nothing to do with.
+    // A datagram needs ARP first, which is independent of the chip's TCP.
     board.send(1, b"late");
     board.no_frame();
     board.run(30 * US);
@@ -45,7 +45,7 @@ fn what_comes_later_waits_for_the_answer() {
 }
 
 #[test]
-fn what_the_board_sends_of_itself_goes_out_at_once() {
+fn unsolicited_frames_are_sent_at_once() {
     let mut board = Board::up_with(slow());
     board.open(0, 0x01, BOARD_PORT);
     board.write(socket(0), DIPR, &PEER);
@@ -56,7 +56,7 @@ fn what_the_board_sends_of_itself_goes_out_at_once() {
 }
 
 #[test]
-fn retransmission_counts_in_the_units_that_are_set() {
+fn retransmission_uses_the_configured_unit() {
     let mut board = called();
     board.run(130 * US);
     board.frames();

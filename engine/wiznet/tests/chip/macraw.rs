@@ -1,4 +1,4 @@
-//! Socket 0 in MACRAW mode, with its filters and beside hardware sockets.
+//! Socket 0 in MACRAW mode, with its filters and together with hardware sockets.
 
 use super::support::*;
 use smoltcp::wire::ArpOperation;
@@ -127,7 +127,7 @@ fn micropython_buffers_of_16_kb_take_ten_full_frames() {
 }
 
 #[test]
-fn without_an_own_address_everything_goes_to_the_host() {
+fn without_an_address_everything_goes_to_the_host() {
     let mut board = board(0x84);
     let mut syn = PeerEnd { port: 1, board_port: 2, seq: 0, ack: 0, window: 0 }.segment(SYN, &[]);
     syn.mss = Some(1460);
@@ -143,7 +143,7 @@ fn without_an_own_address_everything_goes_to_the_host() {
 }
 
 #[test]
-fn beside_hardware_sockets_only_the_rest_goes_to_the_host() {
+fn with_hardware_sockets_only_other_frames_go_to_the_host() {
     let mut board = board(0x84);
     board.write(COMMON, 0x0F, &IP);
     board.open(1, 0x02, 7);
@@ -153,7 +153,7 @@ fn beside_hardware_sockets_only_the_rest_goes_to_the_host() {
     board.no_frame();
     assert!(!accepts(&mut board, &arp_frame(ArpOperation::Request, PEER_MAC, PEER, [0; 6], IP)));
     assert_eq!(board.frames().len(), 1, "ARP answered by the chip");
-    // A connection request that no socket listens for is the host's (no RST).
+    // A connection request without a listening socket goes to the host (no RST).
     let syn = PeerEnd { port: 1, board_port: 2, seq: 0, ack: 0, window: 0 }.segment(SYN, &[]);
     assert!(accepts(&mut board, &syn.frame()));
     board.no_frame();
@@ -166,7 +166,7 @@ fn beside_hardware_sockets_only_the_rest_goes_to_the_host() {
     board.no_frame();
 }
 
-/// MicroPython's driver unmasks RECV alone, waits for SEND_OK in S0_IR and clears all of S0_IR at the end of a poll.
+/// MicroPython's driver enables only RECV, waits for SEND_OK in S0_IR and clears all of S0_IR at the end of a poll.
 #[test]
 fn micropython_interrupt_use() {
     let mut board = board(0x84);

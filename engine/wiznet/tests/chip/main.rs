@@ -1,5 +1,5 @@
-//! Tests of the chip through its pins alone: SPI, RSTn, INTn and Ethernet frames. The peer's frames are built and checked
-//! with smoltcp's wire types, so that no checksum or field is judged by the code that made it.
+//! Tests of the chip through its pins alone: SPI, RSTn, INTn and Ethernet frames. The peer's frames are built and
+//! checked with smoltcp's wire types, so that no checksum or field is checked by the code that made it.
 
 mod arp;
 mod fuzz;

@@ -3,7 +3,7 @@
 use super::support::*;
 use wiznet::Config;
 
-/// Bits that keep what the host writes; the others read as the reset value whatever is written.
+/// Bits that keep what the host writes; the others always read as the reset value.
 struct Row {
     name: &'static str,
     address: u16,
@@ -67,7 +67,7 @@ const SOCKET_TABLE: &[Row] = &[
     row("TXBUF_SIZE", 0x1F, &[2], RW1),
     row("TX_FSR", 0x20, &[0x08, 0x00], RO2),
     row("TX_RD", 0x22, &[0; 2], RO2),
-    // Taken over by SEND; until then the old value is read.
+    // Copied by SEND; until then the old value is read.
     row("TX_WR", 0x24, &[0; 2], RO2),
     row("RX_RSR", 0x26, &[0; 2], RO2),
     row("RX_RD", 0x28, &[0; 2], RW2),
@@ -86,14 +86,14 @@ fn check_access(block: u8, prefix: &str, row: &Row) {
     for pattern in [0x00, 0xFF, 0x55, 0xAA] {
         let mut board = board();
         assert_eq!(board.read(block, row.address, row.reset.len()), row.reset, "reset value of {what}");
-        // No pattern is a command, for which Sn_CR has tests of its own; MR's reset bit stays out.
+        // No pattern is a command, since Sn_CR has separate tests; MR's reset bit is left out.
         let value = if row.name == "MR" && block == COMMON { pattern & 0x7F } else { pattern };
         board.write(block, row.address, &vec![value; row.reset.len()]);
         let expected: Vec<u8> =
             row.reset.iter().zip(row.writable).map(|(reset, bits)| reset & !bits | value & bits).collect();
         let mut read = board.read(block, row.address, row.reset.len());
         assert_eq!(read, expected, "{what} after writing {value:#04x}");
-        // Byte by byte it is the same, and no neighbour has changed.
+        // Byte by byte the result is the same, and no neighbour has changed.
         read = (0..row.reset.len()).map(|i| board.get(block, row.address + i as u16)).collect();
         assert_eq!(read, expected, "{what} read byte by byte");
     }
@@ -143,7 +143,7 @@ fn reserved_addresses_and_blocks_read_zero() {
     let defined = |table: &[Row], address: u16| {
         table.iter().any(|r| (r.address..r.address + r.reset.len() as u16).contains(&address))
     };
-    // Sn_PROTO (0x14) is undocumented and has its own test.
+    // Sn_PROTO (0x14) is undocumented and has a separate test.
     for (block, table) in [(COMMON, COMMON_TABLE), (socket(0), SOCKET_TABLE)] {
         for address in (0..0x200).chain(0xFFF0..=0xFFFF).filter(|&a| a != 0x14 && !defined(table, a)) {
             board.write(block, address, &[0xFF]);
@@ -183,7 +183,7 @@ fn buffer_sizes_set_the_free_size() {
 
 #[test]
 fn tx_wr_is_taken_over_by_send_only() {
-    // Several writes behind Sn_TX_WR + offset build one datagram (Arduino Ethernet, EthernetUDP::write).
+    // Several writes after Sn_TX_WR + offset build one datagram (Arduino Ethernet, EthernetUDP::write).
     let mut board = Board::up();
     board.open(0, 0x02, 7);
     board.write(socket(0), DIPR, &[255; 4]);

@@ -49,7 +49,7 @@ fn rstn_low_for_500_us_resets() {
 }
 
 #[test]
-fn a_short_pulse_on_rstn_is_no_reset() {
+fn a_short_pulse_on_rstn_does_not_reset() {
     let mut board = Board::up();
     board.chip.set_reset(board.now, true);
     board.run(499 * US);

@@ -1,5 +1,5 @@
-//! The chip against smoltcp's TCP over a wire that takes time and loses frames: an independent implementation of the
-//! protocol must exchange every byte with it.
+//! The chip against smoltcp's TCP over a wire with delay and loss: an independent implementation of the protocol must
+//! exchange every byte with it.
 
 use super::support::*;
 use smoltcp::iface::{Config as IfaceConfig, Interface, SocketHandle, SocketSet};
@@ -84,7 +84,7 @@ impl Bench {
         self.sockets.get_mut(self.handle)
     }
 
-    /// 100 us pass.
+    /// Advances by 100 us.
     fn step(&mut self) {
         self.board.run(100 * US);
         self.wire.now = self.board.now;

@@ -58,7 +58,7 @@ fn chip_select_ends_a_frame_at_any_byte() {
         board.select(false);
     }
     assert_eq!(board.read(COMMON, 0x01, 4), GATEWAY);
-    // A fixed length frame that is cut short has still written its first bytes.
+    // A fixed length frame that is cut short still writes its first bytes.
     board.select(true);
     raw(&mut board, &[0x00, 0x01, 0x07, 1, 2]);
     board.select(false);

@@ -77,7 +77,7 @@ pub const LAST_ACK: u8 = 0x1D;
 pub const UDP: u8 = 0x22;
 pub const MACRAW: u8 = 0x42;
 
-/// The chip and the host's clock. SPI takes no time unless `byte_time` says so, so that timers can be checked exactly.
+/// The chip and the host's clock. SPI takes no time unless `byte_time` is set, so that timers can be checked exactly.
 pub struct Board {
     pub chip: W5500,
     pub now: Ps,
@@ -89,7 +89,7 @@ impl Board {
         Self { chip: W5500::new(config), now: 2 * MS, byte_time: 0 }
     }
 
-    /// Link up, addresses set.
+    /// Returns a board with link up and addresses set.
     pub fn up() -> Self {
         Self::up_with(Config::default())
     }
@@ -135,7 +135,7 @@ impl Board {
         data
     }
 
-    /// What the chip's log calls the register.
+    /// Returns the register's name in the chip's log.
     pub fn name_at(&mut self, block: u8, address: u16) -> String {
         self.chip.set_log(true);
         self.read(block, address, 1);
@@ -183,7 +183,7 @@ impl Board {
         self.command(n, OPEN);
     }
 
-    /// Puts data into the TX buffer behind Sn_TX_WR, as the datasheet says.
+    /// Writes data to the TX buffer at Sn_TX_WR, as in the datasheet.
     pub fn fill(&mut self, n: u8, data: &[u8]) {
         let pointer = self.get16(socket(n), TX_WR);
         self.write(tx(n), pointer, data);
@@ -195,7 +195,7 @@ impl Board {
         self.command(n, SEND);
     }
 
-    /// Takes up to `length` received bytes, as the datasheet says.
+    /// Reads up to `length` received bytes, as in the datasheet.
     pub fn recv(&mut self, n: u8, length: usize) -> Vec<u8> {
         let length = length.min(usize::from(self.get16(socket(n), RX_RSR)));
         let pointer = self.get16(socket(n), RX_RD);
@@ -213,7 +213,7 @@ impl Board {
         std::iter::from_fn(|| self.chip.take_frame()).collect()
     }
 
-    /// The one frame that is waiting.
+    /// Takes the only waiting frame.
     pub fn frame(&mut self) -> Vec<u8> {
         let mut frames = self.frames();
         assert_eq!(frames.len(), 1, "one frame expected");
@@ -224,17 +224,17 @@ impl Board {
         assert_eq!(self.frames(), []);
     }
 
-    /// The one TCP segment that is waiting.
+    /// Takes the only waiting TCP segment.
     pub fn segment(&mut self) -> Segment {
         Segment::parse(&self.frame())
     }
 
-    /// All TCP segments that are waiting.
+    /// Takes all waiting TCP segments.
     pub fn segments(&mut self) -> Vec<Segment> {
         self.frames().iter().map(|(_, frame)| Segment::parse(frame)).collect()
     }
 
-    /// Answers the ARP request that must be waiting.
+    /// Answers the waiting ARP request.
     pub fn answer_arp(&mut self, ip: [u8; 4]) {
         let request = arp_of(&self.frame());
         let ArpRepr::EthernetIpv4 { operation, target_protocol_addr, .. } = request else { panic!("no ARP") };
@@ -277,7 +277,7 @@ pub fn arp_of(frame: &[u8]) -> ArpRepr {
     ArpRepr::parse(&ArpPacket::new_checked(&frame[14..]).unwrap()).unwrap()
 }
 
-/// An IPv4 packet in a frame from the peer to the board.
+/// Returns an IPv4 packet in a frame from the peer to the board.
 pub fn ip_frame(to: [u8; 6], src: [u8; 4], dst: [u8; 4], protocol: u8, payload: &[u8]) -> Vec<u8> {
     let repr = Ipv4Repr {
         src_addr: src.into(),
@@ -292,7 +292,7 @@ pub fn ip_frame(to: [u8; 6], src: [u8; 4], dst: [u8; 4], protocol: u8, payload: 
     ethernet(to, PEER_MAC, 0x0800, &bytes)
 }
 
-/// The IPv4 packet of a frame from the board, its header checksum verified.
+/// Returns the IPv4 packet of a frame from the board, with verified header checksum.
 pub fn ip_of(frame: &[u8]) -> Ipv4Packet<&[u8]> {
     assert_eq!(frame[12..14], [8, 0], "no IPv4: {frame:02x?}");
     assert_eq!(frame[6..12], MAC);
@@ -386,7 +386,7 @@ impl Segment {
         }
     }
 
-    /// The segment in a frame from the peer.
+    /// Returns the segment in a frame from the peer.
     pub fn frame(&self) -> Vec<u8> {
         let header = if self.mss.is_some() { 24 } else { 20 };
         let mut bytes = vec![0; header + self.data.len()];
@@ -411,7 +411,7 @@ impl Segment {
     }
 }
 
-/// The peer's end of one connection, driven by hand.
+/// The peer's end of one connection.
 #[derive(Clone, Debug)]
 pub struct PeerEnd {
     pub port: u16,
@@ -457,7 +457,7 @@ pub const BOARD_PORT: u16 = 40_000;
 pub const PEER_PORT: u16 = 5_000;
 pub const PEER_ISS: u32 = 0xFFFF_FFF0;
 
-/// Socket `n` connected to the peer by CONNECT, all interrupts cleared, no frame waiting.
+/// Connects socket `n` to the peer by CONNECT, with all interrupts cleared and no frame waiting.
 pub fn connected(board: &mut Board, n: u8, mode: u8, window: u16, mss: Option<u16>) -> PeerEnd {
     board.open(n, mode, BOARD_PORT + u16::from(n));
     assert_eq!(board.status(n), INIT);

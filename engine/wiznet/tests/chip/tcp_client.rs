@@ -1,4 +1,4 @@
-//! CONNECT, the ways it ends, and the ways a connection ends.
+//! CONNECT, its results, and the ways a connection ends.
 
 use super::support::*;
 use wiznet::Config;
@@ -60,7 +60,7 @@ fn mss_is_the_smaller_of_both() {
         board.send(0, &[1; 1500]);
         assert_eq!(board.segments()[0].data.len(), usize::from(used));
         board.command(0, CLOSE);
-        assert_eq!(board.get16(socket(0), MSSR), own, "the written value is back");
+        assert_eq!(board.get16(socket(0), MSSR), own, "the written value is restored");
     }
 }
 
@@ -169,7 +169,7 @@ fn active_close() {
     peer.confirm(&mut board, &fin);
     assert_eq!(board.status(0), FIN_WAIT);
     assert_eq!(board.chip.next_event(), None);
-    // Data still comes in.
+    // Data is still received.
     peer.say(&mut board, ACK | PSH, b"late");
     assert_eq!(board.recv(0, 10), b"late");
     peer.say(&mut board, FIN | ACK, &[]);
@@ -233,7 +233,7 @@ fn passive_close() {
     peer.say(&mut board, FIN | ACK, &[]);
     assert_eq!((board.status(0), board.ir(0)), (CLOSE_WAIT, IR_DISCON));
     assert_eq!(board.segment().ack, peer.seq);
-    // Data still goes out.
+    // Data is still sent.
     board.send(0, b"still here");
     let data = board.segment();
     assert_eq!(data.data, b"still here");
@@ -298,7 +298,7 @@ fn reset_closes_at_once() {
 }
 
 #[test]
-fn close_sends_nothing_and_the_peer_is_reset_when_it_speaks() {
+fn close_sends_nothing_and_later_segments_are_reset() {
     let mut board = Board::up();
     let mut peer = connected(&mut board, 0, 0x01, 1000, None);
     board.command(0, CLOSE);

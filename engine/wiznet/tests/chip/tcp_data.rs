@@ -14,7 +14,7 @@ fn send_ok_when_everything_is_acknowledged() {
     assert_eq!(board.get16(socket(0), TX_RD), board.get16(socket(0), TX_WR), "all transmitted");
     peer.confirm(&mut board, &segments[0]);
     assert_eq!(board.ir(0), 0);
-    assert_eq!(board.get16(socket(0), TX_FSR), 2048 - 150, "free is what the peer has acknowledged");
+    assert_eq!(board.get16(socket(0), TX_FSR), 2048 - 150, "only acknowledged bytes are free");
     peer.confirm(&mut board, &segments[2]);
     assert_eq!(board.ir(0), IR_SEND_OK);
     assert_eq!(board.get16(socket(0), TX_FSR), 2048);
@@ -22,7 +22,7 @@ fn send_ok_when_everything_is_acknowledged() {
 }
 
 #[test]
-fn send_of_nothing_is_done_at_once() {
+fn an_empty_send_is_done_at_once() {
     let mut board = Board::up();
     connected(&mut board, 0, 0x01, 8192, None);
     board.command(0, SEND);
@@ -46,12 +46,12 @@ fn the_peers_window_limits_what_is_sent() {
 }
 
 #[test]
-fn a_closed_window_is_probed_and_its_opening_used_at_once() {
+fn a_closed_window_is_probed_and_used_as_soon_as_it_opens() {
     let mut board = Board::up();
     let mut peer = connected(&mut board, 0, 0x01, 0, Some(100));
     board.send(0, b"abcdef");
     board.no_frame();
-    // The peer answers every probe with its closed window: that never times out.
+    // The peer answers every probe with its closed window: this never times out.
     for _ in 0..30 {
         let at = board.chip.next_event().unwrap();
         board.now = at;
@@ -92,7 +92,7 @@ fn lost_data_is_repeated_from_the_first_unacknowledged_byte() {
     assert_eq!(board.segments(), sent);
     peer.confirm(&mut board, &sent[0]);
     board.no_frame();
-    // The acknowledgement starts the count and the doubling anew.
+    // The acknowledgement restarts the count and the doubling.
     board.run(200 * MS);
     let again = board.segments();
     assert_eq!(again.len(), 2);
@@ -104,7 +104,7 @@ fn lost_data_is_repeated_from_the_first_unacknowledged_byte() {
 }
 
 #[test]
-fn data_that_nobody_acknowledges_times_out() {
+fn unacknowledged_data_times_out() {
     let mut board = Board::up();
     connected(&mut board, 0, 0x01, 8192, None);
     board.send(0, b"anyone?");
@@ -168,7 +168,7 @@ fn without_nd_data_carries_the_ack() {
     let answer = board.segment();
     assert_eq!((answer.ack, answer.data.as_slice()), (peer.seq, &b"2"[..]));
     peer.confirm(&mut board, &answer);
-    assert_eq!(board.chip.next_event(), None, "no ACK is owed any more");
+    assert_eq!(board.chip.next_event(), None, "no further ACK is due");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_full_rx_buffer_closes_the_window_and_recv_opens_it() {
     assert_eq!(board.segment().window, 588);
     peer.say(&mut board, ACK, &[2; 588]);
     assert_eq!(board.segment().window, 0);
-    // A probe into the closed window is answered and not taken.
+    // A probe into the closed window is answered and not stored.
     let probe = peer.segment(ACK, b"p");
     board.arrive(&probe.frame());
     let answer = board.segment();
@@ -194,7 +194,7 @@ fn a_full_rx_buffer_closes_the_window_and_recv_opens_it() {
 }
 
 #[test]
-fn recv_updates_a_window_that_holds_the_peer_up_though_the_ack_is_delayed() {
+fn recv_updates_a_blocking_window_despite_a_delayed_ack() {
     let mut board = Board::up();
     let mut peer = connected(&mut board, 0, 0x01, 8192, None);
     peer.say(&mut board, ACK, &[1; 1460]);
@@ -206,7 +206,7 @@ fn recv_updates_a_window_that_holds_the_peer_up_though_the_ack_is_delayed() {
 }
 
 #[test]
-fn only_what_fits_the_window_is_taken() {
+fn only_data_within_the_window_is_stored() {
     let mut board = Board::up();
     let mut peer = connected(&mut board, 0, 0x21, 8192, None);
     board.arrive(&peer.segment(ACK, &[1; 1400]).frame());
@@ -229,7 +229,7 @@ fn overlapping_and_repeated_segments_are_trimmed() {
     board.arrive(&peer.segment(ACK, b"abcdef").frame());
     assert_eq!(board.segment().ack, first.seq.wrapping_add(6));
     assert_eq!(board.recv(0, 100), b"abcdef");
-    // A gap is answered at once and kept nowhere.
+    // Data after a gap is acknowledged at once and not stored.
     peer.seq = peer.seq.wrapping_add(10);
     board.arrive(&peer.segment(ACK, b"gap").frame());
     assert_eq!(board.segment().ack, first.seq.wrapping_add(6));
@@ -286,7 +286,7 @@ fn automatic_keep_alive() {
     board.no_frame();
     board.run(10 * SECOND);
     assert_eq!(board.segment().seq, probe.seq);
-    // No answer: repeated like data, then the end.
+    // No answer: retransmitted like data, then the end.
     board.run(31_800 * MS - 1);
     assert_eq!((board.status(0), board.segments().len()), (ESTABLISHED, 8));
     board.run(1);
@@ -307,7 +307,7 @@ fn manual_keep_alive() {
     assert_eq!((probe.seq, probe.data.as_slice()), (data.seq, &b"z"[..]));
     peer.say(&mut board, ACK, &[]);
     assert_eq!(board.chip.next_event(), None);
-    // Data sent while a probe waits takes over.
+    // Data sent while a probe waits replaces it.
     board.command(0, SEND_KEEP);
     board.send(0, b"more");
     board.frames();

@@ -1,4 +1,4 @@
-//! LISTEN, and segments for which there is no socket.
+//! LISTEN, and segments without a socket.
 
 use super::support::*;
 

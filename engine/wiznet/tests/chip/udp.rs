@@ -50,7 +50,7 @@ fn damaged_datagrams_are_dropped() {
 }
 
 #[test]
-fn ethernet_padding_is_no_data() {
+fn ethernet_padding_is_not_data() {
     let mut board = Board::up();
     open(&mut board, 0, 0x02, 7);
     let mut frame = udp_frame(1, 7, b"hi");
@@ -134,7 +134,7 @@ fn dhcp_without_an_address_works_by_broadcast() {
     assert_eq!(board.recv(0, 100)[8..], *b"direct");
     board.arrive(&udp_frame(67, 69, b"nobody"));
     board.no_frame();
-    // What a group gets is for sockets that have joined one.
+    // Datagrams to a group are for sockets that have joined one.
     board.arrive(&udp_frame_from((PEER, 67), [1, 0, 0x5e, 0, 0, 1], ([224, 0, 0, 1], 68), b"group"));
     assert_eq!(board.get16(socket(0), 0x26), 0);
 }
@@ -151,7 +151,7 @@ fn send_mac_uses_dhar_as_written() {
     let datagram = Datagram::parse(&board.frame());
     assert_eq!((datagram.to, datagram.data), ([2; 6], b"direct".to_vec()));
     assert_eq!(board.ir(0), IR_SEND_OK);
-    // SEND asks again, because the host has changed what ARP had learned.
+    // SEND resolves again, because the host has changed the address learned by ARP.
     board.send(0, b"asked");
     board.answer_arp(PEER);
     assert_eq!(Datagram::parse(&board.frame()).to, PEER_MAC);
@@ -297,7 +297,7 @@ fn ipraw_ping_as_iolibrary_does_it() {
 }
 
 #[test]
-fn ipraw_speaks_the_protocol_that_the_host_set_and_no_other() {
+fn ipraw_uses_only_the_protocol_set_by_the_host() {
     let mut board = Board::up();
     board.write(socket(3), 0x14, &[89]);
     board.write(socket(3), MR, &[0x03]);
@@ -312,7 +312,7 @@ fn ipraw_speaks_the_protocol_that_the_host_set_and_no_other() {
 }
 
 #[test]
-fn what_was_received_before_an_open_is_gone() {
+fn open_discards_received_data() {
     let mut board = Board::up();
     open(&mut board, 0, 0x02, 7);
     board.arrive(&udp_frame(1, 7, b"before"));

@@ -1,9 +1,9 @@
 //! The clocks on GPIO21, 23, 24 and 25 (datasheet 2.15.1.3).
 //!
-//! As with PWM, levels are computed when a program looks, and edges are events only where somebody waits for them. Nobody
-//! in the chip sees more than one edge in a cycle of clk_sys: of a faster clock only the level then is seen. The duty
-//! cycle is always 50 %, as DC50 makes it, and an output begins low; PHASE and NUDGE, which shift an output against its
-//! source, do nothing.
+//! As with PWM, levels are computed when a program reads them, and edges are events only on watched pins. The chip
+//! itself sees at most one edge per cycle of clk_sys: of a faster clock, only its level at that time. The duty cycle is
+//! always 50 %, as DC50 makes it, and an output starts low; PHASE and NUDGE, which shift an output against its source,
+//! have no effect.
 
 use crate::pins::function;
 use crate::sys::{EventId, Sys};
@@ -14,7 +14,7 @@ const OUTPUTS: usize = 4;
 const PINS: [u32; OUTPUTS] = [21, 23, 24, 25];
 const PIN_MASK: u32 = 1 << PINS[0] | 1 << PINS[1] | 1 << PINS[2] | 1 << PINS[3];
 
-/// What drives an output: its source, and the divider in 1/256 (`hz` 0: it stands still, low).
+/// The source of an output and its divider in 1/256 (`hz` 0: stopped, low).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drive {
     pub hz: u64,
@@ -28,7 +28,7 @@ pub struct Gpout {
 }
 
 impl Gpout {
-    /// The generators or their sources changed.
+    /// Handles a change of the generators or their sources.
     pub fn set(&mut self, sys: &mut Sys, drives: [Drive; OUTPUTS]) {
         let now = sys.now();
         for ((old, new), half_periods) in self.drives.iter_mut().zip(drives).zip(&mut self.half_periods) {
@@ -42,12 +42,12 @@ impl Gpout {
         self.update(sys);
     }
 
-    /// Whether the level of some pin may be out of date until [`Self::update`].
+    /// Returns whether the level of a pin may be out of date until [`Self::update`].
     pub fn drives_pins(&self, sys: &Sys) -> bool {
         sys.pins.function_mask[function::CLOCK] & PIN_MASK != 0 && self.half_periods.iter().any(Ticks::running)
     }
 
-    /// Brings the levels of all pins, and the next event, up to date.
+    /// Updates the levels of all pins, and the next event.
     pub fn update(&mut self, sys: &mut Sys) {
         let now = sys.now();
         let watched = sys.watched_pins() & sys.pins.function_mask[function::CLOCK];
@@ -82,7 +82,7 @@ mod tests {
 
     const MHZ: u64 = 1_000_000;
 
-    /// GPOUT0 on its pin, from `hz`, at clk_sys 125 MHz.
+    /// Returns GPOUT0 on its pin, from `hz`, at clk_sys 125 MHz.
     fn bench(hz: u64, div_256ths: u64) -> (Sys, Gpout) {
         let mut sys = Sys::new(125 * MHZ);
         sys.pins.function_mask[function::CLOCK] = 1 << PINS[0];

@@ -1,4 +1,4 @@
-//! One of the four state machines as its block runs it: lazily, up to the next thing that somebody else can see.
+//! One of the four state machines in its block, which runs it lazily up to its next observable action.
 
 use super::config::{Config, EXECCTRL_MASK, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
@@ -7,7 +7,7 @@ use super::lap::{Lap, Laps, Sampled};
 use super::machine::{Effects, Shared, Stall, State, View};
 use sim::{Clock, NEVER};
 
-/// Quiet instructions that one event executes at most.
+/// Most quiet instructions executed by one event.
 const LOOKAHEAD: u32 = 128;
 
 #[derive(Clone, Debug)]
@@ -16,13 +16,13 @@ pub struct Machine {
     pub config: Config,
     divider: Divider,
     pub fifos: Fifos,
-    /// True as of some cycle that may be long past; what happened since then is quiet.
+    /// State as of an earlier cycle; only quiet instructions have been due since then.
     pub state: State,
-    /// The same at its next event, as long as nothing it depends on changes before.
+    /// State at its next event, valid while its inputs do not change.
     pub ahead: Option<State>,
-    /// Cycle in which autopull takes a word between two OUTs ([`NEVER`]: it waits for none).
+    /// Cycle in which autopull takes a word between two OUTs ([`NEVER`]: none due).
     pub refill: u64,
-    /// OUT_STICKY: the writes to levels and directions that stay asserted.
+    /// OUT_STICKY: the writes to levels and directions that remain asserted.
     pub sticky: [Option<PinWrite>; 2],
     /// Cycle of the last write to FDEBUG.
     pub fdebug_cleared: u64,
@@ -48,7 +48,7 @@ impl Machine {
         (view, &mut self.fifos, &mut self.state)
     }
 
-    /// Cycle of the next try to execute something, as far as it is known.
+    /// Returns the cycle of the next attempt to execute an instruction, if known.
     pub fn next(&self) -> u64 {
         self.ahead.as_ref().unwrap_or(&self.state).next()
     }
@@ -59,13 +59,13 @@ impl Machine {
         state.run_quiet(&view, fifos, now, 2 * LOOKAHEAD);
     }
 
-    /// The same, when something is about to change that the state machine depends on.
+    /// Brings the state up to cycle `now` before something changes that the state machine depends on.
     pub fn disturb(&mut self, shared: &Shared, clock: &Clock, now: u64) {
         self.sync(shared, clock, now);
         self.ahead = None;
     }
 
-    /// Cycle in which others may see the state machine do something, if that is known without looking ahead.
+    /// Returns the cycle of the next observable action, if it is known without looking ahead.
     pub fn known_next(&mut self, shared: &Shared, clock: &Clock) -> Option<u64> {
         let refill = self.refill;
         if let Some(ahead) = &self.ahead {
@@ -76,7 +76,7 @@ impl Machine {
         (next == NEVER || !state.is_quiet(&view, fifos)).then(|| refill.min(next))
     }
 
-    /// Looks ahead up to cycle `until`. Returns the cycle of what comes next.
+    /// Looks ahead up to cycle `until`. Returns the cycle of the next action.
     pub fn look_ahead(&mut self, shared: &Shared, clock: &Clock, until: u64) -> u64 {
         let mut ahead = self.state;
         ahead.clear_reliance();
@@ -86,11 +86,11 @@ impl Machine {
         self.refill.min(ahead.next())
     }
 
-    /// The laps that it is about to run after cycle `now`, `most` cycles of them at most, with its state as they begin.
+    /// Returns the next batch after cycle `now`, of at most `most` cycles, with the state at its start.
     pub fn laps(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Laps)> {
         let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
         let mut state = self.state;
-        // What is quiet leaves the FIFOs alone.
+        // Quiet instructions do not change the FIFOs.
         state.run_quiet(&view, &mut self.fifos.clone(), now, 2 * LOOKAHEAD);
         let start = state.next();
         if start <= now {
@@ -101,17 +101,17 @@ impl Machine {
         (count > 1).then_some((state, Laps { machine: self.index as usize, lap, start, count }))
     }
 
-    /// The next `count` bits that OUT puts out in `lap`.
+    /// Returns the next `count` bits that OUT outputs in `pass`.
     pub fn bits_out(&self, lap: &Lap, count: u64) -> u32 {
         lap.bits_out(&self.state, &self.config, count as u32)
     }
 
-    /// Carries out `count` laps.
+    /// Runs `count` passes.
     pub fn advance(&mut self, lap: &Lap, count: u64, inputs: Sampled) {
         lap.advance(&mut self.state, &self.config, &self.divider, count, inputs);
     }
 
-    /// Does what is due in cycle `now`.
+    /// Executes what is due in cycle `now`.
     pub fn step(&mut self, shared: &Shared, clock: &Clock, now: u64) -> Effects {
         let mut effects = Effects::default();
         if let Some(ahead) = self.ahead
@@ -121,7 +121,7 @@ impl Machine {
             self.ahead = None;
         }
         if self.ahead.is_some_and(|ahead| ahead.relied_out | ahead.relied_oe != 0) {
-            // What it side-sets in this very cycle, though without effect, may compete with others' writes.
+            // A side-set in this cycle, even one without change, may compete with other writes.
             self.sync(shared, clock, now - 1);
         }
         if self.state.next() == now || (self.ahead.is_none() && self.state.next() < now) {
@@ -144,11 +144,11 @@ impl Machine {
         effects
     }
 
-    /// The TX FIFO, or what takes words from it, changed in cycle `now`: finds the tick in which autopull takes a word.
+    /// Finds the tick in which autopull takes a word, after a change in cycle `now` of the TX FIFO or of what reads it.
     pub fn plan_refill(&mut self, now: u64) {
         let waits = self.state.enabled && self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty();
         let tick = self.divider.cycle(self.divider.first_at(now + 1));
-        // An instruction that executes in that tick does it itself.
+        // An instruction that executes in that tick refills OSR itself.
         self.refill = if waits && (self.state.forced.is_some() || self.state.flow.next > tick) { tick } else { NEVER };
     }
 
@@ -156,7 +156,7 @@ impl Machine {
         self.state.wake(stall, &self.divider, cycle);
     }
 
-    /// `instruction` was written to SMx_INSTR in cycle `now`.
+    /// Handles a write of `instruction` to SMx_INSTR in cycle `now`.
     pub fn force(&mut self, instruction: u16, now: u64) {
         self.state.force(instruction, now);
         self.plan_refill(now);
@@ -177,7 +177,7 @@ impl Machine {
         self.plan_refill(now);
     }
 
-    /// Changes the divider while the program keeps its distance in ticks to its next instruction.
+    /// Changes the divider, while the program keeps its distance in ticks to the next instruction.
     fn retime(&mut self, now: u64, change: impl FnOnce(&mut Divider)) {
         let (enabled, stall) = (self.state.enabled, self.state.flow.stall);
         self.state.freeze(&self.divider, now);
@@ -223,7 +223,8 @@ impl Machine {
         self.wake(None, now + 1);
     }
 
-    /// The state machine has stalled on `stall` in a tick since FDEBUG was last cleared, and still does in cycle `now`.
+    /// Returns whether the state machine has stalled on `stall` in a tick since FDEBUG was last cleared, and still does
+    /// in cycle `now`.
     pub fn stalls_again(&self, stall: Stall, now: u64) -> bool {
         let holds = match stall {
             Stall::Tx => self.fifos.tx.is_empty(),

@@ -8,7 +8,7 @@ pub struct PinWrite {
 }
 
 impl PinWrite {
-    /// The `count` least significant bits of `data`, on `base` and the pins above it, wrapping after GPIO31.
+    /// Returns the `count` least significant bits of `data` on `base` and the pins above it, wrapping after GPIO31.
     fn mapped(data: u32, base: u32, count: u32) -> Self {
         let mask = low_bits(count);
         Self { mask: mask.rotate_left(base), value: (data & mask).rotate_left(base) }
@@ -19,7 +19,7 @@ impl PinWrite {
     }
 }
 
-/// A mask of the `count` (0 to 32) least significant bits.
+/// Returns a mask of the `count` (0 to 32) least significant bits.
 pub fn low_bits(count: u32) -> u32 {
     u32::MAX.checked_shr(32 - count.min(32)).unwrap_or(0)
 }
@@ -27,7 +27,7 @@ pub fn low_bits(count: u32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     pub clkdiv: u32,
-    /// Without EXEC_STALLED.
+    /// Bits of EXECCTRL without EXEC_STALLED.
     pub execctrl: u32,
     pub shiftctrl: u32,
     pub pinctrl: u32,
@@ -73,17 +73,17 @@ impl Config {
         self.execctrl & OUT_STICKY != 0
     }
 
-    /// OUT, MOV and SET write their pins once, whatever they write.
+    /// Returns whether OUT, MOV and SET write their pins only once, without sticky or enable bits.
     pub fn writes_plainly(&self) -> bool {
         self.execctrl & (OUT_STICKY | INLINE_OUT_EN) == 0
     }
 
-    /// Whether INLINE_OUT_EN lets `data` through to the pins.
+    /// Returns whether INLINE_OUT_EN passes `data` to the pins.
     pub fn out_enabled(&self, data: u32) -> bool {
         self.execctrl & INLINE_OUT_EN == 0 || (data >> ((self.execctrl >> 19) & 31)) & 1 != 0
     }
 
-    /// MOV's STATUS compares the RX FIFO's level instead of the TX FIFO's.
+    /// Returns whether MOV's STATUS compares the RX FIFO's level instead of the TX FIFO's.
     pub fn status_is_rx(&self) -> bool {
         self.execctrl & STATUS_SEL != 0
     }
@@ -108,12 +108,12 @@ impl Config {
         self.shiftctrl & (1 << 19) != 0
     }
 
-    /// 1 to 32 bits.
+    /// Returns 1 to 32 bits.
     pub fn push_threshold(&self) -> u32 {
         bit_count(self.shiftctrl >> 20)
     }
 
-    /// 1 to 32 bits.
+    /// Returns 1 to 32 bits.
     pub fn pull_threshold(&self) -> u32 {
         bit_count(self.shiftctrl >> 25)
     }
@@ -130,7 +130,7 @@ impl Config {
         PinWrite::mapped(data, (self.pinctrl >> 5) & 31, ((self.pinctrl >> 26) & 7).min(FIELD_BITS))
     }
 
-    /// The pin that OUT PINS writes, if it is one.
+    /// Returns the pin that OUT PINS writes, if it is only one.
     pub fn out_pin(&self) -> Option<u32> {
         ((self.pinctrl >> 20) & 63 == 1).then_some(self.pinctrl & 31)
     }
@@ -143,7 +143,7 @@ impl Config {
         self.execctrl & SIDE_PINDIR != 0
     }
 
-    /// What `instruction` side-sets; the mask is empty if it does not.
+    /// Returns the side-set of `instruction`; the mask is empty if it has none.
     pub fn side_write(&self, instruction: u16) -> PinWrite {
         let field = u32::from(instruction >> 8) & 31;
         let bits = self.sideset_bits();
@@ -154,13 +154,13 @@ impl Config {
         PinWrite::mapped(field >> (FIELD_BITS - bits), (self.pinctrl >> 10) & 31, bits - u32::from(optional))
     }
 
-    /// Idle ticks after `instruction`.
+    /// Returns the idle ticks after `instruction`.
     pub fn delay(&self, instruction: u16) -> u64 {
         u64::from(instruction >> 8) & u64::from(low_bits(FIELD_BITS - self.sideset_bits()))
     }
 }
 
-/// Five bits that count from 1 to 32.
+/// Decodes a five-bit count of 1 to 32.
 pub fn bit_count(field: u32) -> u32 {
     match field & 31 {
         0 => 32,

@@ -1,8 +1,8 @@
 //! Clock divider of a state machine (datasheet 3.5.5).
 
-/// Tick `n`, from 1 on, comes in cycle `first + (phase + (n - 1) * divisor) / 256`: the divider counts down from INT, and
-/// whenever the running total of FRAC passes 1 at the end of a period, the next one is a cycle longer. It runs whether or
-/// not the state machine is enabled.
+/// Tick `n`, from 1 on, is in cycle `first + (phase + (n - 1) * divisor) / 256`: the divider counts down from INT, and
+/// whenever the accumulated FRAC passes 1 at the end of a period, the next period is one cycle longer. It also runs
+/// while the state machine is disabled.
 #[derive(Clone, Copy, Debug)]
 pub struct Divider {
     first: u64,
@@ -19,29 +19,29 @@ impl Divider {
         Self { first: 1, phase: 0, divisor: 256 }
     }
 
-    /// Cycles from tick to tick, if these are always as many.
+    /// Returns the cycles between ticks, if constant.
     pub fn whole(&self) -> Option<u64> {
         self.divisor.is_multiple_of(256).then_some(self.divisor / 256)
     }
 
-    /// Cycle of tick `n`.
+    /// Returns the cycle of tick `n`.
     pub fn cycle(&self, n: u64) -> u64 {
         self.first + (self.phase + (n - 1) * self.divisor) / 256
     }
 
-    /// The first tick in `cycle` or later.
+    /// Returns the first tick in `cycle` or later.
     pub fn first_at(&self, cycle: u64) -> u64 {
         let from_first = cycle.saturating_sub(self.first) * 256;
         1 + from_first.saturating_sub(self.phase).div_ceil(self.divisor)
     }
 
-    /// CTRL.CLKDIV_RESTART in cycle `now`: a period begins.
+    /// Restarts the period in cycle `now` (CTRL.CLKDIV_RESTART).
     pub fn restart(&mut self, now: u64) {
         self.first = now + self.divisor / 256;
         self.phase = 0;
     }
 
-    /// CLKDIV was written in cycle `now`. The period that is running keeps its length.
+    /// Handles a write to CLKDIV in cycle `now`. The current period keeps its length.
     pub fn set(&mut self, now: u64, clkdiv: u32) {
         let next = self.first_at(now + 1);
         (self.first, self.phase) = (self.cycle(next), (self.phase + (next - 1) * self.divisor) % 256);

@@ -7,7 +7,7 @@ pub struct Fifo {
     words: [u32; MAX_WORDS],
     first: usize,
     len: usize,
-    /// 4, 8 when joined, 0 when the other one has the storage: then it is both full and empty.
+    /// 4, 8 when joined, 0 when the other FIFO has the storage: then it is both full and empty.
     depth: usize,
 }
 
@@ -30,7 +30,7 @@ impl Fifo {
         self.len >= self.depth
     }
 
-    /// Returns false, and drops `word`, if there is no room.
+    /// Returns false, and drops `word`, if the FIFO is full.
     pub fn push(&mut self, word: u32) -> bool {
         if self.is_full() {
             return false;
@@ -58,7 +58,7 @@ pub struct Fifos {
 }
 
 impl Fifos {
-    /// Empty FIFOs as SHIFTCTRL.FJOIN_TX and FJOIN_RX share the storage.
+    /// Returns empty FIFOs that share the storage as set by SHIFTCTRL.FJOIN_TX and FJOIN_RX.
     pub fn joined(join_tx: bool, join_rx: bool) -> Self {
         let depth = |own: bool, other: bool| match (own, other) {
             (_, true) => 0,

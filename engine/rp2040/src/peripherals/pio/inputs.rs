@@ -2,15 +2,14 @@
 
 use sim::{Clock, PS_PER_S, Ps};
 
-/// Changes that are kept. The synchroniser needs those of two cycles; more edges than this in two cycles are the world's
-/// own glitches.
+/// Changes kept. The synchroniser needs those of two cycles; more edges than this in two cycles are external glitches.
 const KEPT: usize = 8;
 /// Flip-flops of the synchroniser.
 pub const SYNC_CYCLES: u64 = 2;
 
 /// Levels of all GPIOs over the last changes.
 ///
-/// A pin that changes at an edge of clk_sys is caught by the flip-flop behind it at the next edge, so an instruction sees
+/// A pin that changes at an edge of clk_sys is sampled by its flip-flop at the next edge. An instruction therefore sees
 /// the levels of strictly before its own edge (bypassed) or strictly before the edge two cycles earlier (synchronised).
 #[derive(Clone, Debug)]
 pub struct Inputs {
@@ -50,7 +49,7 @@ impl Inputs {
         clock.ps_at(cycle).saturating_sub((SYNC_CYCLES * PS_PER_S).div_ceil(clock.hz()))
     }
 
-    /// What an instruction whose effects appear at the start of `cycle` sees.
+    /// Returns the levels seen by an instruction whose effects appear at the start of `cycle`.
     pub fn sample(&self, clock: &Clock, cycle: u64) -> u32 {
         let synchronised = self.before(self.synchronised_edge(clock, cycle));
         if self.bypass == 0 {
@@ -59,7 +58,8 @@ impl Inputs {
         (synchronised & !self.bypass) | (self.before(clock.ps_at(cycle)) & self.bypass)
     }
 
-    /// First cycle after `cycle` whose instructions may see a change that those of `cycle` do not, as far as is known now.
+    /// Returns the first cycle after `cycle` whose instructions may see a change that those of `cycle` do not, if
+    /// known.
     pub fn next_visible(&self, clock: &Clock, cycle: u64) -> Option<u64> {
         let (seen, seen_bypassed) = (self.synchronised_edge(clock, cycle), clock.ps_at(cycle));
         (1..=KEPT).map(|age| self.changes[(self.newest + age) % KEPT].0).find(|&at| at >= seen).map(|at| {
@@ -69,7 +69,7 @@ impl Inputs {
         })
     }
 
-    /// First cycle whose instructions may see a change at `at`.
+    /// Returns the first cycle whose instructions may see a change at `at`.
     pub fn visible_from(&self, clock: &Clock, at: Ps) -> u64 {
         clock.cycle_at(at + 1) + if self.bypass == 0 { SYNC_CYCLES } else { 0 }
     }

@@ -1,14 +1,14 @@
-//! Laps: passes through a loop of a program that does nothing but move bits between shift registers and pins, in a fixed
-//! number of cycles. Many of them are carried out at once; [`crate::laps`] says when that may be.
+//! Passes through a program's loop that only moves bits between shift registers and pins, in a fixed number of cycles.
+//! Many passes run at once as a batch; [`crate::batch`] decides when.
 
 use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{INSTRUCTIONS, Slot, State};
 
-/// Instructions of a lap at most.
+/// Most instructions of a pass.
 const LONGEST: usize = 8;
-/// Bits that pass at once at most.
+/// Most bits transferred at once.
 const WORD_BITS: u32 = 32;
 
 mod op {
@@ -27,10 +27,10 @@ enum Counter {
     Y,
 }
 
-/// An instruction of a lap.
+/// An instruction of a pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Step {
-    /// Cycles from the first instruction of its lap.
+    /// Cycles from the first instruction of the pass.
     pub at: u64,
     /// SET and side-set.
     pub write: PinWrite,
@@ -43,16 +43,16 @@ pub struct Lap {
     ticks: u64,
     pub cycles: u64,
     counter: Option<Counter>,
-    /// JMP !OSRE is in it.
+    /// The pass contains JMP !OSRE.
     needs_osr: bool,
-    /// The step that is OUT PINS, 1, and its pin.
+    /// The step with OUT PINS, 1, and its pin.
     pub output: Option<(usize, u32)>,
-    /// The step that is IN PINS, and how many bits it takes.
+    /// The step with IN PINS, and its number of bits.
     pub input: Option<(usize, u32)>,
 }
 
 impl Lap {
-    /// The lap that begins with the next instruction of `state`, if there is one.
+    /// Returns the pass that starts with the next instruction of `state`, if there is one.
     pub fn next(state: &State, memory: &[u16; INSTRUCTIONS], config: &Config, divider: &Divider) -> Option<Self> {
         let slot = &state.flow;
         if !state.enabled || state.forced.is_some() || state.exec.is_some() || slot.tried || slot.stall.is_some() {
@@ -91,7 +91,7 @@ impl Lap {
         }
     }
 
-    /// Adds an instruction. `Some(Some(_))`: where it jumps. `None`: it does more than a lap can.
+    /// Adds an instruction. `Some(Some(_))`: its jump target. `None`: a pass cannot contain it.
     #[allow(clippy::option_option)]
     fn add(&mut self, instruction: u16, config: &Config, cycles_per_tick: u64) -> Option<Option<u32>> {
         let (first, operand) = ((instruction >> 5) & 7, u32::from(instruction & 31));
@@ -135,13 +135,13 @@ impl Lap {
         self.steps().iter().map(|step| step.write)
     }
 
-    /// Cycles from the first instruction of a lap to its last.
+    /// Returns the cycles from the first instruction of a pass to its last.
     fn last_at(&self) -> u64 {
         self.steps[self.len - 1].at
     }
 
-    /// The levels that come after each step, without OUT's, when a lap begins with `out`. `None`: it does not end so, and
-    /// the next lap differs.
+    /// Returns the levels after each step, without OUT's, when a pass starts with `out`. `None`: it ends with other
+    /// levels, so the next pass differs.
     pub fn levels(&self, out: u32) -> Option<impl Iterator<Item = u32>> {
         let level = |out: &mut u32, write: PinWrite| {
             *out = write.apply(*out);
@@ -150,8 +150,8 @@ impl Lap {
         (self.writes().fold(out, |out, write| write.apply(out)) == out).then(|| self.writes().scan(out, level))
     }
 
-    /// Laps in which nothing comes to pass that anybody else has a part in: no word moves between FIFO and shift register,
-    /// and the loop goes on.
+    /// Returns the number of passes without external effects: no word moves between FIFO and shift register, and the
+    /// loop continues.
     pub fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> u64 {
         let mut most = match self.counter {
             Some(Counter::X) => u64::from(state.x),
@@ -177,13 +177,13 @@ impl Lap {
         most
     }
 
-    /// The next `count` bits that OUT puts out, the first in the most significant place.
+    /// Returns the next `count` bits that OUT outputs, the first one in the most significant place.
     pub fn bits_out(&self, state: &State, config: &Config, count: u32) -> u32 {
         let osr = if config.out_shifts_right() { state.osr.reverse_bits() } else { state.osr };
         osr.checked_shr(WORD_BITS - count).unwrap_or(0)
     }
 
-    /// Moves `state` on by `count` laps in which OUT has put out its bits and IN has taken `inputs`.
+    /// Advances `state` by `count` passes in which OUT has output its bits and IN has read `inputs`.
     pub fn advance(&self, state: &mut State, config: &Config, divider: &Divider, count: u64, inputs: Sampled) {
         match self.counter {
             Some(Counter::X) => state.x -= count as u32,
@@ -215,7 +215,7 @@ impl Lap {
     }
 }
 
-/// What one IN of `count` bits does.
+/// Returns the ISR after one IN of `count` bits.
 fn shift_in(isr: u32, data: u32, count: u32, right: bool) -> u32 {
     if right {
         isr.checked_shr(count).unwrap_or(0) | (data << (WORD_BITS - count))
@@ -224,32 +224,32 @@ fn shift_in(isr: u32, data: u32, count: u32, right: bool) -> u32 {
     }
 }
 
-/// What IN found at its pins.
+/// The levels that IN sampled at its pins.
 #[derive(Clone, Copy, Debug)]
 pub enum Sampled {
-    /// One bit in each lap, the first in the most significant place.
+    /// One bit per pass, the first one in the most significant place.
     Bits(u32),
-    /// The same levels in each lap, in the places of IN_BASE and the pins above it.
+    /// The same levels in each pass, in the places of IN_BASE and the pins above it.
     Same(u32),
 }
 
-/// Laps that are as good as done: nobody looks.
+/// A batch of passes that is deferred while it is not observed.
 #[derive(Clone, Copy, Debug)]
 pub struct Laps {
     pub machine: usize,
     pub lap: Lap,
-    /// Cycle of the first instruction of the first lap.
+    /// Cycle of the first instruction of the first pass.
     pub start: u64,
     pub count: u64,
 }
 
 impl Laps {
-    /// Cycle of what comes after the last lap.
+    /// Returns the cycle after the last pass.
     pub fn end(&self) -> u64 {
         self.start + self.count * self.lap.cycles
     }
 
-    /// Laps that are over in cycle `now`, all their instructions executed.
+    /// Returns the number of passes complete in cycle `now`.
     pub fn done_by(&self, now: u64) -> u64 {
         match now.checked_sub(self.start + self.lap.last_at()) {
             Some(past) => (past / self.lap.cycles + 1).min(self.count),

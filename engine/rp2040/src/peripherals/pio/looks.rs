@@ -1,4 +1,4 @@
-//! Which pins a program reads (datasheet 3.4), so that serial controllers put their bits out on those.
+//! Finds the pins that a program reads (datasheet 3.4), so that serial controllers output their bits on those.
 
 use super::config::{Config, low_bits};
 use super::machine::INSTRUCTIONS;
@@ -9,7 +9,7 @@ const IN: u16 = 2;
 const OUT: u16 = 3;
 const MOV: u16 = 5;
 
-/// The pins that a state machine configured so may read, whatever of the memory is its program.
+/// Returns the pins that a state machine with this configuration may read, wherever in memory its program is.
 pub fn pins(memory: &[u16; INSTRUCTIONS], config: &Config) -> u32 {
     memory.iter().fold(0, |pins, &instruction| pins | read_by(instruction, config))
 }
@@ -22,7 +22,7 @@ fn read_by(instruction: u16, config: &Config) -> u32 {
         WAIT if first & 3 == 0 => 1 << index,
         WAIT if first & 3 == 1 => 1 << ((index + config.in_base()) & 31),
         IN if first == 0 => low_bits(if index == 0 { 32 } else { index }).rotate_left(config.in_base()),
-        // What a word of data says as an instruction is not known before.
+        // A data word executed as an instruction is not known in advance.
         OUT if first == 7 => u32::MAX,
         MOV if first == 4 || second == 0 => u32::MAX,
         _ => 0,

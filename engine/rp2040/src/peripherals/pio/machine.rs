@@ -1,6 +1,6 @@
-//! A state machine: its registers and how it executes instructions (datasheet 3.2, 3.4 and 3.5).
+//! A state machine: its registers and the execution of instructions (datasheet 3.2, 3.4 and 3.5).
 //!
-//! Cycles count clk_sys. An instruction is named after the cycle at whose start its effects appear.
+//! Cycles count clk_sys. An instruction belongs to the cycle at whose start its effects appear.
 
 use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
@@ -43,7 +43,7 @@ mod source {
     pub const OSR: u16 = 7;
 }
 
-/// What the state machines of a block have in common.
+/// State shared by the state machines of a block.
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub memory: [u16; INSTRUCTIONS],
@@ -55,7 +55,7 @@ pub struct Shared {
     pub oe: u32,
 }
 
-/// What a waiting instruction waits for.
+/// The condition that a waiting instruction waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
     Input,
@@ -64,18 +64,18 @@ pub enum Stall {
     Irq,
     /// A word in the TX FIFO.
     Tx,
-    /// Room in the RX FIFO.
+    /// Space in the RX FIFO.
     Rx,
 }
 
-/// An instruction that is to execute: the program's next one, or one written to SMx_INSTR.
+/// The instruction to execute next: the program's, or one written to SMx_INSTR.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// Cycle of the next try.
+    /// Cycle of the next attempt.
     pub next: u64,
-    /// Why there is none.
+    /// The reason if it cannot execute.
     pub stall: Option<Stall>,
-    /// It has been tried and has stalled.
+    /// It has been attempted and has stalled.
     pub(super) tried: bool,
 }
 
@@ -83,7 +83,7 @@ impl Slot {
     const IDLE: Self = Self { next: NEVER, stall: None, tried: false };
 }
 
-/// What an instruction does to the world outside the state machine.
+/// Effects of an instruction outside its state machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Effects {
     /// A FIFO changed its level.
@@ -91,7 +91,7 @@ pub struct Effects {
     pub fdebug: u32,
     pub irq_set: u8,
     pub irq_clear: u8,
-    /// OUT, SET or MOV to pins (0) and directions (1). An empty mask with `Some` takes back a sticky one.
+    /// OUT, SET or MOV to pins (0) and directions (1). An empty mask with `Some` withdraws a sticky one.
     pub written: [Option<PinWrite>; 2],
     pub side: [PinWrite; 2],
 }
@@ -102,11 +102,11 @@ enum Outcome {
     /// OUT EXEC and MOV EXEC.
     Execute(u16),
     Stall(Stall),
-    /// Try again in the next tick.
+    /// Retry in the next tick.
     Again,
 }
 
-/// Everything that the running program changes.
+/// The state that a program changes.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     pub enabled: bool,
@@ -118,21 +118,21 @@ pub struct State {
     /// Bits shifted in and out, 0 to 32.
     pub(super) isr_count: u32,
     pub(super) osr_count: u32,
-    /// Instruction that OUT EXEC or MOV EXEC left to be executed next.
+    /// Instruction to execute next, from OUT EXEC or MOV EXEC.
     pub(super) exec: Option<u16>,
-    /// Index of the tick at which the program goes on (`flow.next`); when disabled, how many ticks after the next one.
+    /// Tick of the next instruction (`flow.next`); while disabled, the number of ticks after the next one.
     pub(super) tick: u64,
     pub flow: Slot,
-    /// Instruction that was written to SMx_INSTR.
+    /// Instruction written to SMx_INSTR.
     pub forced: Option<u16>,
     pub forced_slot: Slot,
-    /// Since [`Self::clear_reliance`], pins were read, or these levels and directions were side-set without effect.
+    /// Since [`Self::clear_reliance`], pins were read, or these levels and directions were side-set without change.
     pub read_inputs: bool,
     pub relied_out: u32,
     pub relied_oe: u32,
 }
 
-/// What a state machine sees while it executes.
+/// The inputs of a state machine during execution.
 pub struct View<'a> {
     pub index: u32,
     pub config: &'a Config,
@@ -174,18 +174,18 @@ impl State {
         self.relied_oe = 0;
     }
 
-    /// Cycle of the next try to execute something.
+    /// Returns the cycle of the next attempt to execute an instruction.
     pub fn next(&self) -> u64 {
         if self.forced.is_some() { self.forced_slot.next } else { self.flow.next }
     }
 
-    /// A change of the inputs may let the next instruction complete earlier than is known.
+    /// Returns whether a change of the inputs may complete the next instruction earlier than known.
     pub fn waits_for_input(&self) -> bool {
         let slot = if self.forced.is_some() { &self.forced_slot } else { &self.flow };
         slot.tried && matches!(slot.stall, Some(Stall::Input) | None)
     }
 
-    /// What holds up the state machine, if it may do nothing until that changes.
+    /// Returns the stall condition, if nothing happens until it changes.
     pub fn stall(&self) -> Option<Stall> {
         if self.forced.is_some() { self.forced_slot.stall } else { self.flow.stall }
     }
@@ -194,7 +194,7 @@ impl State {
         self.forced.or(self.exec).unwrap_or(shared.memory[self.pc as usize])
     }
 
-    /// CTRL.SM_RESTART. PC, X, Y and the contents of OSR stay.
+    /// Handles CTRL.SM_RESTART. PC, X, Y and the contents of OSR stay.
     pub fn restart(&mut self, divider: &Divider, now: u64) {
         self.isr = 0;
         self.isr_count = 0;
@@ -215,10 +215,10 @@ impl State {
         self.flow.stall = None;
     }
 
-    /// Stops the program's clock in cycle `now`: remembers how many ticks of delay are left.
+    /// Stops the program's clock in cycle `now`, keeping the number of remaining delay ticks.
     pub fn freeze(&mut self, divider: &Divider, now: u64) {
         if self.enabled {
-            // What has stalled is tried in every tick.
+            // A stalled instruction is attempted in every tick.
             self.tick = if self.flow.tried { 0 } else { self.tick.saturating_sub(divider.first_at(now + 1)) };
             self.flow.next = NEVER;
             self.flow.stall = None;
@@ -226,7 +226,7 @@ impl State {
         }
     }
 
-    /// Lets the program go on after cycle `now`.
+    /// Resumes the program after cycle `now`.
     pub fn thaw(&mut self, divider: &Divider, now: u64) {
         if !self.enabled {
             self.tick += divider.first_at(now + 1);
@@ -235,23 +235,24 @@ impl State {
         }
     }
 
-    /// `instruction` was written to SMx_INSTR in cycle `now`.
+    /// Handles a write of `instruction` to SMx_INSTR in cycle `now`.
     pub fn force(&mut self, instruction: u16, now: u64) {
         self.forced = Some(instruction);
         self.forced_slot = Slot { next: now + 1, stall: None, tried: false };
     }
 
-    /// A forced instruction has not been tried yet.
+    /// Returns whether a forced instruction has not been attempted yet.
     pub fn force_is_pending(&self) -> bool {
         self.forced.is_some() && !self.forced_slot.tried
     }
 
-    /// What stalls for `stall` (`None`: for anything) may have come true: tries again in `cycle` or later.
+    /// Retries instructions stalled on `stall` (`None`: on anything) in `cycle` or later, as the condition may hold
+    /// now.
     pub fn wake(&mut self, stall: Option<Stall>, divider: &Divider, cycle: u64) {
         let wakes = |slot: &Slot| match (slot.stall, stall) {
             (Some(held), Some(stall)) => held == stall,
             (Some(_), None) => true,
-            // A WAIT that has put off its next try until a level arrives.
+            // A WAIT whose next attempt is deferred until a level arrives.
             (None, Some(Stall::Input) | None) => slot.tried && slot.next > cycle,
             (None, Some(_)) => false,
         };
@@ -264,19 +265,19 @@ impl State {
         }
     }
 
-    /// The instruction at `address` was replaced: if it was being tried, the new one begins afresh.
+    /// Handles the replacement of the instruction at `address`: if it was being attempted, the new one starts afresh.
     pub fn replaced(&mut self, address: u32) {
         if self.pc == address && self.exec.is_none() {
             self.flow.tried = false;
         }
     }
 
-    /// Autopull waits for a word.
+    /// Returns whether autopull waits for a word.
     pub fn wants_refill(&self, config: &Config) -> bool {
         config.autopull() && self.osr_count >= config.pull_threshold()
     }
 
-    /// Autopull between two OUTs.
+    /// Performs autopull between two OUTs.
     pub fn refill(&mut self, fifos: &mut Fifos) {
         if let Some(word) = fifos.tx.pop() {
             self.osr = word;
@@ -284,8 +285,8 @@ impl State {
         }
     }
 
-    /// The next instruction touches nothing but X, Y, ISR, OSR and PC, and depends on nothing but these, the pins, and
-    /// the levels it side-sets again.
+    /// Returns whether the next instruction changes only X, Y, ISR, OSR and PC, and depends only on these, the pins,
+    /// and the levels that it side-sets again.
     pub fn is_quiet(&self, view: &View, fifos: &Fifos) -> bool {
         if self.forced.is_some() || (self.wants_refill(view.config) && !fifos.tx.is_empty()) {
             return false;
@@ -313,7 +314,7 @@ impl State {
         }
     }
 
-    /// Executes quiet instructions up to cycle `until`, `budget` of them at most.
+    /// Executes quiet instructions up to cycle `until`, at most `budget`.
     pub fn run_quiet(&mut self, view: &View, fifos: &mut Fifos, until: u64, budget: u32) {
         for _ in 0..budget {
             if self.flow.next > until || self.flow.next == NEVER || !self.is_quiet(view, fifos) {
@@ -325,8 +326,8 @@ impl State {
         }
     }
 
-    /// Executes a JMP to itself (always, X-- or Y--) as often as it is taken up to cycle `until`. Returns false if it is
-    /// none, or falls through.
+    /// Executes a JMP to itself (always, X-- or Y--) as often as it is taken up to cycle `until`. Returns false if it
+    /// is not such a JMP, or falls through.
     fn repeat_self_loop(&mut self, view: &View, until: u64) -> bool {
         let instruction = self.instruction(view.shared);
         if self.exec.is_some() || instruction >> 13 != op::JMP || u32::from(instruction & 31) != self.pc {
@@ -362,7 +363,7 @@ impl State {
         }
     }
 
-    /// Tries to execute the instruction that is due in cycle [`Self::next`].
+    /// Attempts to execute the instruction due in cycle [`Self::next`].
     pub fn execute(&mut self, view: &View, fifos: &mut Fifos, effects: &mut Effects) {
         let cycle = self.next();
         let instruction = self.instruction(view.shared);
@@ -395,7 +396,7 @@ impl State {
         let forced = self.forced.is_some();
         match outcome {
             Outcome::Stall(stall) => {
-                // A level that is still in the synchronisers may end this.
+                // A level still in the synchronisers may end this.
                 let put_off =
                     (stall == Stall::Input).then(|| view.shared.inputs.next_visible(view.clock, cycle)).flatten();
                 if let Some(next) = put_off {
@@ -407,7 +408,7 @@ impl State {
             }
             Outcome::Again => self.put_off(divider, cycle + 1),
             _ if forced => {
-                // Neither delay nor PC's advance; the program goes on where it was.
+                // Neither delay nor an advance of PC; the program continues where it was.
                 self.forced = None;
                 self.forced_slot = Slot::IDLE;
                 if self.enabled && (self.flow.tried || self.flow.next <= cycle) {
@@ -444,7 +445,7 @@ impl State {
         }
     }
 
-    /// The instruction has stalled; there is no need to try again before `cycle`.
+    /// Stalls the instruction; an attempt before `cycle` is useless.
     fn put_off(&mut self, divider: &Divider, cycle: u64) {
         if self.forced.is_some() {
             self.forced_slot = Slot { next: cycle, stall: None, tried: true };
@@ -504,7 +505,7 @@ impl State {
         let count = (self.isr_count + bits).min(32);
         let pushes = view.config.autopush() && count >= view.config.push_threshold();
         if pushes && fifos.rx.is_full() {
-            // Nothing is shifted yet: a stalled instruction is executed anew.
+            // Nothing is shifted yet: a stalled instruction is executed again.
             effects.fdebug |= FDEBUG_RXSTALL;
             return Outcome::Stall(Stall::Rx);
         }
@@ -589,7 +590,7 @@ impl State {
                 return Outcome::Stall(Stall::Rx);
             }
         }
-        // Without Block the word is lost, and ISR is cleared all the same.
+        // Without Block the word is lost, but ISR is still cleared.
         self.push_isr(fifos, effects);
         Outcome::Next
     }
@@ -599,7 +600,7 @@ impl State {
         if if_empty && self.osr_count < view.config.pull_threshold() {
             return Outcome::Next;
         }
-        // With autopull, PULL does nothing when OSR is full: the word has been pulled already (3.5.4.2).
+        // With autopull, PULL has no effect when OSR is full: the word has been pulled already (3.5.4.2).
         if view.config.autopull() && self.osr_count == 0 {
             return Outcome::Next;
         }
@@ -682,7 +683,7 @@ impl State {
     }
 }
 
-/// OUT, PULL and MOV OSR decide themselves what becomes of OSR; during all others autopull may refill it.
+/// Returns whether `instruction` controls OSR itself (OUT, PULL and MOV OSR); during others autopull may refill it.
 fn manages_osr(instruction: u16) -> bool {
     match instruction >> 13 {
         op::OUT => true,
@@ -702,7 +703,7 @@ fn write_if_enabled(config: &Config, data: u32) -> PinWrite {
     if config.out_enabled(data) { config.out_write(data) } else { PinWrite::default() }
 }
 
-/// Flag that WAIT IRQ or IRQ names: with bit 4, the machine's number is added to the two lowest bits modulo 4.
+/// Returns the flag of WAIT IRQ or IRQ: with bit 4, the machine's number is added to the two lowest bits modulo 4.
 fn irq_flag(instruction: u16, machine: u32) -> u8 {
     let index = u32::from(instruction & 7);
     let index = if instruction & 0x10 != 0 { (index & 4) | ((index + machine) & 3) } else { index };

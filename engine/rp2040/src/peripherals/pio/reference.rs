@@ -1,5 +1,5 @@
-//! A second PIO, written from the datasheet alone: every state machine in every cycle, nothing lazy, nothing shared with
-//! the model. Random programs have to behave the same on both.
+//! A second PIO, written from the datasheet alone: every state machine in every cycle, nothing lazy, nothing shared
+//! with the model. Random programs must behave equally on both.
 
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ fn or_32(n: u32) -> u32 {
     if n == 0 { 32 } else { n }
 }
 
-/// What one instruction writes outside.
+/// External writes of one instruction.
 #[derive(Default)]
 struct Out {
     pins: [Option<(u32, u32)>; 2],
@@ -348,7 +348,7 @@ impl Sm {
         }
     }
 
-    /// One cycle of clk_sys.
+    /// Executes one cycle of clk_sys.
     fn cycle(&mut self, n: u32, memory: &[u16; 32], irq: u8, level: u32) -> Out {
         let mut o = Out::default();
         let ticks = self.clock_enable() && self.enabled;
@@ -422,7 +422,7 @@ impl Reference {
         Self { memory: [0; 32], sm, irq: 0, out: 0, oe: 0, fdebug: 0, bypass: 0, pads: [0; 4] }
     }
 
-    /// Everything that happens at the start of the next cycle, with what `world` drives where PIO does not.
+    /// Executes the next cycle; `world` holds the levels of pins that PIO does not drive.
     pub fn cycle(&mut self, world: u32) {
         let level = (self.pads[1] & !self.bypass) | (self.pads[3] & self.bypass);
         let (mut out, mut oe) = (self.out, self.oe);
@@ -449,7 +449,7 @@ impl Reference {
         self.drive(world);
     }
 
-    /// The world changes what it drives.
+    /// Sets the levels driven by the world.
     pub fn drive(&mut self, world: u32) {
         self.pads[3] = ((self.out & self.oe) | (world & !self.oe)) & 0x3fff_ffff;
     }

@@ -38,7 +38,7 @@ mod asm {
     pub fn set(destination: u16, data: u16) -> u16 {
         0xe000 | (destination << 5) | data
     }
-    /// With `field` as delay and side-set.
+    /// Returns `instruction` with `field` as delay and side-set.
     pub fn d(instruction: u16, field: u16) -> u16 {
         instruction | (field << 8)
     }
@@ -99,7 +99,7 @@ impl Bench {
         }
     }
 
-    /// Handles the events up to `cycle` and goes there.
+    /// Handles the events up to `cycle` and advances to it.
     fn run(&mut self, cycle: u64) {
         let until: Ps = self.sys.clock.ps_at(cycle);
         while let Some(id) = self.sys.take_event(until) {
@@ -119,7 +119,7 @@ impl Bench {
         self.settle();
     }
 
-    /// Level changes of `pin`.
+    /// Returns the level changes of `pin`.
     fn levels(&self, pin: u32) -> Vec<(u64, u32)> {
         let mut levels: Vec<(u64, u32)> = Vec::new();
         for &(cycle, out, _) in &self.edges {
@@ -190,14 +190,14 @@ fn reserved_and_read_only_bits() {
     }
 }
 
-/// SET_COUNT 1, SET_BASE `pin`.
+/// Returns PINCTRL with SET_COUNT 1, SET_BASE `pin`.
 fn set_pin(pin: u32) -> u32 {
     (1 << 26) | (pin << 5)
 }
 
 #[test]
 fn a_square_wave_has_exact_edges() {
-    // set pindirs, 1; set pins, 1 [1]; set pins, 0 (wraps behind pindirs).
+    // set pindirs, 1; set pins, 1 [1]; set pins, 0 (wraps to after pindirs).
     let mut b = Bench::program(&[set(4, 1), d(set(0, 1), 1), set(0, 0)]);
     b.sm(0, offset::SM_PINCTRL, set_pin(7));
     b.sm(0, offset::SM_EXECCTRL, (2 << 12) | (1 << 7));
@@ -206,7 +206,7 @@ fn a_square_wave_has_exact_edges() {
     b.run(110);
     assert_eq!(b.edges[0], (101, 0, 1 << 7));
     assert_eq!(b.levels(7), [(102, 1), (104, 0), (105, 1), (107, 0), (108, 1), (110, 0)]);
-    // The pad changes at the same times, and its level is visible to everyone.
+    // The pad changes at the same times, and its level is visible everywhere.
     assert_eq!(b.sys.pins.level() >> 7 & 1, 0);
     b.run(111);
     assert_eq!(b.sys.pins.level() >> 7 & 1, 1);
@@ -345,7 +345,7 @@ fn fifos_join_flush_and_report() {
     assert_eq!((b.r(offset::FLEVEL), b.r(offset::FDEBUG)), (0x800, 0x2_0000));
     b.w(offset::FDEBUG, 0x2_0000);
     assert_eq!(b.r(offset::FDEBUG), 0);
-    // Joined RX: no room for TX.
+    // Joined RX: no space for TX.
     b.sm(1, offset::SM_SHIFTCTRL, 0x800c_0000);
     assert_eq!((b.r(offset::FLEVEL), b.r(offset::FSTAT), b.sys.dreq_level()), (0, 0x0f02_0f00, 0b1101));
     assert_eq!(b.r(offset::RXF0 + 4), 0);
@@ -446,7 +446,7 @@ fn jump_conditions() {
         assert_eq!(b.state(0).0, if taken { 17 } else { 0 }, "condition {condition}, X {x}, Y {y}");
         assert_eq!((pushed(&mut b, 1), pushed(&mut b, 2)), (x_after, y_after), "condition {condition}");
     }
-    // !OSRE counts against the threshold; PIN looks at JMP_PIN whatever IN_BASE is.
+    // !OSRE counts against the threshold; PIN reads JMP_PIN, independently of IN_BASE.
     let mut b = Bench::new();
     b.sm(0, offset::SM_SHIFTCTRL, (4 << 25) | (3 << 18));
     force(&mut b, &[mov(7, 0, 1), out(3, 3), jmp(7, 9)]);
@@ -485,7 +485,7 @@ fn moves_shifts_and_status() {
     force(&mut b, &[out(6, 5), PUSH_IFFULL]);
     assert_eq!(b.state(0).1, 0x10);
     assert_eq!(b.r(offset::RXF0), 0b00100);
-    // An empty FIFO gives X to a PULL that does not block; IFEMPTY does nothing before the threshold.
+    // An empty FIFO gives X to a PULL that does not block; IFEMPTY has no effect before the threshold.
     force(&mut b, &[set(1, 21), PULL_NOBLOCK]);
     assert_eq!(pushed(&mut b, 7), 21);
     b.w(offset::TXF0, 99);
@@ -585,7 +585,7 @@ fn executes_from_osr_and_registers() {
     // Pull and stall in 1, OUT in 2, SET in 3 to 6, OUT in 7, SET in 8, OUT, SET in 10, OUT, JMP in 12.
     assert_eq!(b.levels(0), [(3, 1), (8, 0), (10, 1)]);
     assert_eq!(b.state(0).0, 5);
-    // SMx_INSTR ignores delay and divider, and stalls are flagged and cured by data or another instruction.
+    // SMx_INSTR ignores delay and divider; stalls are flagged, and ended by data or another instruction.
     let mut b = Bench::new();
     b.sm(0, offset::SM_CLKDIV, 1000 << 16);
     b.sm(0, offset::SM_PINCTRL, set_pin(0));
@@ -601,7 +601,7 @@ fn executes_from_osr_and_registers() {
     assert_eq!(stalled(&mut b), 1);
     force(&mut b, &[NOP]);
     assert_eq!(stalled(&mut b), 0);
-    // A jump forced into a delay moves PC at once; the delay still runs.
+    // A jump forced during a delay changes PC at once; the delay still runs.
     let mut b = Bench::program(&[d(NOP, 31), jmp(0, 1), set(0, 1), jmp(0, 3)]);
     b.sm(0, offset::SM_PINCTRL, set_pin(0));
     b.w(offset::CTRL, 1);
@@ -662,7 +662,7 @@ fn long_delay_loops_take_few_events() {
     b.run(4 + 4 * half);
     assert_eq!(b.levels(25), [(4, 1), (4 + half, 0), (4 + 2 * half, 1), (4 + 3 * half, 0), (4 + 4 * half, 1)]);
     assert!(b.events < 30, "{} events", b.events);
-    // Looking at PC on the way neither disturbs nor costs.
+    // Reading PC in between neither disturbs the program nor costs events.
     b.run(4 + 4 * half + 500_000);
     assert_eq!(b.state(0).0, 4);
     b.run(4 + 5 * half);
@@ -738,7 +738,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     let mut mem = Memory::new(&[0; 16384], 1 << 20);
     let device = SpiDevice { answer: 0x3c, ..SpiDevice::default() };
     let mut bus = Bus::new(Sys::new(125_000_000), device);
-    // clk_sys stays at 125 MHz, whatever CLOCKS would make of its reset state.
+    // clk_sys stays at 125 MHz, regardless of CLOCKS' reset state.
     bus.sys.clock_sources_dirty = false;
     bus.sys.pins.function_mask[function::PIO0] = 0b1100;
     bus.sys.watch_pins(watcher::WORLD, 0b1100);
@@ -760,7 +760,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     write(&mut bus, &mut mem, offset::INPUT_SYNC_BYPASS, 1 << 4);
     write(&mut bus, &mut mem, register(0, offset::SM_INSTR), u32::from(set(4, 3)));
     write(&mut bus, &mut mem, offset::CTRL, 1);
-    // Narrow writes are replicated over the bus, which is how drivers feed bytes.
+    // Narrow writes are replicated over the bus, which drivers use to write bytes.
     for byte in [0xa5, 0x96, 0x01] {
         bus.write(&mut mem, Master::Core(0), PIO0 + offset::TXF0, byte, 1).unwrap();
     }
@@ -778,7 +778,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
 }
 
 impl Random {
-    /// Often sensible, always possible instructions.
+    /// Returns an often sensible, always possible instruction.
     fn instruction(&mut self) -> u16 {
         let field = if self.below(2) == 0 { 0 } else { self.below(32) as u16 };
         let i = match self.below(16) {
@@ -795,8 +795,8 @@ impl Random {
     }
 }
 
-/// Random programs, configurations, register accesses and pin changes: the same edges, FIFO contents, flags and program
-/// counters as the reference.
+/// Random programs, configurations, register accesses and pin changes: edges, FIFO contents, flags and program counters
+/// must equal the reference.
 #[test]
 fn random_programs_run_as_on_the_reference() {
     let (mut edges, mut words) = (0, 0);
@@ -814,7 +814,7 @@ fn random_programs_run_as_on_the_reference() {
             b.w(offset::INSTR_MEM0 + 4 * address, u32::from(i));
             reference.write_memory(address, i);
         }
-        // Rare accesses leave the model to look far ahead, frequent ones interrupt that.
+        // Rare accesses permit long lookahead, frequent ones interrupt it.
         let gap = [2, 8, 60, 300][seed as usize % 4];
         for cycle in 1..3000 {
             let before = (reference.out, reference.oe);
@@ -923,7 +923,7 @@ fn random_programs_run_as_on_the_reference() {
     assert!(edges > 10_000 && words > 10_000, "{edges} edges, {words} words");
 }
 
-/// Any accesses at all, on all registers, with any alias, at any time: no panic, and a bounded number of events.
+/// Random accesses to all registers, with any alias, at any time: no panic, and a bounded number of events.
 #[test]
 fn hostile_programs_cannot_hang() {
     for seed in 0..100 {

@@ -1,8 +1,8 @@
-//! A UART's receiver on a wire whose levels something outside decides.
+//! A UART's receiver on a wire with external levels.
 
 use sim::{NEVER, Ps};
 
-/// What came, from its start bit to its first stop bit, the first in bit 0.
+/// A received character, from its start bit to its first stop bit, the first in bit 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Character {
     pub levels: u32,
@@ -11,13 +11,13 @@ pub struct Character {
 
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
-    /// The line was not high since the receiver was set up, or since a stop bit that was low.
+    /// The line was not high since the receiver was set up, or since a low stop bit.
     #[default]
     WaitsForMark,
     Idle,
     Receives {
         half_bit: Ps,
-        /// Samples that a character takes, one in the middle of each bit.
+        /// Samples per character, one in the middle of each bit.
         samples: u64,
         taken: u64,
         levels: u32,
@@ -31,7 +31,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// When the next sample is due.
+    /// Returns when the next sample is due.
     pub fn due(&self) -> Ps {
         match self.state {
             State::Receives { due, .. } => due,
@@ -39,8 +39,8 @@ impl Receiver {
         }
     }
 
-    /// The line has this level now. `frame`: half a bit's duration and the samples of a character; `None`: nobody listens.
-    /// True where a start bit has begun.
+    /// Handles a level of the line. `frame`: half a bit's duration and the samples of a character; `None`: the receiver
+    /// is off. Returns true if a start bit has begun.
     pub fn line(&mut self, now: Ps, high: bool, frame: Option<(Ps, u64)>) -> bool {
         match (self.state, frame) {
             (State::WaitsForMark, Some(_)) if high => self.state = State::Idle,
@@ -54,11 +54,11 @@ impl Receiver {
         false
     }
 
-    /// The sample that is due, and the character that it completes.
+    /// Takes the due sample, and returns the character that it completes.
     pub fn sample(&mut self, now: Ps, high: bool) -> Option<Character> {
         let State::Receives { half_bit, samples, taken, levels, .. } = self.state else { return None };
         if taken == 0 && high {
-            // A glitch and no start bit.
+            // A glitch instead of a start bit.
             self.state = State::Idle;
             return None;
         }

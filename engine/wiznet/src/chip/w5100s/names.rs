@@ -1,4 +1,4 @@
-//! What the W5100S's registers and their values are called, for traces.
+//! Names of the W5100S's registers and their values, for traces.
 
 use super::phy;
 use super::registers::*;
@@ -109,7 +109,7 @@ fn socket_mode(value: u8) -> String {
     if value & 0xF0 == 0 { protocol } else { format!("{protocol} {}", names::bits(flags, value & 0xF0)) }
 }
 
-/// `PHYSR0`, `S0_TX_WR+1`, `TX buffer` of whichever socket, `reserved 0x0031`.
+/// Returns `PHYSR0`, `S0_TX_WR+1`, `TX buffer` for any socket, or `reserved 0x0031`.
 pub fn register_name(address: u16) -> String {
     match place(address) {
         Place::Common(offset) => register_at(COMMON_REGISTERS, "", offset),
@@ -119,7 +119,7 @@ pub fn register_name(address: u16) -> String {
     }
 }
 
-/// What the data at an address say, as far as that can be told.
+/// Describes the data at an address, as far as possible.
 pub fn meaning(address: u16, data: &[u8]) -> String {
     let &[value] = data else {
         return match place(address) {

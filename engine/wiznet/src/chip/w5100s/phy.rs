@@ -1,5 +1,5 @@
-//! The W5100S's Ethernet PHY: PHYSR0 and PHYSR1, PHYCR0 and PHYCR1 behind PHYLCKR, and the PHY's own registers behind PHYRAR
-//! to PHYACR, of which those that ioLibrary uses are modelled: BMCR and BMSR.
+//! The W5100S's Ethernet PHY: PHYSR0 and PHYSR1, PHYCR0 and PHYCR1 protected by PHYLCKR, and the PHY's internal
+//! registers, accessed through PHYRAR to PHYACR. Of these, BMCR and BMSR are modelled, which ioLibrary uses.
 
 use sim::Ps;
 
@@ -24,7 +24,7 @@ pub const CABOFF: u8 = 0x80;
 pub const LINK: u8 = 0x01;
 pub const FSPD_10: u8 = 0x02;
 pub const FDPX_HALF: u8 = 0x04;
-/// PHYSR1 as boards show it after a reset: calibrated.
+/// PHYSR1 as read on boards after a reset: calibrated.
 const PHYSR1_VALUE: u8 = 0x81;
 
 /// PHYCR0: 0 to 3 negotiate, 4 to 7 are fixed, with bits for half duplex and 10 Mbit/s.
@@ -33,7 +33,7 @@ const MODE_FIXED: u8 = 0x04;
 const MODE_10: u8 = 0x02;
 const MODE_HALF: u8 = 0x01;
 
-/// PHYCR1. RST resets the PHY when it is written 0, and is 1 again at once.
+/// PHYCR1. Writing 0 to RST resets the PHY; RST is 1 again at once.
 const PHYCR1_RESET: u8 = 0x41;
 const PHYCR1_WOL: u8 = 0x80;
 const PHYCR1_PWDN: u8 = 0x20;
@@ -45,7 +45,7 @@ const PHYDIVR_RESET: u8 = 0x01;
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 
-/// The PHY's own registers (IEEE 802.3, 22.2.4).
+/// The PHY's internal registers (IEEE 802.3, 22.2.4).
 const BMCR: u8 = 0;
 const BMSR: u8 = 1;
 const BMCR_RESET: u16 = 0x8000;
@@ -59,15 +59,15 @@ const BMSR_ABLE: u16 = 0x7808;
 const BMSR_NEGOTIATED: u16 = 0x0020;
 const BMSR_LINK: u16 = 0x0004;
 
-/// The PHY with a 100BASE-TX full duplex partner at the other end of the cable.
+/// The PHY, with a 100BASE-TX full duplex partner at the other end of the cable.
 pub struct W5100sPhy {
     link_delay: Ps,
     plugged: bool,
-    /// The chip's own reset holds the PHY too.
+    /// The chip's reset also holds the PHY.
     chip_in_reset: bool,
     link_at: Option<Ps>,
     unlocked: bool,
-    /// PHYCR0 as written, and as taken over by a reset of the PHY.
+    /// PHYCR0 as written, and as applied by a reset of the PHY.
     phycr0: u8,
     mode: u8,
     powered_down: bool,
@@ -78,7 +78,7 @@ pub struct W5100sPhy {
     divider: u8,
 }
 
-/// PHYSR0 in words.
+/// Describes PHYSR0.
 pub fn meaning(value: u8) -> String {
     if value & LINK == 0 {
         return if value & CABOFF != 0 { "no cable".into() } else { "no link".into() };
@@ -113,7 +113,7 @@ impl W5100sPhy {
             PHYCR0 => self.phycr0,
             PHYCR1 if self.powered_down => PHYCR1_RESET | PHYCR1_PWDN,
             PHYCR1 => PHYCR1_RESET,
-            // PHYACR clears itself; PHYAR is the PHY's address, which no driver asks for.
+            // PHYACR clears itself; PHYAR is the PHY's address, which no driver reads.
             _ => 0,
         }
     }
@@ -123,7 +123,7 @@ impl W5100sPhy {
         if self.mode & MODE_FIXED == 0 { 0 } else { set(MODE_10, FSPD_10) | set(MODE_HALF, FDPX_HALF) }
     }
 
-    /// The host writes. Returns what is not modelled.
+    /// Handles a write by the host. Returns a description if it is not modelled.
     pub fn write(&mut self, now: Ps, address: u16, value: u8) -> Option<String> {
         match address {
             PHYLCKR => self.unlocked = value == UNLOCK,
@@ -147,7 +147,7 @@ impl W5100sPhy {
         None
     }
 
-    /// PHYACR: one of the PHY's own registers is read or written, in no time.
+    /// Handles PHYACR: reads or writes one of the PHY's internal registers, in no time.
     fn access(&mut self, now: Ps, action: u8) -> Option<String> {
         let reading = action & READ != 0;
         match (self.register, reading, action & WRITE != 0) {

@@ -1,4 +1,4 @@
-//! The W5100S's address space, and where its registers differ from the family's.
+//! The W5100S's address space, and the registers that differ from the family's.
 
 use sim::Ps;
 
@@ -9,7 +9,7 @@ use crate::map::{Block, common, socket};
 use crate::socket::{MR_BCASTB, MR_MULTI, MR_ND_MC_MMB, MR_UCASTB_MIP6B, Status};
 use crate::time::RTR_UNIT;
 
-/// Addresses of the common registers that lie elsewhere than the W5500's, or that it has not.
+/// Addresses of the common registers that the W5500 has elsewhere, or not at all.
 pub const INTPTMR: u16 = 0x13;
 pub const IR: u16 = 0x15;
 pub const IMR: u16 = 0x16;
@@ -36,7 +36,7 @@ pub const VERR: u16 = 0x80;
 pub const TCNTR: u16 = 0x82;
 pub const TCNTCLR: u16 = 0x88;
 
-/// Offsets of the socket registers that the W5500 has elsewhere or not at all.
+/// Offsets of the socket registers that the W5500 has elsewhere, or not at all.
 pub const SN_MR2: u16 = 0x2F;
 pub const SN_KPALVTR: u16 = 0x30;
 pub const SN_RTR: u16 = 0x32;
@@ -52,7 +52,7 @@ pub const MR2_NOTCPRST: u8 = 0x20;
 pub const MR2_UDPURB: u8 = 0x10;
 const MR2_WOL: u8 = 0x08;
 const MR2_FARP: u8 = 0x02;
-/// Those that the family has not in its MR.
+/// Bits that the family's MR does not have.
 const MR2_OWN: u8 = MR2_CLKSEL | MR2_IEN | MR2_NOTCPRST | MR2_UDPURB;
 
 /// IR's and IMR's bits for the sockets, and the others.
@@ -61,7 +61,7 @@ const COMMON_BITS: u8 = 0xE0;
 const IR2_WOL: u8 = 0x01;
 
 const CHIP_UNLOCK: u8 = 0xCE;
-/// So CycloneTCP and Zephyr, and ioLibrary for the W6100; ioLibrary's header for the W5100S has the two the other way round.
+/// The value in CycloneTCP and Zephyr, and in ioLibrary for the W6100; ioLibrary's header for the W5100S swaps the two.
 const NETWORK_UNLOCK: u8 = 0x3A;
 const NETWORK_LOCK: u8 = 0xC5;
 
@@ -80,14 +80,14 @@ const SN_MR2_UUBLK: u8 = 0x01;
 pub const CR_IGMP_JOIN: u8 = 0x23;
 pub const CR_IGMP_LEAVE: u8 = 0x24;
 
-/// What the W5500 has not.
+/// State that the W5500 does not have.
 pub struct Own {
     pub mr2: u8,
     chip_unlocked: bool,
     network_locked: bool,
     pub sockets: [OwnSocket; 4],
     pub socketless: SocketLess,
-    /// When TCNTR was 0.
+    /// Time when TCNTR was 0.
     pub counted_from: Ps,
 }
 
@@ -95,10 +95,10 @@ pub struct Own {
 pub struct OwnSocket {
     mr: u8,
     mr2: u8,
-    /// Sn_RTR and Sn_RCR as in use since OPEN.
+    /// Sn_RTR and Sn_RCR in use since OPEN.
     pub rtr: u16,
     pub rcr: u8,
-    /// As written: OPEN takes them over, and RTR or RCR instead of 0.
+    /// The values written: OPEN applies them, or RTR or RCR instead of 0.
     rtr_written: u16,
     rcr_written: u8,
 }
@@ -116,7 +116,7 @@ impl Default for Own {
     }
 }
 
-/// What an address leads to; the highest of its 16 bits is ignored.
+/// The target of an address, whose highest of 16 bits is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Common(u16),
@@ -125,7 +125,8 @@ pub enum Place {
     Rx(u16),
 }
 
-/// Registers show again throughout the reserved space below the memories, the common ones in every 256 bytes.
+/// Decodes an address. Registers are mirrored throughout the reserved space below the memories, the common ones in
+/// every 256 bytes.
 pub fn place(address: u16) -> Place {
     let (bank, offset) = ((address >> 8) & 0x7F, address & 0xFF);
     match bank {
@@ -136,7 +137,7 @@ pub fn place(address: u16) -> Place {
     }
 }
 
-/// Where the family's common registers have what the W5100S has at `address`.
+/// Returns the family's common register that corresponds to the W5100S's `address`.
 fn shared_common(address: u16) -> Option<u16> {
     let (own, shared) = match address {
         // GAR to SIPR and INTPTMR.
@@ -150,17 +151,17 @@ fn shared_common(address: u16) -> Option<u16> {
     Some(address - own + shared)
 }
 
-/// Where the family's socket registers have what the W5100S has at `offset`.
+/// Returns the family's socket register that corresponds to the W5100S's `offset`.
 fn shared_socket(offset: u16) -> Option<u16> {
     match offset {
-        // To the second byte of Sn_FRAGR.
+        // Up to the second byte of Sn_FRAGR.
         socket::CR..=0x2E => Some(offset),
         SN_KPALVTR => Some(socket::KPALVTR),
         _ => None,
     }
 }
 
-/// Sn_MR with the bits that the W5500 has for Sn_MR and Sn_MR2.
+/// Returns Sn_MR with the W5500's bits for Sn_MR and Sn_MR2.
 fn shared_mode(mr: u8, mr2: u8) -> u8 {
     let bit = |set: u8, to: u8| if set != 0 { to } else { 0 };
     let protocol = mr & 0x0F;
@@ -182,7 +183,7 @@ fn shared_mode(mr: u8, mr2: u8) -> u8 {
         }
 }
 
-/// The byte of a 16-bit register: at an even address the high one.
+/// Returns a byte of a 16-bit register: at an even address the high one.
 fn half(value: u16, address: u16) -> u8 {
     value.to_be_bytes()[usize::from(address & 1)]
 }
@@ -287,8 +288,8 @@ impl W5100S {
         self.write_mode(self.common.mr() & (MR_PB | MR_PPPOE) | wol | farp);
     }
 
-    /// RMSR or TMSR: two bits for each socket, 1 KB shifted left by them. A part of 0 KB, which only Sn_RXBUF_SIZE and
-    /// Sn_TXBUF_SIZE can set, shows as one of 1 KB.
+    /// Returns RMSR or TMSR: two bits per socket, 1 KB shifted left by them. A part of 0 KB, which only Sn_RXBUF_SIZE
+    /// and Sn_TXBUF_SIZE can set, reads as 1 KB.
     fn memory_sizes(&self, size: u16) -> u8 {
         (0..4).fold(0, |sizes, n| {
             let kilobytes = self.read_socket_register(n, size);

@@ -19,27 +19,27 @@ pub const SLIR: u16 = 0x5F;
 pub const FIRST: u16 = SLCR;
 pub const LAST: u16 = SLIR;
 
-/// In SLCR, SLIMR and SLIR.
+/// Bit in SLCR, SLIMR and SLIR.
 pub const PING: u8 = 0x01;
 pub const ARP: u8 = 0x02;
-/// In SLIMR and SLIR.
+/// Bit in SLIMR and SLIR.
 pub const TIMEOUT: u8 = 0x04;
 const INTERRUPTS: u8 = PING | ARP | TIMEOUT;
 
 const BYTES: usize = (LAST - FIRST + 1) as usize;
-/// What a ping carries.
+/// Payload of a ping.
 const PING_DATA: &[u8; 18] = b"abcdefghijklmnopqr";
 
 pub struct SocketLess {
-    /// From SLCR to SLIR.
+    /// SLCR to SLIR.
     bytes: [u8; BYTES],
     running: Option<Running>,
 }
 
 struct Running {
-    /// Whose hardware address is wanted.
+    /// The address to be resolved.
     next_hop: Ip,
-    /// The address has come, and the echo request has gone out.
+    /// The address was resolved, and the echo request was sent.
     pinging: bool,
     deadline: Ps,
     repetitions: u8,
@@ -76,7 +76,7 @@ impl SocketLess {
         self.running.as_ref().map(|running| running.deadline)
     }
 
-    /// SLCR clears itself.
+    /// Ends a command; SLCR clears itself.
     fn finish(&mut self, interrupt: u8) {
         self.running = None;
         self.set(SLCR, &[0]);
@@ -107,7 +107,7 @@ impl W5100S {
         }
     }
 
-    /// Both begin with ARP. What comes while one runs is ignored.
+    /// Starts a command. Both begin with ARP. A command during another one is ignored.
     fn socketless_command(&mut self, command: u8) {
         if self.own.socketless.running.is_some() || !matches!(command, ARP | PING) {
             return;

@@ -17,7 +17,7 @@ const ALL_CAPABLE: u8 = 7;
 const POWER_DOWN: u8 = 6;
 const NOT_USED: u8 = 5;
 
-/// The PHY with a 100BASE-TX full duplex partner at the other end of the cable.
+/// The PHY, with a 100BASE-TX full duplex partner at the other end of the cable.
 pub struct W5500Phy {
     link_delay: Ps,
     /// The PMODE[2:0] pins.
@@ -25,14 +25,14 @@ pub struct W5500Phy {
     plugged: bool,
     /// RST, OPMD and OPMDC as written.
     config: u8,
-    /// The operation mode taken over at the last PHY reset.
+    /// The operation mode applied by the last PHY reset.
     mode: u8,
-    /// The chip's own reset holds the PHY too.
+    /// The chip's reset also holds the PHY.
     chip_in_reset: bool,
     link_at: Option<Ps>,
 }
 
-/// PHYCFGR in words.
+/// Describes PHYCFGR.
 pub fn meaning(value: u8) -> String {
     match (value & RST, value & LNK) {
         (0, _) => "in reset".into(),
@@ -46,7 +46,7 @@ pub fn meaning(value: u8) -> String {
 }
 
 impl W5500Phy {
-    /// Starts looking for a link at `now`, if it can have one.
+    /// Starts negotiating a link at `now`, if one is possible.
     fn relink(&mut self, now: Ps) {
         let able = self.plugged
             && !self.chip_in_reset
@@ -55,8 +55,8 @@ impl W5500Phy {
         self.link_at = able.then(|| now.saturating_add(self.link_delay));
     }
 
-    /// The host writes PHYCFGR. RST = 0 resets the PHY and holds it; writing 1 releases it with the mode that OPMD and
-    /// OPMDC or the pins choose. DPX, SPD and LNK are read only.
+    /// Handles a write to PHYCFGR. RST = 0 resets the PHY and holds it; writing 1 releases it with the mode selected by
+    /// OPMD and OPMDC or by the pins. DPX, SPD and LNK are read only.
     pub fn write(&mut self, now: Ps, value: u8) {
         let released = self.config & RST == 0 && value & RST != 0;
         let resets = self.config & RST != 0 && value & RST == 0;

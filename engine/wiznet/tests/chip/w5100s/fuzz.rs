@@ -42,7 +42,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// What an observer outside the chip sees.
+/// The state visible outside the chip.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     miso: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A host that drives a W5100S over SPI, and computes its rings as WIZnet's drivers do.
+//! A host that drives a W5100S over SPI, and computes its rings like WIZnet's drivers.
 
 use sim::Ps;
 use wiznet::Config;
@@ -20,7 +20,7 @@ impl Host {
         Self { chip: W5100S::new(config), now: 2 * MS }
     }
 
-    /// Link up, addresses set.
+    /// Returns a host with link up and addresses set.
     pub fn up() -> Self {
         let mut host = Self::new(Config { phy_link_delay: 0, ..Config::default() });
         host.write(0x0001, &GATEWAY);
@@ -82,14 +82,14 @@ impl Host {
         self.command(n, 0x01);
     }
 
-    /// First address and size of a socket's ring.
+    /// Returns the first address and size of a socket's ring.
     fn ring(&mut self, n: u16, memory: u16, sizes: u16) -> (u16, u16) {
         let sizes = self.get(sizes);
         let size = |n: u16| 1024u16 << ((sizes >> (2 * n)) & 3);
         (memory + (0..n).map(size).sum::<u16>(), size(n))
     }
 
-    /// The parts of a ring that `length` bytes from `pointer` take.
+    /// Returns the parts of a ring occupied by `length` bytes from `pointer` on.
     fn parts((base, size): (u16, u16), pointer: u16, length: usize) -> [(u16, usize); 2] {
         let offset = pointer & (size - 1);
         let first = length.min(usize::from(size - offset));

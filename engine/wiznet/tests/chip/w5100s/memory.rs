@@ -1,15 +1,15 @@
-//! RMSR, TMSR and the rings that the host computes.
+//! RMSR, TMSR and the rings computed by the host.
 
 use super::host::{Host, sn};
 use crate::support::*;
 
 #[test]
-fn the_size_registers_are_two_views_of_one() {
+fn the_size_registers_are_two_views_of_one_setting() {
     let mut host = Host::up();
     host.write(0x001B, &[0b00_01_10_11]);
     assert_eq!([0, 1, 2, 3].map(|n| host.get(sn(n, 0x1F))), [8, 4, 2, 1]);
     assert_eq!([0, 1, 2, 3].map(|n| host.get16(sn(n, 0x20))), [8192, 4096, 2048, 1024]);
-    assert_eq!(host.get(0x001A), 0x55, "RMSR is another");
+    assert_eq!(host.get(0x001A), 0x55, "RMSR is separate");
     host.write(sn(0, 0x1E), &[4]);
     host.write(sn(1, 0x1E), &[1]);
     assert_eq!(host.get(0x001A), 0b01_01_00_10);
@@ -17,14 +17,14 @@ fn the_size_registers_are_two_views_of_one() {
     assert_eq!(host.get(0x001A), 0b01_01_00_00);
 }
 
-/// Datagrams of sizes that end at every place of the ring, with each division of the memories.
+/// Sends datagrams of sizes that end at every place of the ring, with each division of the memories.
 #[test]
 fn datagrams_go_around_every_ring() {
     for sizes in [0x55, 0x03, 0x0A, 0x06, 0x00] {
         let mut host = Host::up();
         host.write(0x001A, &[sizes]);
         host.write(0x001B, &[sizes]);
-        // Sizes that together exceed the memories are the last sockets' loss.
+        // Sizes that together exceed the memories leave nothing for the last sockets.
         for n in 0..(if sizes == 0x03 { 1 } else { 2 }) {
             let port = 1000 + n;
             host.open(n, 0x02, port);

@@ -1,4 +1,4 @@
-//! The W5100S: what differs from the W5500, on the same core.
+//! The W5100S's differences from the W5500.
 
 mod fuzz;
 mod host;

@@ -1,4 +1,4 @@
-//! The PHY: PHYSR0, PHYCR0 and PHYCR1 behind their lock, and BMCR and BMSR as ioLibrary reaches them.
+//! The PHY: PHYSR0, PHYCR0 and PHYCR1 with their lock, and BMCR and BMSR as accessed by ioLibrary.
 
 use wiznet::Config;
 

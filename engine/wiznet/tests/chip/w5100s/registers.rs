@@ -1,4 +1,4 @@
-//! Register by register: address, width, reset value and access, and what the registers do.
+//! Register by register: address, width, reset value and access, and the registers' effects.
 
 use smoltcp::wire::ArpOperation;
 use wiznet::Config;
@@ -36,7 +36,7 @@ const COMMON: &[Row] = &[
     ("PMAGIC", 0x29, &[0], RW1),
     ("UIPR", 0x2A, &[0; 4], &[0; 4]),
     ("UPORTR", 0x2E, &[0; 2], RO2),
-    // CLKSEL is behind CHPLCKR.
+    // CHPLCKR protects CLKSEL.
     ("MR2", 0x30, &[0x40], &[0x7A]),
     ("PHAR", 0x32, &[0; 6], RW6),
     ("PSIDR", 0x38, &[0; 2], RW2),
@@ -50,7 +50,7 @@ const COMMON: &[Row] = &[
     ("PHYDOR", 0x42, &[0; 2], RO2),
     ("PHYACR", 0x44, &[0], RO1),
     ("PHYDIVR", 0x45, &[0x01], &[0x03]),
-    // Behind PHYLCKR.
+    // Protected by PHYLCKR.
     ("PHYCR0", 0x46, &[0], RO1),
     ("PHYCR1", 0x47, &[0x41], RO1),
     ("SLRTR", 0x4D, &[0x07, 0xD0], RW2),
@@ -93,7 +93,7 @@ const SOCKET: &[Row] = &[
     ("FRAGR", 0x2D, &[0x40, 0x00], RW2),
     ("MR2", 0x2F, &[0], RW1),
     ("KPALVTR", 0x30, &[0], RW1),
-    // Taken over by OPEN.
+    // Copied by OPEN.
     ("RTR", 0x32, &[0; 2], RO2),
     ("RCR", 0x34, &[0], RO1),
 ];
@@ -141,7 +141,7 @@ fn reserved_addresses_read_zero() {
     let defined =
         |table: &[Row], offset: u16| table.iter().any(|row| (row.1..row.1 + row.2.len() as u16).contains(&offset));
     for offset in 0..0x100 {
-        // SLCR has tests of its own; TCNTR counts.
+        // SLCR has separate tests; TCNTR counts.
         if !defined(COMMON, offset) && !matches!(offset, 0x4C | 0x82 | 0x83) {
             host.write(offset, &[0xFF]);
             assert_eq!(host.get(offset), 0, "{offset:#06x}");
@@ -154,7 +154,7 @@ fn reserved_addresses_read_zero() {
 }
 
 #[test]
-fn registers_show_again_in_the_reserved_space() {
+fn registers_are_mirrored_in_the_reserved_space() {
     let mut host = Host::up();
     assert_eq!(host.read(0x010F, 4), IP);
     assert_eq!(host.read(0x3B0F, 4), IP);
@@ -202,7 +202,7 @@ fn the_network_lock_keeps_the_addresses() {
     assert_eq!(host.read(0x0001, 4), GATEWAY);
     assert_eq!(host.read(0x000F, 4), IP);
     host.write(0x0013, &[1, 2]);
-    assert_eq!(host.read(0x0013, 2), [1, 2], "INTPTMR is none of them");
+    assert_eq!(host.read(0x0013, 2), [1, 2], "INTPTMR is not locked");
     host.write(0x0071, &[0x77]);
     host.write(0x0001, &[9]);
     assert_eq!(host.get(0x0001), GATEWAY[0], "another value changes nothing");
@@ -312,7 +312,7 @@ fn mr2_silences_resets_and_unreachables() {
 }
 
 #[test]
-fn sockets_have_retry_registers_of_their_own() {
+fn sockets_have_separate_retry_registers() {
     let mut host = Host::up();
     host.put16(sn(0, 0x32), 100);
     host.write(sn(0, 0x34), &[1]);
@@ -348,7 +348,7 @@ fn the_counter_counts_100_us() {
 
 #[test]
 fn macraw_filters() {
-    // Sn_MR, Sn_MR2, and which of broadcast, multicast, another's unicast, IPv6 to us get in.
+    // Sn_MR, Sn_MR2, and which frames are accepted: broadcast, multicast, another's unicast, IPv6 to us.
     for (mr, mr2, expected) in [
         (0x04, 0x00, [true, true, true, true]),
         (0x44, 0x00, [true, true, false, true]),
@@ -382,11 +382,11 @@ fn igmp_commands_join_and_leave() {
     assert_eq!(host.frame()[38], 0x16);
     host.open(2, 0x02, 6);
     host.command(2, 0x23);
-    assert!(host.frames().is_empty(), "no multicast socket");
+    assert!(host.frames().is_empty(), "not a multicast socket");
 }
 
 #[test]
-fn what_is_not_modelled_says_so() {
+fn unmodelled_features_are_reported() {
     let mut host = Host::up();
     host.open(0, 0x05, 0);
     assert_eq!(host.chip.take_unmodelled().as_deref(), Some("W5100S S0_MR PPPoE"));

@@ -27,7 +27,7 @@ fn answer_arp(host: &mut Host, ip: [u8; 4]) {
     host.arrive(&arp_frame(ArpOperation::Reply, PEER_MAC, ip, MAC, IP));
 }
 
-/// The echo request that is waiting, and its answer.
+/// Takes the waiting echo request, and returns its answer.
 fn answered(frame: &[u8], id: u16) -> Vec<u8> {
     let ip = ip_of(frame);
     let packet = Icmpv4Packet::new_checked(ip.payload()).unwrap();
@@ -57,7 +57,7 @@ fn arp_finds_the_hardware_address() {
 }
 
 #[test]
-fn ping_begins_with_arp_and_ends_with_its_own_echo() {
+fn ping_begins_with_arp_and_ends_with_its_echo() {
     let mut host = host(0x01, PEER);
     asks_for(&host.frame(), PEER);
     answer_arp(&mut host, PEER);
@@ -69,7 +69,7 @@ fn ping_begins_with_arp_and_ends_with_its_own_echo() {
 }
 
 #[test]
-fn what_is_not_on_the_subnet_goes_to_the_gateway() {
+fn other_subnets_go_through_the_gateway() {
     let mut host = host(0x01, [8, 8, 8, 8]);
     asks_for(&host.frame(), GATEWAY);
     answer_arp(&mut host, GATEWAY);

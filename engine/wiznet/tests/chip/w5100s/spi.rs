@@ -25,7 +25,7 @@ fn the_address_increments_through_the_whole_space() {
     host.write(0x5FFE, &[1, 2, 3, 4]);
     assert_eq!(host.read(0x5FFE, 4), [1, 2, 3, 4]);
     assert_eq!(host.read(0x6000, 2), [3, 4]);
-    assert_eq!(host.read(0x7FFF, 3)[1..], [3, 1], "behind the RX memory the registers show again");
+    assert_eq!(host.read(0x7FFF, 3)[1..], [3, 1], "after the RX memory the registers are mirrored");
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn the_log_has_decoded_frames() {
     assert_eq!((log[1].name.as_str(), log[1].len, log[1].wire_bytes), ("TX buffer", 40, 43));
 }
 
-/// What one frame of `data` bytes costs on the wire, by WIZnet's way with each chip: pointer read, burst, pointer written,
-/// command.
+/// Counts the bytes on the wire for one frame of `data` bytes with WIZnet's method for each chip: pointer read, burst,
+/// pointer written, command.
 #[test]
 fn a_frame_of_1300_bytes_costs_the_same_bytes_as_on_the_w5500() {
     let data = vec![0x55; 1300];
