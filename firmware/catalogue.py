@@ -8,18 +8,17 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from datetime import date
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from portbench.complaint import first_complaint
 from portbench.errors import PortbenchError
+from portbench.firmware.families import STRICT, Family, Id, Profile
 from portbench.toml_files import parse_toml, read_text, users_files
 
 CATALOGUE_PATH: Final = Path(__file__).parent / "catalogue.toml"
@@ -28,59 +27,30 @@ CATALOGUE_VARIABLE: Final = "PORTBENCH_CATALOGUE"
 _USUAL: Final = "catalogue.toml"
 
 
-class Family(StrEnum):
-    """How an image is deployed to and talked to."""
-
-    MICROPYTHON = "micropython"
-    WIZNET = "wiznet"
-    CIRCUITPYTHON = "circuitpython"
-    NATIVE = "native"
-    FOREIGN = "foreign"
-    """Anybody's image: nothing is deployed and nothing asked; it connects to the PC by itself, or it does not."""
-    HOSTED = "hosted"
-
-
-_STRICT = ConfigDict(extra="forbid")
 _Text = Annotated[StrictStr, Field(min_length=1)]
-_Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.\-]*$")]
 
 
-@dataclass(frozen=True, config=_STRICT)
+@dataclass(frozen=True, config=STRICT)
 class Offers:
-    """What who chooses an image gets beside its speed, and where that is written. None: not known."""
+    """Features of an image beside its speed, and where they are documented. None: not known."""
 
     released: date
-    """When this image was."""
+    """The date of this image."""
     maintained: StrictBool
     """Whether those who made it still release newer ones."""
     sources: Annotated[tuple[_Text, ...], Field(min_length=1)]
     python: _Text | None = None
-    """Which Python it is, of which release: `MicroPython 1.20`."""
+    """Its Python and release: `MicroPython 1.20`."""
     tcp_sockets: Annotated[StrictInt, Field(ge=0, le=1_000_000)] | None = None
     """TCP connections that can be open at once."""
     tls: StrictBool | None = None
 
 
-@dataclass(frozen=True, config=_STRICT)
-class Profile:
-    """One way of running an image."""
-
-    name: _Id
-    spi_hz: Annotated[StrictInt, Field(gt=0, le=133_000_000)] | None = None
-    """SPI clock that the client asks for; None: the driver's own default."""
-    intn: StrictBool | None = None
-    """Whether the client passes the INTn pin; None: the driver's own default, or not settable."""
-    power_save: StrictBool | None = None
-    """Whether a radio chip sleeps between frames; None: as the firmware sets it by itself."""
-    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Settings of workloads, by the workload's name, where this profile does not run them with their defaults."""
-
-
-@dataclass(frozen=True, config=_STRICT)
+@dataclass(frozen=True, config=STRICT)
 class FirmwareEntry:
     """One image of the catalogue, or one wrapped by `firmware.identify.entry_for_file`."""
 
-    id: _Id
+    id: Id
     family: Family
     board: _Text
     profiles: Annotated[tuple[Profile, ...], Field(min_length=1)]
@@ -97,40 +67,14 @@ class FirmwareEntry:
 
     @property
     def build(self) -> str:
-        """What people tell images apart by."""
+        """The words that tell this image from others of its name."""
         if self.path is not None:
             return "/".join(self.path.absolute().parts[-2:])
         return self.file or self.package or self.id
 
 
-_REQUIRED: Final[dict[Family, frozenset[str]]] = {
-    Family.MICROPYTHON: frozenset({"version", "file", "url"}),
-    Family.WIZNET: frozenset({"version", "file", "url"}),
-    Family.CIRCUITPYTHON: frozenset({"version", "file", "url"}),
-    Family.NATIVE: frozenset({"version"}),
-    Family.FOREIGN: frozenset({"version", "file", "url"}),
-    Family.HOSTED: frozenset({"package"}),
-}
-_OPTIONAL: Final[dict[Family, frozenset[str]]] = {
-    Family.MICROPYTHON: frozenset({"sha256", "offers"}),
-    Family.WIZNET: frozenset({"sha256", "offers"}),
-    Family.CIRCUITPYTHON: frozenset({"sha256", "offers"}),
-    Family.NATIVE: frozenset(),
-    Family.FOREIGN: frozenset({"sha256"}),
-    Family.HOSTED: frozenset(),
-}
 _ALWAYS: Final = frozenset({"id", "family", "board", "profiles"})
 _ENTRY: Final = TypeAdapter(FirmwareEntry)
-
-DEFAULT_PROFILES: Final[dict[Family, tuple[Profile, ...]]] = {
-    Family.MICROPYTHON: (Profile("as-published", spi_hz=2_000_000, intn=False), Profile("tuned", intn=True)),
-    Family.WIZNET: (Profile("as-published", spi_hz=2_000_000), Profile("tuned", spi_hz=20_000_000)),
-    Family.CIRCUITPYTHON: (Profile("as-published"),),
-    Family.NATIVE: (Profile("tuned"),),
-    Family.FOREIGN: (Profile("as-built"),),
-    Family.HOSTED: (Profile("hosted"),),
-}
-"""Of an image that is in no catalogue."""
 
 
 @dataclass(frozen=True)
@@ -202,17 +146,18 @@ def _entry(raw: dict[str, Any], where: str) -> FirmwareEntry:
         raise PortbenchError(f"{where}: {first_complaint(error)}") from error
     names = [profile.name for profile in entry.profiles]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise PortbenchError(f"{where}: profile {twice!r} is there twice; give each profile its own name")
+        raise PortbenchError(f"{where}: profile {twice!r} is given twice; give each profile its own name")
     _check_file_name(entry.file, where)
     _check_url(entry.url, where)
-    if entry.family is not Family.MICROPYTHON and any(profile.intn is not None for profile in entry.profiles):
-        raise PortbenchError(f"{where}: intn is set, but only family 'micropython' takes that pin; remove intn")
+    takes_intn = "intn" in entry.family.traits.profile_keys
+    if not takes_intn and any(profile.intn is not None for profile in entry.profiles):
+        raise PortbenchError(f"{where}: intn is set, which family {str(entry.family)!r} does not use; remove it")
     return entry
 
 
 def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
-    required = _ALWAYS | _REQUIRED[family]
-    allowed = required | _OPTIONAL[family]
+    required = _ALWAYS | family.traits.required_keys
+    allowed = required | family.traits.optional_keys
     if unknown := sorted(raw.keys() - allowed):
         raise PortbenchError(
             f"{where}: key {unknown[0]!r} = {raw[unknown[0]]!r} is unknown for family {str(family)!r};"
@@ -237,4 +182,4 @@ def _check_url(url: str | None, where: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise PortbenchError(f"{where}: url is {url!r}; give an address that can be: https://HOST/FILE.uf2")
+        raise PortbenchError(f"{where}: url is {url!r}; give a valid address: https://HOST/FILE.uf2")

@@ -15,11 +15,12 @@ from typing import Final
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, Family, FirmwareEntry
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Family
 from portbench.shown import shown
 
-IMAGE_FAMILIES: Final = tuple(family for family in Family if family is not Family.HOSTED)
-"""Those that an image can be of."""
+IMAGE_FAMILIES: Final = tuple(family for family in Family if not family.traits.hosted)
+"""The families that an image can have."""
 
 NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
@@ -102,7 +103,7 @@ def entry_for_file(
         id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",
         family=chosen,
         board=board,
-        profiles=DEFAULT_PROFILES[chosen],
+        profiles=chosen.traits.profiles,
         version=version or identity.version or "unknown",
         file=shown(path.name),
         path=path,

@@ -18,7 +18,7 @@ import platformdirs
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.download import Progress, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
 from portbench.firmware.identify import identify, release
@@ -26,14 +26,6 @@ from portbench.firmware.network import Reachability
 
 FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
 OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"
-
-
-_RUNTIME: Final = {
-    Family.MICROPYTHON: "MicroPython",
-    Family.WIZNET: "MicroPython",
-    Family.CIRCUITPYTHON: "CircuitPython",
-    Family.NATIVE: "portbench-native",
-}
 
 
 class ImageUnavailable(PortbenchError):
@@ -109,7 +101,7 @@ class ImageStore:
         Raises `ImageUnavailable` where it is missing, and `PortbenchError` where it is another image than expected, is
         no image for the chip, or its hash cannot be recorded.
         """
-        if entry.family is Family.HOSTED:
+        if entry.family.traits.hosted:
             return Image(entry, package_version(entry), Source.PACKAGE)
         if entry.path is not None:
             return self._unlocked(entry, entry.path, Source.FILE)
@@ -119,7 +111,7 @@ class ImageStore:
 
     def at_hand(self, entry: FirmwareEntry) -> Source | None:
         """Where `obtain` would find the image of `entry` without a network, unchecked; None: nowhere."""
-        if entry.family is Family.HOSTED:
+        if entry.family.traits.hosted:
             try:
                 package_version(entry)
             except ImageUnavailable:
@@ -133,7 +125,7 @@ class ImageStore:
     def bytes_at_hand(self, entry: FirmwareEntry) -> int:
         """How much `obtain` would read without a network; 0 where there is nothing, or no file."""
         here = (entry.path, None) if entry.path is not None else self._here(entry)
-        if entry.family is Family.HOSTED or here is None:
+        if entry.family.traits.hosted or here is None:
             return 0
         try:
             return here[0].stat().st_size
@@ -142,7 +134,7 @@ class ImageStore:
 
     def command(self, entry: FirmwareEntry) -> str:
         """The one line that would provide the image of `entry`."""
-        if entry.family is Family.HOSTED:
+        if entry.family.traits.hosted:
             return f"pip install {entry.package or entry.id}"
         target = _for_shell((self.folder or self.cache) / _file(entry))
         if entry.url is None:
@@ -183,13 +175,14 @@ class ImageStore:
     def _check_identity(self, entry: FirmwareEntry, image: uf2.Uf2Image, shown: str) -> None:
         """Raises PortbenchError for an image that says it is something else than its entry does."""
         says = identify(image)
-        if says.family is None or says.version is None or entry.family is Family.FOREIGN:
+        expected = entry.family.traits
+        if says.family is None or says.version is None or expected.runtime is None:
             return
+        says_runtime = says.family.traits.runtime
         faults: list[str] = []
-        if _RUNTIME[says.family] != _RUNTIME[entry.family]:
-            faults.append(f"{_RUNTIME[entry.family]} {entry.version}")
-        # WIZnet's releases have numbers of their own, which their images do not say.
-        elif entry.family is not Family.WIZNET and release(says.version) != release(_version(entry)):
+        if says_runtime != expected.runtime:
+            faults.append(f"{expected.runtime} {entry.version}")
+        elif not expected.own_release_numbers and release(says.version) != release(_version(entry)):
             faults.append(_version(entry))
         machine = self._machines.get(entry.board)
         if machine is not None and says.machine is not None and machine not in says.machine:
@@ -199,7 +192,7 @@ class ImageStore:
             board = next((board for board, machine in self._machines.items() if machine == name), name)
             on = f" for {board}" if board else ""
             raise PortbenchError(
-                f"{shown}: says {_RUNTIME[says.family]} {says.version}{on}, the catalogue has {', '.join(faults)};"
+                f"{shown}: says {says_runtime} {says.version}{on}, the catalogue has {', '.join(faults)};"
                 " get the file again, or measure it as it is with --runtime=FILE"
             )
 

@@ -14,7 +14,6 @@ from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Pro
 from portbench.boards.jitter import Jitter, draw, still
 from portbench.errors import PortbenchError
 from portbench.files import locked
-from portbench.firmware.catalogue import Family
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
@@ -167,7 +166,7 @@ class Bench:
     def _ready(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> ReadyRow:
         """The row with its board open, which stays from the row before where that needed the same one."""
         deadline = clock.stage(Stage.OPEN)
-        hosted = planned.entry.package if planned.entry.family is Family.HOSTED else None
+        hosted = planned.entry.package if planned.entry.family.traits.hosted else None
         key = (draft.where, planned.board.id, hosted, planned.device)
         if self._prepared is None or self._prepared_for != key:
             self._drop_board()
@@ -242,7 +241,7 @@ class Bench:
         """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.
         What a named board is, it has told when it was open."""
         key = (planned.device, planned.board.id)
-        if planned.entry.family is Family.HOSTED:
+        if planned.entry.family.traits.hosted:
             return Where.HOSTED
         if key in self._wheres:
             return self._wheres[key]
@@ -268,7 +267,7 @@ class Bench:
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: SessionSource | None) -> Iterator[None]:
         """A native client's report does not say which board it is of: of several boards, one at a time sends one."""
-        if self.options.parallel == 1 or server is None or planned.entry.family is not Family.NATIVE:
+        if self.options.parallel == 1 or server is None or planned.entry.family.traits.has_console:
             yield
             return
         limit_s = self.options.timeouts_s[Stage.RUN]

@@ -18,7 +18,6 @@ from portbench.boards import Board, BoardDefinition, BoardUnavailable, BrokenSet
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import runtime_dir
 from portbench.boards.usb.emulated_bus import is_emulated
-from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
@@ -35,7 +34,7 @@ def where_for(row: PlannedRow, options: BenchOptions) -> Where:
 
     A board that `--device` names is what it is; of one elsewhere only whoever asks can tell that it is emulated.
     """
-    if row.entry.family is Family.HOSTED:
+    if row.entry.family.traits.hosted:
         return Where.HOSTED
     if row.device != AUTO:
         elsewhere = is_remote(row.device)

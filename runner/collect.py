@@ -11,7 +11,6 @@ from typing import Any, Final
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter
 from portbench.errors import PortbenchError
-from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.attribution import Attribution
 from portbench.results.closer import Waveform, WhatIf
@@ -95,8 +94,8 @@ class RowDraft:
             "family": str(entry.family),
             "version": self.version or (self.image.version if self.image else None) or entry.version or "",
             "where": self.where,
-            "timed_by": "pc" if entry.family is Family.FOREIGN else "board",
-            "board": None if entry.family is Family.HOSTED else self.planned.board.id,
+            "timed_by": "pc" if entry.family.traits.timed_by_pc else "board",
+            "board": None if entry.family.traits.hosted else self.planned.board.id,
             "profile": self.planned.profile_name,
             "run_index": self.planned.number - 1,
             "image_file": self.image.path.name if self.image and self.image.path else entry.file,
@@ -158,9 +157,9 @@ class RowDraft:
                 phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
                 access_point = self.options.access_point.unusual()
-        family = self.planned.entry.family
-        # Which address a foreign image has, and how it got it, is its own business.
-        has_address = family is not Family.FOREIGN and (self.own_network is not None or family is not Family.HOSTED)
+        family = self.planned.entry.family.traits
+        # A foreign image does not tell its address, nor how it got it.
+        has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,
@@ -182,7 +181,7 @@ def spi_hz_asked(row: PlannedRow) -> int | None:
     if row.profile.spi_hz is not None:
         return row.profile.spi_hz
     network = row.board.network
-    if not isinstance(network, Ethernet) or row.entry.family not in (Family.MICROPYTHON, Family.WIZNET):
+    if not isinstance(network, Ethernet) or not row.entry.family.traits.board_sets_spi_hz:
         return None
     return network.default_hz
 

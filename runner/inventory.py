@@ -7,7 +7,8 @@ from typing import Any
 from portbench.boards import BoardDefinition, board_definition, known_boards
 from portbench.errors import UnknownName
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Profile
 from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
 from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD
@@ -48,13 +49,13 @@ def _runtime(entry: FirmwareEntry, store: ImageStore) -> dict[str, Any]:
 
 def _image(entry: FirmwareEntry, store: ImageStore) -> str:
     """`folder` (of the user's), `cache`, `package` (installed), `bundled`, or `missing`."""
-    if entry.family is Family.NATIVE and entry.path is None:
+    if entry.family.traits.client_in_image and entry.path is None:
         return "bundled" if any(each.body("native") for each in workloads().values()) else "missing"
     return str(store.at_hand(entry) or "missing")
 
 
 def _version(entry: FirmwareEntry) -> str | None:
-    if entry.family is not Family.HOSTED:
+    if not entry.family.traits.hosted:
         return entry.version
     try:
         return package_version(entry)

@@ -15,7 +15,7 @@ from portbench.boards import BoardDefinition, Wifi, board_definition
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError, PortbenchError, UnknownName
-from portbench.firmware.catalogue import Family, Profile
+from portbench.firmware.families import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.nearest import unknown
 from portbench.results.model import NAME

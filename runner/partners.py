@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from portbench.boards import board_definition
 from portbench.errors import OptionError, PortbenchError
-from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
+from portbench.firmware.catalogue import Catalogue, FirmwareEntry
+from portbench.firmware.families import Profile
 from portbench.workloads import Workload, WorkloadSettings
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ def entries_of(
     if partner == SAME:
         return [client]
     if partner == EACH:
-        return [entry for entry in chosen if entry.family is not Family.HOSTED]
+        return [entry for entry in chosen if not entry.family.traits.hosted]
     if (entry := next((each for each in chosen if each.id == partner), None)) is not None:
         return [entry]
     try:
         return [known.get(partner)]
     except PortbenchError:
-        ids = ", ".join(entry.id for entry in known if entry.family is not Family.HOSTED)
+        ids = ", ".join(entry.id for entry in known if not entry.family.traits.hosted)
         raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
 
 
@@ -52,7 +53,7 @@ def with_partners(
     workload, settings = serving
     for entry in partners:
         # A bundled image is of one body: the client's is none for the board that serves.
-        bundled = entry.family is Family.NATIVE and entry.path in (None, row.workload.body("native"))
+        bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.body("native"))
         partner = replace(
             row,
             entry=replace(entry, path=workload.body("native")) if bundled else entry,

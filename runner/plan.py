@@ -12,13 +12,13 @@ from portbench.boards import BoardDefinition, board_definition, board_of_machine
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
+from portbench.firmware.catalogue import Catalogue, FirmwareEntry
+from portbench.firmware.families import Profile
 from portbench.firmware.identify import entry_for_file, identify
 from portbench.nearest import unknown
 from portbench.results.published import published_of
 from portbench.runner import partners
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
-from portbench.runner.settings import HEEDED
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 ALL = "all"
@@ -91,7 +91,7 @@ class PlannedRow:
 
 def client_family(entry: FirmwareEntry) -> str:
     """As in `clients.FAMILIES`, or `native` or `foreign`."""
-    if entry.family is Family.HOSTED and entry.package == _BLINKA_PACKAGE:
+    if entry.package == _BLINKA_PACKAGE:
         return "blinka"
     return str(entry.family)
 
@@ -99,7 +99,7 @@ def client_family(entry: FirmwareEntry) -> str:
 def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntry]:
     """The entries that `--runtime`, `--board` and `--where` leave. Raises OptionError."""
     for entry in known:
-        if entry.family is not Family.HOSTED and _board_of(entry) is None:
+        if not entry.family.traits.hosted and _board_of(entry) is None:
             boards = ", ".join(known_boards())
             raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
     if options.family is not None and not any(map(_is_file, options.runtimes)):
@@ -108,11 +108,11 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
         entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
     else:
         wanted = options.board or board_definition(DEFAULT_BOARD)
-        entries = [entry for entry in known if entry.family is Family.HOSTED or _board_of(entry) == wanted]
+        entries = [entry for entry in known if entry.family.traits.hosted or _board_of(entry) == wanted]
     if options.where == "hosted":
-        entries = [entry for entry in entries if entry.family is Family.HOSTED]
+        entries = [entry for entry in entries if entry.family.traits.hosted]
     elif options.where != "auto":
-        entries = [entry for entry in entries if entry.family is not Family.HOSTED]
+        entries = [entry for entry in entries if not entry.family.traits.hosted]
     return entries
 
 
@@ -145,17 +145,18 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
 def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
     """What keeps `entry` from running `workload` on `board`, as one clause; None where nothing does."""
     family = client_family(entry)
-    if family == "native":
+    traits = entry.family.traits
+    if traits.client_in_image:
         if workload.body("native") is None:
             return f"{workload.name} has no native client"
-    elif family == "foreign":
+    elif traits.timed_by_pc:
         if not workload.timed_by_pc:
             return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
-    if workload.boards_only and entry.family is Family.HOSTED:
+    if workload.boards_only and entry.family.traits.hosted:
         return f"{workload.name} is a question to boards, not to a port on a PC"
-    if workload.readiness is not Readiness.BOOTED and entry.family is not Family.HOSTED and board.network is None:
+    if workload.readiness is not Readiness.BOOTED and not entry.family.traits.hosted and board.network is None:
         return f"{workload.name} needs a network, and {board.id} has none"
     return None
 
@@ -166,11 +167,11 @@ def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions, known: Catalo
     entries = list(entries)
     for device in options.devices:
         for entry in entries:
-            if entry.family is not Family.HOSTED:
+            if not entry.family.traits.hosted:
                 for row in _rows_of(entry, options, device, several):
                     yield from _with_partners(row, options, entries, known)
     for entry in entries:
-        if entry.family is Family.HOSTED:
+        if entry.family.traits.hosted:
             yield from _rows_of(entry, options, "auto", False)
 
 
@@ -181,11 +182,11 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
             if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
                 raise OptionError(f"--runtime {entry.id}: {reason}")
             continue
-        serves = client_family(entry) == "foreign" and workload.readiness is Readiness.LISTENING
+        serves = entry.family.traits.timed_by_pc and workload.readiness is Readiness.LISTENING
         if serves and not options.workloads_by_name:
             continue  # which images serve, and what, only their makers know
         image = entry
-        if entry.family is Family.NATIVE and entry.path is None:
+        if entry.family.traits.client_in_image and entry.path is None:
             image = replace(entry, path=workload.body("native"))
         for profile, settings in _profiles(entry, workload, options):
             _check_room(entry, workload, settings)
@@ -224,7 +225,7 @@ def _profiles(
         if options.profiles and profile.name not in options.profiles:
             continue
         settings = options.settings_for(workload, profile)
-        heeded = HEEDED.get(entry.family, frozenset()) if workload.readiness is not Readiness.BOOTED else frozenset()
+        heeded = entry.family.traits.profile_keys if workload.readiness is not Readiness.BOOTED else frozenset()
         sets = {name: value for name, value in options.profile_sets.items() if name in heeded}
         profile = replace(profile, **sets)
         if workload.readiness is Readiness.BOOTED and settings in seen:
@@ -256,7 +257,7 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     except PortbenchError:
         ids = (entry.id for entry in known)
         raise OptionError(f"--runtime: {unknown('runtime or .uf2 file', runtime, ids)}") from None
-    if options.board is not None and entry.family is not Family.HOSTED and _board_of(entry) != options.board:
+    if options.board is not None and not entry.family.traits.hosted and _board_of(entry) != options.board:
         raise OptionError(f"--runtime {entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
     return entry
 

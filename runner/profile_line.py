@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from portbench.boards import BoardDefinition
 from portbench.clients import nic_line
-from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Profile
 from portbench.runner.plan import client_family
 from portbench.runner.program import asks_intn, native_sets
 
@@ -15,10 +16,10 @@ def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile)
 
     Raises PortbenchError for a client that cannot be read.
     """
-    if entry.family is Family.NATIVE:
+    if entry.family.traits.client_in_image:
         spi_hz, intn = native_sets(profile)
         return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
-    if board.network is None or entry.family is Family.FOREIGN:
+    if board.network is None or entry.family.traits.timed_by_pc:
         return None
     return nic_line(
         client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile), power_save=profile.power_save

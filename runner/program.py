@@ -21,7 +21,7 @@ from portbench.boards import (
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
-from portbench.firmware.catalogue import Family, Profile
+from portbench.firmware.families import Profile
 from portbench.firmware.identify import identify
 from portbench.firmware.images import Image
 from portbench.runner.options import BenchOptions
@@ -47,12 +47,12 @@ def build_program(
 
     Raises PortbenchError.
     """
-    if row.entry.family is Family.NATIVE:
+    if row.entry.family.traits.client_in_image:
         if peer is None or peer.address is None:
             raise PortbenchError(f"{row.workload.name}: the native client has nobody to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
-    if row.entry.family is Family.FOREIGN:
+    if row.entry.family.traits.timed_by_pc:
         return Program(image.path, image.sha256, None, Deployment({}, "foreign"), has_console=False)
     network = None if peer is None else _network(row, peer, _static(board, options), _wifi(row, board), options)
     identity = identify(image.content) if image.content else None

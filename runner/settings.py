@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.jitter import MOST_SEED
 from portbench.errors import OptionError
-from portbench.firmware.catalogue import Family
+from portbench.firmware.families import Family
 from portbench.nearest import unknown
 from portbench.runner.stages import DEFAULT_S
 from portbench.workloads import Readiness, Workload, workloads
@@ -38,16 +38,7 @@ Kind = Literal["whole", "number", "switch", "word", "text"]
 Part = Literal["row", "workload", "profile", "surroundings", "bench"]
 """What a setting belongs to. `row`: it chooses rows; `bench`: it has one value for all rows."""
 
-HEEDED: Final[Mapping[Family, frozenset[str]]] = {
-    Family.MICROPYTHON: frozenset({"spi_hz", "intn"}),
-    Family.WIZNET: frozenset({"spi_hz"}),
-    Family.CIRCUITPYTHON: frozenset({"spi_hz"}),
-    Family.NATIVE: frozenset({"spi_hz", "intn"}),
-}
-"""The settings of a profile that the clients of a family heed."""
-
-
-PROFILE_SETTINGS: Final = frozenset().union(*HEEDED.values())
+PROFILE_SETTINGS: Final = frozenset().union(*(family.traits.profile_keys for family in Family))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.errors import PortbenchError
-from portbench.firmware.catalogue import Family
 from portbench.results.model import Row
 from portbench.runner.client_result import check_result
 from portbench.runner.collect import RowDraft
@@ -34,7 +33,7 @@ class Measured:
     """A row whose flash is prepared, to be run as often as wanted. Raises BoardError and its like."""
 
     def __init__(self, row: PlannedRow, options: BenchOptions, elf: Path | None = None) -> None:
-        if row.entry.family is Family.FOREIGN:
+        if row.entry.family.traits.timed_by_pc:
             raise PortbenchError(
                 f"{row.entry.id}: a foreign image does not tell what it timed; explain another runtime"
             )
@@ -70,7 +69,7 @@ class Measured:
             return
         yield "spi_twice", "SPI twice as fast", with_config(spi_speed=2)
         yield "turnaround_0", "the PC answers at once", with_config(turnaround_us=0)
-        if row.conditions.intn is False and self.planned.entry.family is Family.MICROPYTHON:
+        if row.conditions.intn is False and "intn" in self.planned.entry.family.traits.profile_keys:
             yield "intn", "INTn connected", self._with_intn
 
     def _with_intn(self) -> tuple[EmulatedConfig, bytes]:

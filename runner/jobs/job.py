@@ -11,7 +11,8 @@ from typing import Any
 
 from portbench.boards import board_definition
 from portbench.clients import AddressMode, StaticAddress
-from portbench.firmware.catalogue import FirmwareEntry, Profile
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Profile
 from portbench.firmware.images import Image
 from portbench.runner.collect import surroundings
 from portbench.runner.jobs.build import Build, this_build

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portbench.firmware.catalogue import Family
 from portbench.runner.kinds import called, foreign, paired, served
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.plan import PlannedRow
@@ -15,6 +14,6 @@ def measurement_of(planned: PlannedRow) -> Callable[[ReadyRow], MeasuredRow]:
     """The measurement that `planned` asks for."""
     if planned.partner is not None:
         return paired.measure
-    if planned.entry.family is Family.FOREIGN:
+    if planned.entry.family.traits.timed_by_pc:
         return foreign.measure
     return called.measure if planned.workload.readiness is Readiness.LISTENING else served.measure

@@ -48,12 +48,12 @@ def meeting_places(options: BenchOptions) -> list[str]:
 def measure(row: ReadyRow) -> MeasuredRow:
     """Flash, and time what the image does with the PC. Raises PortbenchError."""
     planned, options = row.planned, row.options
-    _, server = row.peer()
     if _is_called(planned.workload) and row.board.own_network is None:
         raise PortbenchError(
             "the PC does not know the address of a real board with a foreign image; look it up at your router, and"
             " measure with a load generator such as ab"
         )
+    _, server = row.peer()
     if server is not None and options.parallel > 1:
         raise PortbenchError("a foreign image does not tell which board it is; measure without --parallel")
     alone = Unattended(planned.workload.exchanges(planned.settings), options.timeouts_s[Stage.READY])

@@ -14,7 +14,6 @@ from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
 from portbench.clients.second import as_second
 from portbench.errors import PortbenchError
-from portbench.firmware.catalogue import Family
 from portbench.runner.boards_for import AUTO, Listener, open_board
 from portbench.runner.client_result import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
@@ -109,7 +108,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
         row.prepare(Peer(*joined.listening))
         output = row.run(serve=False)
         served = joined.served(_reports_late(row.planned, run_s))
-    has_console = row.planned.entry.family is not Family.NATIVE
+    has_console = row.planned.entry.family.traits.has_console
     report = output.result if has_console else _reported(row.planned, served)
     result = check_result(result_without_error(report), row.planned.workload, row.planned.settings)
     measured = result.measurement
@@ -119,7 +118,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
 
 def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
     """The PC as the partner sees it: the port to listen on alone, where it has a console to report on."""
-    if partner.entry.family is not Family.NATIVE:
+    if partner.entry.family.traits.has_console:
         return Peer(None, port)
     if server.own_network is None:
         raise PortbenchError(
@@ -135,7 +134,7 @@ def _is_ours(beside: Board, partner: PlannedRow) -> bool:
 
 def _reports_late(planned: PlannedRow, run_s: float) -> float:
     """How long the partner may take after the client's run. A client without a console starts when that ends."""
-    return run_s if planned.entry.family is Family.NATIVE else _LAST_WORDS_S
+    return _LAST_WORDS_S if planned.entry.family.traits.has_console else run_s
 
 
 class _Joined(Protocol):

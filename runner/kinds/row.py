@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
 from portbench.errors import PortbenchError
-from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image
 from portbench.runner.client_result import ClientResult, check_result
 from portbench.runner.collect import RowDraft
@@ -59,7 +58,7 @@ class ReadyRow:
 
     def peer(self) -> tuple[Peer | None, SessionSource | None]:
         """Where the board finds the PC, and the server there if it is a real one. Raises PortbenchError."""
-        has_console = self.planned.entry.family is not Family.NATIVE
+        has_console = self.planned.entry.family.traits.has_console
         return self.servers.peer_for(self.board, self.planned.workload, has_console=has_console)
 
     def program(self, peer: Peer | None) -> Program:
@@ -89,7 +88,7 @@ class ReadyRow:
     def report(self, output: RunOutput, server: SessionSource | None, first: int) -> Mapping[str, Any] | None:
         """The client's report: its line on the console, or what it told the server on a connection numbered `first` or
         above where it has no console."""
-        if self.planned.entry.family is not Family.NATIVE:
+        if self.planned.entry.family.traits.has_console:
             return output.result
         if server is not None:
             return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from portbench.firmware.catalogue import Family
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row
 from portbench.runner.boards_for import AUTO, where_for
@@ -44,7 +43,7 @@ def ask_for_workers(config: pytest.Config, options: BenchOptions) -> None:
 def usual_parallel(rows: list[PlannedRow], options: BenchOptions) -> int:
     """How many boards are measured at once if nobody says: all cores, where every board is emulated by them. What they
     give does not depend on it; a real board's PC would be late, and so would a hosted port."""
-    programs = {_program(run) for run in rows if run.entry.family is not Family.HOSTED}
+    programs = {_program(run) for run in rows if not run.entry.family.traits.hosted}
     wheres = {where_for(run, options) for run in rows}
     if not wheres <= {Where.EMULATED, Where.HOSTED} or any(run.device != AUTO for run in rows):
         return 1
@@ -97,9 +96,7 @@ def units_of(
     scopes: dict[str, str] = {}
     units: dict[str, Unit] = {}
     for index, run in enumerate(rows):
-        if (
-            run.entry.family is Family.HOSTED
-        ):  # they share this PC's own address, by which its server tells clients apart
+        if run.entry.family.traits.hosted:  # they share this PC's own address, by which its server tells clients apart
             scopes[run.id], unit = "hosted", Unit("hosted", alone=True)
         elif run.device != AUTO:
             scopes[run.id], unit = run.device, Unit(run.device)

@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.runner.images import image_store
 from portbench.runner.jobs.job import Job, job_of
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings, plan
-from portbench.runner.settings import FIXED, HEEDED, Axis, common_settings
+from portbench.runner.settings import FIXED, Axis, common_settings
 
 _USUAL_PROFILE: Final = "tuned"
 
@@ -83,7 +82,7 @@ class _Known:
             image = self._image(planned)
             if image is None:
                 continue
-            heeded = HEEDED.get(planned.entry.family, frozenset())
+            heeded = planned.entry.family.traits.profile_keys
             sets = {name: value for name, value in point.items() if parts[name] == "profile" and name in heeded}
             kept = {name: value for name, value in point.items() if parts[name] != "profile" or name in heeded}
             surroundings = Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
@@ -101,7 +100,7 @@ class _Known:
         key = tuple(sorted((name, str(value)) for name, value in settings.items()))
         if key not in self._rows:
             asked = replace(self._options, settings={**self._options.settings, **settings}, runs=1)
-            rows = [row for row in plan(asked, self._catalogue) if row.entry.family is not Family.HOSTED]
+            rows = [row for row in plan(asked, self._catalogue) if not row.entry.family.traits.hosted]
             self._rows[key] = rows
         return self._rows[key]
 

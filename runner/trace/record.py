@@ -22,7 +22,6 @@ from portbench.boards.emulated.trace import (
     slowest_exchange,
 )
 from portbench.errors import PortbenchError
-from portbench.firmware.catalogue import Family
 from portbench.runner.client_result import check_result
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
@@ -95,7 +94,7 @@ def prepared_replay(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Fig
 
 def prepared_run(row: PlannedRow, options: BenchOptions) -> tuple[Replay, Run, Figures]:
     """The same with the run itself, at its end."""
-    if row.entry.family is Family.FOREIGN:
+    if row.entry.family.traits.timed_by_pc:
         raise PortbenchError(
             f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime"
         )

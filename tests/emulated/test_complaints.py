@@ -14,7 +14,7 @@ from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
-from portbench.firmware.catalogue import Family
+from portbench.firmware.families import Family
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.soak.foreign import Foreign, write
 from tests.ping_pong import EVB

@@ -19,7 +19,7 @@ from portbench.boards.emulated.foreign import not_taken
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.simulated_lan import MASK, PC_IP, board_address
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import Family
+from portbench.firmware.families import Family
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, Family, Profile
+from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE
+from portbench.firmware.families import Family, Profile
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")
@@ -120,7 +121,7 @@ def test_unknown_runtime_names_the_nearest() -> None:
         ("tcp_sockets = 5", "tcp_sockets = -5", ["offers.tcp_sockets is -5"]),
         ("intn = true", "intn = true\nsettings = 3", ["profiles[2].settings is 3"]),
         ("intn = true", "intn = true\nsettings.ping_pong = 3", ["profiles[2].settings.ping_pong is 3"]),
-        ('name = "tuned"', 'name = "as-published"', ["profile 'as-published' is there twice"]),
+        ('name = "tuned"', 'name = "as-published"', ["profile 'as-published' is given twice"]),
         ('name = "tuned"', 'name = "Tuned up"', ["profiles[2].name is 'Tuned up'"]),
         ("spi_hz = 20_000_000", "intn = true", ["wiznet-1.0.5", "intn is set"]),
         ('\n[[image.profiles]]\nname = "hosted"\n', "profiles = []\n", ["micropython-unix", "profiles is []"]),

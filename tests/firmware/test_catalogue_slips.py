@@ -26,7 +26,7 @@ name = "tuned"
     "host", ["h:99999999", "[1:9", "a b", "h:port", "a..b", "h:0", "ü" * 70, "\\u0000", ":80", "user@"]
 )
 def test_an_address_that_cannot_be_is_refused(host: str) -> None:
-    with pytest.raises(PortbenchError, match=r"^own\.toml: image 'a-1': url is '.*\; give an address that can be: "):
+    with pytest.raises(PortbenchError, match=r"^own\.toml: image 'a-1': url is '.*\; give a valid address: "):
         catalogue.parse(ENTRY.replace("HOST", host), Path("own.toml"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, Family
+from portbench.firmware.families import Family
 from portbench.firmware.identify import Identity, entry_for_file, identify
 
 BASE = uf2.FLASH_BASE
@@ -134,10 +134,10 @@ def test_an_entry_is_made_of_the_file(tmp_path: Path) -> None:
     path.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09\0"))
     entry = entry_for_file(path)
     assert (entry.id, entry.board, entry.file, entry.path) == ("my-build-2", "W5500_EVB_PICO", path.name, path)
-    assert entry.profiles == DEFAULT_PROFILES[Family.MICROPYTHON]
+    assert entry.profiles == Family.MICROPYTHON.traits.profiles
     other = entry_for_file(path, family="wiznet", board="MINE", version="9")
     assert (other.family, other.board, other.version) == (Family.WIZNET, "MINE", "9")
-    assert other.profiles == DEFAULT_PROFILES[Family.WIZNET]
+    assert other.profiles == Family.WIZNET.traits.profiles
     nameless = path.rename(tmp_path / "___.uf2")
     assert entry_for_file(nameless).id == "image"
     with pytest.raises(PortbenchError) as caught:

@@ -12,7 +12,8 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, Family, FirmwareEntry
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Family
 from portbench.firmware.hash_lock import LOCK_NAME
 from portbench.firmware.identify import release
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
@@ -22,7 +23,7 @@ ENTRY = FirmwareEntry(
     id="micropython-1.28.0",
     family=Family.MICROPYTHON,
     board="W5500_EVB_PICO",
-    profiles=DEFAULT_PROFILES[Family.MICROPYTHON],
+    profiles=Family.MICROPYTHON.traits.profiles,
     version="1.28.0",
     file="X.uf2",
 )

@@ -12,7 +12,8 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import DEFAULT_PROFILES, Family, FirmwareEntry
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Family
 from portbench.firmware.identify import entry_for_file
 from portbench.firmware.images import ImageStore, ImageUnavailable, Source
 from portbench.firmware.network import Reachability
@@ -84,7 +85,7 @@ def entry(url: str = "http://127.0.0.1:9/some-board.uf2", sha256: str | None = N
         id="some-1.0",
         family=Family.MICROPYTHON,
         board="W5500_EVB_PICO",
-        profiles=DEFAULT_PROFILES[Family.MICROPYTHON],
+        profiles=Family.MICROPYTHON.traits.profiles,
         version="1.0",
         file=FILE,
         url=url,
@@ -280,7 +281,7 @@ def test_one_host_down_is_not_no_internet(site: Site) -> None:
 def test_native_image_is_a_workloads_own(tmp_path: Path) -> None:
     """Which `plan` gives as a path; the catalogue alone has none."""
     native = FirmwareEntry(
-        id="native", family=Family.NATIVE, board="W5500_EVB_PICO", profiles=DEFAULT_PROFILES[Family.NATIVE], version="1"
+        id="native", family=Family.NATIVE, board="W5500_EVB_PICO", profiles=Family.NATIVE.traits.profiles, version="1"
     )
     with pytest.raises(PortbenchError, match=r"^native: has no file name"):
         store(tmp_path).obtain(native)
@@ -302,7 +303,7 @@ def test_explicit_file_is_checked_but_not_locked(tmp_path: Path) -> None:
 
 def test_hosted_port_takes_its_version_from_the_package(tmp_path: Path) -> None:
     hosted = FirmwareEntry(
-        id="hosted", family=Family.HOSTED, board="host", profiles=DEFAULT_PROFILES[Family.HOSTED], package="pooch"
+        id="hosted", family=Family.HOSTED, board="host", profiles=Family.HOSTED.traits.profiles, package="pooch"
     )
     image = store(tmp_path).obtain(hosted)
     assert image.version.count(".") == 2 and image.path is None

@@ -25,7 +25,8 @@ from portbench.boards import (
 )
 from portbench.errors import BoardError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
+from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.families import Family, Profile
 from portbench.firmware.images import ImageStore
 from portbench.results import storage
 from portbench.results.model import Conditions, Headline, Status

@@ -10,7 +10,7 @@ import dpkt
 import pytest
 
 from portbench.boards import BoardError
-from portbench.firmware.catalogue import Family
+from portbench.firmware.families import Family
 from portbench.runner.checks.soak.foreign import PROGRAMS, Foreign, banner, build
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE

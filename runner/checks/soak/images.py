@@ -7,7 +7,7 @@ from pathlib import Path
 
 from portbench.boards import BoardDefinition
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import Family, FirmwareEntry
+from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import entry_for_file
 from portbench.runner.checks.soak.foreign import Foreign, write
 from portbench.runner.images import image_store
@@ -26,7 +26,7 @@ class ImageMaker:
         self._path = folder / f"{entry.id}.uf2"
         self._foreign = folder / "foreign.uf2"
         image = image_store([entry]).obtain(entry).path
-        self._image = None if entry.family is Family.NATIVE or image is None else uf2.read(image)
+        self._image = None if entry.family.traits.client_in_image or image is None else uf2.read(image)
 
     def entry_for(self, number: int, foreign: Foreign | None = None) -> FirmwareEntry:
         """The entry of cycle `number`'s image; `foreign`: of one that says it is and is not."""

@@ -23,7 +23,7 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.usb import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.firmware.catalogue import Family
+from portbench.firmware.families import Family
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.checks.soak.desk import DEVICE, NAME, Desk
@@ -122,7 +122,7 @@ class Lane:
     def plan(self, seed: int, number: int) -> Cycle:
         """Cycle `number` of the soak with `seed`, as this lane can run it."""
         planned = self._planned
-        console = planned.entry.family not in (Family.NATIVE, Family.FOREIGN)
+        console = planned.entry.family.traits.has_console
         exchanges = planned.workload.exchanges(planned.settings)
         return plan_cycle(seed, number, console=console, exchanges=exchanges, power=self._desk is None)
 

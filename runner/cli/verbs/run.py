@@ -16,7 +16,6 @@ from typing import Any
 
 import click
 
-from portbench.firmware.catalogue import Family
 from portbench.results.compare import compare
 from portbench.results.find import find_run
 from portbench.results.storage import read, to_json
@@ -76,7 +75,7 @@ def COMMAND(
         before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
     if dry_run:
         _show(rows, as_json)
-        if any(row.entry.family is Family.FOREIGN for row in rows):
+        if any(row.entry.family.traits.timed_by_pc for row in rows):
             for line in meeting_places(options):
                 click.echo(f"foreign images on {line}", err=True)
         return 0
