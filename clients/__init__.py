@@ -1,7 +1,6 @@
 """Clients: one folder per family with what brings a board up, and what has to be deployed with a workload's body."""
 
-from portbench.clients.config import AddressMode, ClientNetwork, StaticAddress
-from portbench.clients.deployment import build_deployment
+from portbench.clients.deployment import AddressMode, ClientNetwork, StaticAddress, build_deployment
 from portbench.clients.families import FAMILIES
 from portbench.clients.nic_line import nic_line
 

@@ -1,19 +1,135 @@
-"""Puts together what each family's client needs on the board."""
+"""The files of a client on its board: script, parameters (portbench_config.json) and libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+from typing import Annotated, Any, Final, Literal
 
-from portbench.boards import BoardDefinition, Deployment, Ethernet
-from portbench.clients.assembly import assemble
-from portbench.clients.config import CONFIG_NAME, ClientNetwork, config_json
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass as checked
+
+from portbench.boards import BoardDefinition, Deployment, Ethernet, WifiCredentials
+from portbench.clients.assembly import assemble, fold
 from portbench.clients.families import FAMILIES
-from portbench.clients.folding import fold
-from portbench.clients.frozen import hidden, ours_first
-from portbench.clients.libraries import library_files
-from portbench.clients.micropython_libraries import driver_files
+from portbench.clients.libraries import driver_files, library_files
 from portbench.errors import PortbenchError
 from portbench.workloads import Readiness, Workload, WorkloadSettings
+
+CONFIG_NAME: Final = "portbench_config.json"
+
+AddressMode = Literal["dhcp", "static"]
+
+
+@dataclass(frozen=True)
+class StaticAddress:
+    """The board's address where no DHCP is used."""
+
+    ip: IPv4Address
+    mask: IPv4Address
+    gateway: IPv4Address
+    dns: IPv4Address
+
+    def as_list(self) -> list[str]:
+        return [str(self.ip), str(self.mask), str(self.gateway), str(self.dns)]
+
+
+@checked(frozen=True, config=ConfigDict(extra="forbid"))
+class ClientNetwork:
+    """How a client reaches the PC's server at `port`, or on which `port` it listens where there is no `server`. Raises
+    pydantic's ValidationError for what no client could use.
+
+    `spi_hz` None: the board's or the driver's default. `intn`: use the INTn pin where the firmware can. `server` is an
+    address, not a name: the clients look nothing up. `wifi`: what a board with a radio chip joins, in the place of
+    `spi_hz` and `intn`. `power_save` None: as the firmware sets it.
+    """
+
+    server: IPv4Address | None
+    port: Annotated[int, Field(ge=1, le=65535)]
+    address_mode: AddressMode = "dhcp"
+    static: StaticAddress | None = None
+    spi_hz: Annotated[int, Field(ge=1)] | None = None
+    intn: bool = True
+    ready_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 30.0
+    wifi: WifiCredentials | None = None
+    power_save: bool | None = None
+
+    @model_validator(mode="after")
+    def _check_address(self) -> ClientNetwork:
+        if self.address_mode == "static" and self.static is None:
+            raise ValueError("address mode static needs an address")
+        return self
+
+
+def _nic(network: ClientNetwork) -> dict[str, Any]:
+    if network.wifi is None:
+        return {"spi_hz": network.spi_hz, "intn": network.intn}
+    wifi = network.wifi
+    join = {"ssid": wifi.ssid, "passphrase": wifi.passphrase, "power_save": network.power_save}
+    return {"spi_hz": None, **join}
+
+
+def config_json(settings: WorkloadSettings, network: ClientNetwork | None) -> bytes:
+    """The file's content: the workload's settings, with `network` around them where the client needs it."""
+    values: dict[str, Any] = settings.model_dump(mode="json")
+    if network is not None:
+        limit_s = network.ready_timeout_s
+        values = {
+            **({"server": str(network.server)} if network.server else {}),
+            "port": network.port,
+            **values,
+            "address_mode": network.address_mode,
+            "static": network.static.as_list() if network.static else None,
+            **_nic(network),
+            "ready_timeout_s": int(limit_s) if limit_s.is_integer() else limit_s,
+        }
+    return json.dumps(values).encode()
+
+
+_LIBRARIES_FIRST: Final = 'import sys\n\nsys.path.insert(0, "/lib")\n'
+_MAKE_NIC: Final = "def make_nic(config):\n"
+_NAMED: Final = """LIBRARY = sys.modules["adafruit_wiznet5k.adafruit_wiznet5k"]
+RESULT["library"] = "%s from %s" % (getattr(LIBRARY, "__version__", "?"), getattr(LIBRARY, "__file__", "the image"))
+
+
+"""
+
+
+def hidden(files: Iterable[str], frozen: Collection[str]) -> list[str]:
+    """Modules of the deployed `files` that the image contains too, and would use: `sys.path` is ., /, .frozen, /lib."""
+    modules = {path.split("/")[1].removesuffix(".py") for path in files if path.startswith("lib/")}
+    return sorted(modules & set(frozen))
+
+
+def ours_first(script: str) -> str:
+    """The client that prefers lib/ to the image, and reports which library it got.
+
+    Every deployed byte moves simulated figures, so only the client for such an image differs.
+    """
+    if script.count(_MAKE_NIC) != 1:
+        raise PortbenchError(f"the client has {_MAKE_NIC.strip()!r} {script.count(_MAKE_NIC)} times, not once")
+    return _LIBRARIES_FIRST + script.replace(_MAKE_NIC, _NAMED + _MAKE_NIC)
+
+
+_MAC: Final = b'"02:08:dc:55:00:01"'
+_PARTNERS_MAC: Final = b'"02:08:dc:55:00:02"'
+"""As long as the other, so that the script takes the same time."""
+
+
+def as_partner(deployment: Deployment, board: BoardDefinition) -> Deployment:
+    """Give a partner another MAC address, so that two boards with the same client can share a network.
+
+    CircuitPython's client sets the address of a chip without one; other firmware derives it from the flash chip's
+    number. Raises PortbenchError.
+    """
+    if deployment.family != "circuitpython" or not isinstance(board.network, Ethernet):
+        return deployment
+    script = deployment.files["code.py"]
+    if script.count(_MAC) != 1:
+        raise PortbenchError(f"code.py: has the MAC address {_MAC.decode()} {script.count(_MAC)} times, not once")
+    return replace(deployment, files={**deployment.files, "code.py": script.replace(_MAC, _PARTNERS_MAC)})
 
 
 def build_deployment(

@@ -1,8 +1,9 @@
-"""CircuitPython libraries for the board's lib/ folder: pinned wheels, checked by hash, kept in the user's cache."""
+"""Libraries that a client needs on its board: pinned files, checked by hash, and kept in the user's cache."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,11 @@ from platformdirs import user_cache_path
 
 from portbench.errors import PortbenchError
 from portbench.files import replace_file
+from portbench.firmware.download import download
+from portbench.firmware.images import FOLDER_VARIABLE, OFFLINE_VARIABLE
 
 PINS = Path(__file__).with_name("circuitpython_libraries.toml")
+DRIVER_PINS = Path(__file__).with_name("micropython_libraries.toml")
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Library:
 
 
 def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | None = None) -> list[Library]:
-    """What CircuitPython `major` needs with a network, or those of `names`.
+    """The libraries that CircuitPython `major` needs with a network, or those of `names`.
 
     Raises PortbenchError for a major that nothing is pinned for.
     """
@@ -63,8 +67,7 @@ def library_files(
     pins: Path = PINS,
     names: Collection[str] | None = None,
 ) -> dict[str, bytes]:
-    """Contents of every library file for CircuitPython `major`, by path on the board (`lib/...`); of `names` alone, if
-    they are given.
+    """The files of CircuitPython's libraries for `major`, or of those in `names`, by path on the board (`lib/...`).
 
     Wheels come from the cache, else from pip within `timeout_s`. Raises PortbenchError.
     """
@@ -81,13 +84,13 @@ def _wheel_bytes(library: Library, cache: Path, timeout_s: float) -> bytes:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() == library.sha256:
             return content
-    content = _download(library, timeout_s)
+    content = _download_wheel(library, timeout_s)
     cache.mkdir(parents=True, exist_ok=True)
     replace_file(path, content)
     return content
 
 
-def _download(library: Library, timeout_s: float) -> bytes:
+def _download_wheel(library: Library, timeout_s: float) -> bytes:
     """The wheel, by pip: it checks the hash and knows the user's index settings."""
     wanted = f"{library.name}=={library.version}"
     with tempfile.TemporaryDirectory(prefix="portbench-pip-") as folder:
@@ -122,3 +125,67 @@ def _modules(library: Library, wheel: bytes) -> dict[str, bytes]:
     if missing:
         raise PortbenchError(f"{library.wheel}: has no {', '.join(missing)}; correct modules in {PINS.name}")
     return files
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One pinned file of micropython-lib."""
+
+    name: str
+    version: str
+    file: str
+    url: str
+    sha256: str
+
+
+def pinned_drivers(path: Path = DRIVER_PINS) -> dict[str, Driver]:
+    """All drivers, by name."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
+    return {entry["name"]: Driver(**entry) for entry in entries}
+
+
+def driver_files(
+    names: Collection[str], timeout_s: float, *, cache: Path | None = None, pins: Path = DRIVER_PINS
+) -> dict[str, bytes]:
+    """The contents of the drivers by path on the board, downloaded within `timeout_s`. Raises PortbenchError."""
+    known = pinned_drivers(pins)
+    cache = cache or user_cache_path("portbench") / "micropython"
+    files: dict[str, bytes] = {}
+    for name in names:
+        if name not in known:
+            raise PortbenchError(f"{name}: {pins.name} pins {', '.join(known)} only; add it there")
+        driver = known[name]
+        files[driver.file] = _content(driver, cache, timeout_s)
+    return files
+
+
+def _content(driver: Driver, cache: Path, timeout_s: float) -> bytes:
+    folder = os.environ.get(FOLDER_VARIABLE)
+    for path in (*([Path(folder, driver.file)] if folder else []), cache / driver.file):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise PortbenchError(f"{path}: cannot be read ({error.strerror})") from None
+        if hashlib.sha256(content).hexdigest() == driver.sha256:
+            return content
+        if path.parent != cache:
+            raise PortbenchError(f"{path}: is not {driver.name} {driver.version} as pinned; take it from {driver.url}")
+    return _download_driver(driver, cache, timeout_s)
+
+
+def _download_driver(driver: Driver, cache: Path, timeout_s: float) -> bytes:
+    wanted = f"{driver.file}: micropython-lib's driver"
+    give = f"put it into the folder of {FOLDER_VARIABLE}, from {driver.url}"
+    if os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0"):
+        raise PortbenchError(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
+    (cache / driver.file).unlink(missing_ok=True)
+    try:
+        content = download(driver.url, cache, driver.file, limit_s=timeout_s).read_bytes()
+    except (PortbenchError, OSError) as error:
+        raise PortbenchError(f"{wanted} is not at hand and could not be downloaded ({error}); {give}") from None
+    if hashlib.sha256(content).hexdigest() != driver.sha256:
+        (cache / driver.file).unlink(missing_ok=True)
+        raise PortbenchError(f"{driver.url}: is not {driver.name} {driver.version} as pinned")
+    return content

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Final
 
 from portbench.boards import BoardDefinition
+from portbench.clients.assembly import fold
 from portbench.clients.families import FAMILIES
-from portbench.clients.folding import fold
 from portbench.errors import PortbenchError
 from portbench.workloads import Readiness
 

@@ -19,10 +19,9 @@ import platformdirs
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.download import Progress, download
+from portbench.firmware.download import Progress, Reachability, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
 from portbench.firmware.identify import identify, release
-from portbench.firmware.network import Reachability
 
 FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
 OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
-from portbench.clients.second import as_second
+from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError
 from portbench.runner.boards_for import AUTO, Listener, open_board
 from portbench.runner.client_result import check_result, result_without_error
@@ -101,7 +101,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
     peer = pc_of(partner, server.board, options.server_port or DEFAULT_PORT)
     serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)
-    server.prepare(replace(serving, deployment=as_second(serving.deployment, partner.board)), row.clock)
+    server.prepare(replace(serving, deployment=as_partner(serving.deployment, partner.board)), row.clock)
     run_s = options.timeouts_s[Stage.RUN]
     deadline = Deadline(run_s, f"{row.planned.label}: the board that serves")
     with _joined(client, server.board, row.jitter, deadline, row.printed) as joined:

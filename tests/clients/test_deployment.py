@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from portbench.boards import board_definition
 from portbench.clients import FAMILIES, ClientNetwork, build_deployment
-from portbench.clients.config import config_json
+from portbench.clients.deployment import config_json
 from portbench.clients.libraries import library_files, pinned_libraries
 from portbench.errors import PortbenchError
 from portbench.workloads import WORKLOADS_VARIABLE, Readiness, Workload, workload, workloads

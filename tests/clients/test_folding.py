@@ -10,7 +10,7 @@ import pytest
 
 from portbench import clients
 from portbench.boards import BoardDefinition, board_definition
-from portbench.clients.folding import fold
+from portbench.clients.assembly import fold
 from portbench.errors import PortbenchError
 
 EVB = board_definition("W5500_EVB_PICO")

@@ -11,7 +11,7 @@ import pytest
 
 from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients import deployment as module
-from portbench.clients.frozen import hidden, ours_first
+from portbench.clients.deployment import hidden, ours_first
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.identify import identify

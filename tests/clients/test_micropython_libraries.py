@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.clients.micropython_libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE, driver_files, pinned_drivers
+from portbench.clients.libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE, driver_files, pinned_drivers
 from portbench.errors import PortbenchError
 
 CONTENT = b"class SDCard: pass\n"

@@ -8,7 +8,7 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.network import Reachability
+from portbench.firmware.download import Reachability
 
 ENTRY = """[[image]]
 id = "a-1"

@@ -13,10 +13,10 @@ import pytest
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.download import Reachability
 from portbench.firmware.families import Family
 from portbench.firmware.identify import entry_for_file
 from portbench.firmware.images import ImageStore, ImageUnavailable, Source
-from portbench.firmware.network import Reachability
 
 IMAGE = uf2.build(b"first light")
 OTHER = uf2.build(b"second thoughts")

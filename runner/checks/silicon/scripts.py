@@ -11,8 +11,7 @@ from typing import Final
 import platformdirs
 
 from portbench.errors import PortbenchError
-from portbench.firmware.download import Progress, download
-from portbench.firmware.network import Reachability
+from portbench.firmware.download import Progress, Reachability, download
 from portbench.results.silicon import Script
 
 CACHE: Final = platformdirs.user_cache_path("portbench", appauthor=False) / "scripts"

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from portbench.clients import build_deployment
-from portbench.clients.micropython_libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE
+from portbench.clients.libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.workloads import BadResult
 from portbench.workloads.conversation import ConversationError
@@ -73,7 +73,7 @@ def test_each_family_has_its_drivers() -> None:
 def test_a_driver_that_is_not_at_hand_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv(OFFLINE_VARIABLE, "1")
-    monkeypatch.setattr("portbench.clients.micropython_libraries.user_cache_path", lambda name: tmp_path)
+    monkeypatch.setattr("portbench.clients.libraries.user_cache_path", lambda name: tmp_path)
     with pytest.raises(PortbenchError, match="PORTBENCH_FIRMWARE_DIR"):
         build_deployment("micropython", "1.26.0", EVB, WORKLOAD, SETTINGS, None)
 

@@ -12,7 +12,7 @@ import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, RunOutput, board_definition
 from portbench.clients import ClientNetwork, build_deployment
-from portbench.clients.second import as_second
+from portbench.clients.deployment import as_partner
 from portbench.errors import ConsoleLost, OptionError, PortbenchError
 from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
@@ -103,12 +103,12 @@ def test_the_clients_side_is_the_ping_pongs() -> None:
 
 def test_the_second_board_has_another_mac_address_where_its_client_gives_it_one() -> None:
     script = b'MAC = "02:08:dc:55:00:01"\n'
-    second = as_second(Deployment({"code.py": script}, "circuitpython"), EVB)
+    second = as_partner(Deployment({"code.py": script}, "circuitpython"), EVB)
     assert second.files["code.py"] == script.replace(b"00:01", b"00:02")
     same = serving("micropython")
-    assert as_second(same, EVB) is same
+    assert as_partner(same, EVB) is same
     with pytest.raises(PortbenchError, match=r"has the MAC address .* 0 times, not once"):
-        as_second(Deployment({"code.py": b""}, "circuitpython"), EVB)
+        as_partner(Deployment({"code.py": b""}, "circuitpython"), EVB)
 
 
 def test_the_body_answers_as_many_as_it_is_told_and_takes_a_report() -> None:
