@@ -29,7 +29,7 @@ flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,bui
 
 # Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --check"
 benchmark: build
-	$(PORTBENCH) speed $(ARGS)
+	$(PORTBENCH) check speed $(ARGS)
 
 # An engine that has no probes, for what they cost while they are off: make unprobed benchmark ARGS="--part probes"
 unprobed: build
@@ -80,15 +80,15 @@ list: dependencies
 
 # The boards that are plugged in, and what runs on them.
 boards: dependencies
-	$(PORTBENCH) boards $(ARGS)
+	$(PORTBENCH) list boards $(ARGS)
 
 # Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/soak.md.
 soak: build
-	$(PORTBENCH) soak $(ARGS)
+	$(PORTBENCH) check soak $(ARGS)
 
 # The last run as docs/results.md and results/page.html, and its first table in the README.
 publish: dependencies
-	$(PORTBENCH) publish --into README.md $(ARGS)
+	$(PORTBENCH) show publish --into README.md $(ARGS)
 
 # The documents as a site, in build/site.
 site: dependencies

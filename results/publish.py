@@ -54,7 +54,7 @@ def page(run: RunFile) -> str:
     if run.tools:
         facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
     listed = "\n".join(map(shown, facts))
-    head = f"# Results\n\nMeasured {started}.{state} Made by `portbench publish`."
+    head = f"# Results\n\nMeasured {started}.{state} Made by `portbench show publish`."
     rows = f"<!-- rows: {measured_rows(run)} -->"
     reading = "\n".join(f"{paragraph}\n" for paragraph in _readings(run))
     return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{listed}\n"

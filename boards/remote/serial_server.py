@@ -1,4 +1,4 @@
-"""A board's console on the network, as RFC 2217 or as a plain socket: `portbench remote`.
+"""A board's console on the network, as RFC 2217 or as a plain socket: `portbench desk remote`.
 
 For the PC that the board is plugged in at, where it has no ser2net. It follows the board through re-enumerations.
 """

@@ -1,4 +1,8 @@
-"""The group of verbs: one file each in `verbs/`, found by listing the folder, and loaded when it is wanted."""
+"""The command and its verbs: a file each in `verbs/`, found by listing the folder, and loaded when it is wanted.
+
+A folder in it is a verb with verbs below it: `verbs/desk/power.py` is `desk power`, and `verbs/desk/__init__.py` the
+bare `desk`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import ast
 import importlib
 import importlib.metadata
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -13,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from portbench.errors import OptionError, PortbenchError
+from portbench.nearest import unknown
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
 from portbench.runner.streams import close_quietly, prepare_streams
 from portbench.shown import shown
@@ -21,57 +28,109 @@ NAME: Final = "portbench"
 INTERRUPTED: Final = 130
 """Status after Ctrl-C, as shells have it."""
 _VERBS: Final = Path(__file__).with_name("verbs")
+_SECTIONS: Final = {
+    "Measure": ("run", "sweep", "list", "compare", "bisect"),
+    "Understand": ("explain", "trace", "profile", "gdb"),
+    "Boards": ("desk", "serve"),
+    "Results": ("show",),
+    "Project": ("check", "completion"),
+}
+"""The verbs in the order in which a user meets them."""
 
 
 class Verbs(click.Group):
-    """Knows its verbs by their files' names, and what each is for by the first line of its file."""
+    """Verbs by the names of their files in `folder`; the first line of a file says what its verb is for.
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(path.stem for path in _VERBS.glob("[a-z]*.py"))
+    Without one of them it is a command by itself, if it has a callback.
+    """
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self.list_commands(context):
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def __init__(self, *args: Any, folder: Path = _VERBS, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.no_args_is_help = False
+        self.subcommand_metavar = "COMMAND ..." if folder == _VERBS else "| COMMAND ..."
+        self._folder = folder
+
+    def list_commands(self, context: click.Context | None = None) -> list[str]:
+        found = (path.parent if path.name == "__init__.py" else path for path in self._folder.glob("*.py"))
+        folders = (path.parent for path in self._folder.glob("*/__init__.py"))
+        return sorted(path.stem for path in {*found, *folders} if path != self._folder)
+
+    def get_command(self, context: click.Context | None, name: str) -> click.Command | None:
+        if name not in self.list_commands():
             return None
-        verb = importlib.import_module(f"{__package__}.verbs.{name}")
-        command: click.Command = verb.COMMAND
+        place = (self._folder / name).relative_to(_VERBS).parts
+        verb = importlib.import_module(".".join((__package__, "verbs", *place)))
+        command: click.Command | None = getattr(verb, "COMMAND", None)
+        if (self._folder / name).is_dir():
+            # A verb's own options are those of the bare verb.
+            own = command or click.Command(name)
+            command = Verbs(name, folder=self._folder / name, params=own.params, callback=own.callback)
+        assert command is not None, f"{verb.__file__}: has no COMMAND"
         command.name = name
         command.help = verb.__doc__
         return command
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and self._takes(args[0]):
+            context.args = args  # the verb below reads them
+            return args
+        return click.Command.parse_args(self, context, args)
+
+    def _takes(self, word: str) -> bool:
+        """Whether a first word is for the verbs below: without arguments of its own, each is."""
+        return word in self.list_commands() or not any(isinstance(each, click.Argument) for each in self.params)
+
+    def invoke(self, context: click.Context) -> Any:
+        if not context.args:
+            if self.callback is None:
+                click.echo(context.get_help())
+            return click.Command.invoke(self, context)
+        name, command, args = self.resolve_command(context, context.args)
+        assert command is not None
+        # As a child of the root, so that a usage line names no argument of the verb above.
+        place = name if context.parent is None else f"{context.info_name} {name}"
+        with command.make_context(place, args, parent=context.parent or context) as below, _one_line(below):
+            return command.invoke(below)
+
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(context):
-            verbs = ", ".join(self.list_commands(context))
-            raise click.UsageError(f"{args[0]!r} is no verb; there are {verbs}", context)
-        return super().resolve_command(context, args)
+        name, command = args[0], self.get_command(context, args[0])
+        if command is None and not context.resilient_parsing:
+            raise click.UsageError(unknown("command", name, *self._names()), context)
+        return name, command, args[1:]
+
+    def _names(self) -> tuple[list[str], dict[str, str]]:
+        """The verbs here, and those below them by their last word with all of their words."""
+        names = self.list_commands()
+        below = {path.stem: f"{path.parent.name} {path.stem}" for path in self._folder.glob("*/[a-z]*.py")}
+        return [*names, *below], {last: words for last, words in below.items() if last not in names}
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        click.Command.format_options(self, context, formatter)
+        self.format_commands(context, formatter)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl([(name, _purpose(name)) for name in self.list_commands(context)])
+        names = self.list_commands()
+        sections = _SECTIONS if self._folder == _VERBS else {"Commands": tuple(names)}
+        for title, members in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self._purpose(name)) for name in members if name in names])
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         if incomplete.startswith("-"):
             return super().shell_complete(context, incomplete)
-        found = (name for name in self.list_commands(context) if name.startswith(incomplete))
-        return [CompletionItem(name, help=_purpose(name)) for name in found]
+        found = (name for name in self.list_commands() if name.startswith(incomplete))
+        return [CompletionItem(name, help=self._purpose(name)) for name in found]
 
-    def invoke(self, context: click.Context) -> Any:
-        """Run the verb; what the user has to know becomes one line."""
-        try:
-            return super().invoke(context)
-        except OptionError as error:
-            name = context.invoked_subcommand or ""
-            verb = self.get_command(context, name)
-            place = context if verb is None else click.Context(verb, parent=context, info_name=name)
-            raise click.UsageError(shown(str(error)), place) from None
-        except PortbenchError as error:
-            raise click.ClickException(shown(str(error))) from None
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            raise click.ClickException(shown(said)) from None
+    def _purpose(self, name: str) -> str:
+        """The first line of a verb's file, without running it: help and completion have to be fast."""
+        place = self._folder / name
+        path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Ends the process: status 0, 1 where something failed, 2 for a wrong command line, 130 after Ctrl-C."""
@@ -80,7 +139,8 @@ class Verbs(click.Group):
             status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
         except click.UsageError as error:
             place = error.ctx.command_path if error.ctx else NAME
-            click.echo(f"{place}: {error.format_message().rstrip('.')}; see: {place} --help", err=True)
+            said = error.format_message().rstrip(".")
+            click.echo(f"{place}: {said}{'' if said.endswith('?') else ';'} see: {place} --help", err=True)
             status = 2
         except click.ClickException as error:
             click.echo(f"{NAME}: {error.format_message()}", err=True)
@@ -91,10 +151,20 @@ class Verbs(click.Group):
         sys.exit(status or 0)
 
 
-def _purpose(verb: str) -> str:
-    """The first line of a verb's file, without running it: help and completion are to be there at once."""
-    text = (_VERBS / f"{verb}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+@contextmanager
+def _one_line(context: click.Context) -> Iterator[None]:
+    """Ends the command with status 2 for a wrong option, and with 1 for other errors of ours and files that fail."""
+    try:
+        yield
+    except OptionError as error:
+        raise click.UsageError(shown(str(error)), context) from None
+    except PortbenchError as error:
+        raise click.ClickException(shown(str(error))) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise click.ClickException(shown(said)) from None
 
 
 def _tell_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
@@ -109,15 +179,12 @@ def _tell_version(context: click.Context, option: click.Parameter, wanted: bool)
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,
-    invoke_without_command=True,
     help="Which Python firmware should I flash on this board, and why is it slow?",
 )
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_tell_version, help="And exit.")
 @click.pass_context
 def portbench(context: click.Context) -> None:
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+    click.echo(context.get_help())
 
 
 def main() -> None:

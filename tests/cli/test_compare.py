@@ -77,13 +77,13 @@ def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> 
 def test_a_page_is_not_replaced_by_a_lesser_run(invoke: Invoke, tmp_path: Path) -> None:
     full = stored(tmp_path, "full", run_of(row(100), row(100, runtime="other")))
     lesser = stored(tmp_path, "lesser", run_of(row(100), missing("other", "skipped", "no image")))
-    assert invoke("publish", full).exit_code == 0
+    assert invoke("show", "publish", full).exit_code == 0
     page = (tmp_path / "docs" / "results.md").read_text()
-    done = invoke("publish", lesser)
+    done = invoke("show", "publish", lesser)
     assert done.exit_code == 1 and done.stderr.count("\n") == 1 and "has ping_pong emulated other, which" in done.stderr
     assert (tmp_path / "docs" / "results.md").read_text() == page
-    assert invoke("publish", full).exit_code == 0
-    assert invoke("publish", lesser, "--force").exit_code == 0
+    assert invoke("show", "publish", full).exit_code == 0
+    assert invoke("show", "publish", lesser, "--force").exit_code == 0
     assert (tmp_path / "docs" / "results.md").read_text() != page
 
 

@@ -30,7 +30,11 @@ def offered(*words: str) -> list[str]:
     ("words", "values"),
     [
         ([""], VERBS),
-        (["s"], ["serve", "show", "soak", "speed", "sweep"]),
+        (["s"], ["serve", "show", "sweep"]),
+        (["desk", "p"], ["ping", "pins", "power"]),
+        (["check", "speed", "--ch"], ["--check"]),
+        (["run", "-s", "mess"], ["messages="]),
+        (["run", "--workload", "http", "--setting", "page="], ["page=static", "page=dynamic"]),
         (["run", "--runtime", ""], RUNTIMES),
         (["run", "--runtime", "micropython-1.2"], [each for each in RUNTIMES if each.startswith("micropython-1.2")]),
         (["run", "--runtime=wiz"], [each for each in RUNTIMES if each.startswith("wiz")]),

@@ -68,16 +68,16 @@ def test_a_desk_is_found_measured_switched_and_ended(
     line(desk, r"^desk: measure on it with --device=usb:desk; its PC serves ping_pong; Ctrl-C ends it$")
     drive = line(desk, r"^desk: drive RPI-RP2 at (.+)$")[1]
     assert (Path(drive) / "INFO_UF2.TXT").exists()
-    (board,) = json.loads(start("boards", "--json").stdout)
+    (board,) = json.loads(start("list", "boards", "--json").stdout)
     assert (board["device"], board["state"], board["emulated"]) == ("usb:desk", "bootloader", True)
-    assert start("boards").stdout.startswith("usb:desk  2e8a:0003  UF2 boot loader")
+    assert start("list", "boards").stdout.startswith("usb:desk  2e8a:0003  UF2 boot loader")
     second = start("desk")
     assert second.returncode == 1 and second.stderr.startswith("portbench: desk: runs already, as process ")
     done = start("run", "--device=usb:desk", "--runtime=portbench-native", "--runs=1", "--messages=50")
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = storage.read(empty / "results" / "latest.json").rows
     assert row.where == "emulated" and row.settings == {"messages": 50}
-    assert start("power", "desk", "--bootsel").returncode == 0
+    assert start("desk", "power", "desk", "--bootsel").returncode == 0
     assert "usb " in (empty / "events.txt").read_text()
     desk.send_signal(signal.SIGINT)
     assert desk.wait(LIMIT_S) == 0
@@ -95,19 +95,19 @@ def test_ports_lead_to_a_desk(desk_with: StartDesk, start: Start) -> None:
     desk = desk_with("--forward", "tcp:0:80")
     port = line(desk, r"^desk: tcp 127\.0\.0\.1:(\d+) leads to 80 of the board$")[1]
     line(desk, r"^desk: drive ")
-    assert start("forward", "usb:desk").stdout == f"tcp 127.0.0.1:{port} leads to 80 of the board\n"
-    added = start("forward", "desk", "udp:0:192.168.50.9:53").stdout
+    assert start("desk", "forward", "usb:desk").stdout == f"tcp 127.0.0.1:{port} leads to 80 of the board\n"
+    added = start("desk", "forward", "desk", "udp:0:192.168.50.9:53").stdout
     assert re.fullmatch(r"udp 127\.0\.0\.1:\d+ leads to 192\.168\.50\.9:53 of the board\n", added)
-    assert start("forward", "desk", "--end", f"tcp:{port}").returncode == 0
-    assert start("forward", "desk").stdout == added
-    done = start("forward", "desk", "--end", f"tcp:{port}")
+    assert start("desk", "forward", "desk", "--end", f"tcp:{port}").returncode == 0
+    assert start("desk", "forward", "desk").stdout == added
+    done = start("desk", "forward", "desk", "--end", f"tcp:{port}")
     assert done.returncode == 1 and "does not lead to the board" in done.stderr and done.stderr.count("\n") == 1
     taken = added.split()[1].rpartition(":")[2]
-    done = start("forward", "desk", f"udp:{taken}:53")
+    done = start("desk", "forward", "desk", f"udp:{taken}:53")
     assert done.returncode == 1 and f"port {taken} of 127.0.0.1 cannot be had" in done.stderr
-    done = start("ping", "desk", "-c", "1")
+    done = start("desk", "ping", "desk", "-c", "1")
     assert done.returncode == 1 and done.stderr == "portbench: desk: ping: the board has no address yet; name one\n"
-    done = start("ping", "usb:desk", "192.168.50.9", "-c", "1", "-W", "0.01")
+    done = start("desk", "ping", "usb:desk", "192.168.50.9", "-c", "1", "-W", "0.01")
     assert done.returncode == 1 and "1 packets transmitted, 0 received, 100% packet loss, time 0ms" in done.stdout
 
 
@@ -116,7 +116,7 @@ def test_a_desks_console_is_served(
     words: list[str], scheme: str, desk: subprocess.Popen[str], empty: Path, environment: dict[str, str]
 ) -> None:
     line(desk, r"^desk: drive ")
-    command = [*COMMAND, "remote", "--device=usb:desk", "--listen=127.0.0.1:0", *words]
+    command = [*COMMAND, "desk", "remote", "--device=usb:desk", "--listen=127.0.0.1:0", *words]
     with subprocess.Popen(command, cwd=empty, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             line(process, rf"^--device={scheme}://127\.0\.0\.1:\d+$")
@@ -154,8 +154,8 @@ def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(
             try:
                 assert line(desk, r"^desk: UART0 (.+)$")[1] == str(tmp_path / "run" / "desk.uart0")
                 line(desk, r"^desk: drive RPI-RP2 at ")
-                assert start("pins", "usb:desk", "GP0=high", "GP26=1.65").stdout == ""
-                assert start("pins", "desk").stdout.splitlines() == [
+                assert start("desk", "pins", "usb:desk", "GP0=high", "GP26=1.65").stdout == ""
+                assert start("desk", "pins", "desk").stdout.splitlines() == [
                     "GP0  high  held at high, wired to GP1",
                     "GP1  high  wired to GP0",
                     "GP15 low   held at low",
@@ -163,9 +163,9 @@ def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(
                     "GP26 high  held at 1.65 V",
                     "GP29 low   held at 1.57 V",
                 ]
-                now = json.loads(start("pins", "desk", "GP26=open", "--cut=GP1:GP0", "--json").stdout)
+                now = json.loads(start("desk", "pins", "desk", "GP26=open", "--cut=GP1:GP0", "--json").stdout)
                 assert (now["wires"], now["held"]) == ([], {"0": 3.3, "15": 0.0, "24": 3.3, "29": 1.57})
-                wrong = start("pins", "desk", "--cut=GP1:GP0")
+                wrong = start("desk", "pins", "desk", "--cut=GP1:GP0")
                 assert (wrong.returncode, wrong.stderr) == (1, "portbench: desk: pins: no wire joins GP1 and GP0\n")
                 if session:
                     refused = start("desk", "--name=other", "--board=RPI_PICO", "--flash=desk.bin")
@@ -182,10 +182,10 @@ def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(
 
 
 def test_power_of_a_board_that_does_not_run_is_one_line(start: Start) -> None:
-    done = start("power", "nobody")
+    done = start("desk", "power", "nobody")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("portbench: nobody: its control channel does not answer")
-    assert start("boards").stdout == "no board is attached\n"
-    done = start("boards", "--wait-s", "0.2")
+    assert start("list", "boards").stdout == "no board is attached\n"
+    done = start("list", "boards", "--wait-s", "0.2")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "portbench: boards: still waiting for a board to be attached after 0.2 s\n"

@@ -13,10 +13,10 @@ VERBS = [
     ["trace", "--runtime=portbench-native"],
     ["profile", "portbench-native"],
     ["gdb", "--runtime=portbench-native"],
-    ["speed"],
-    ["soak"],
-    ["validate"],
-    ["peers"],
+    ["check", "speed"],
+    ["check", "soak"],
+    ["check", "silicon"],
+    ["check", "peers"],
 ]
 
 

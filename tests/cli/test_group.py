@@ -13,11 +13,21 @@ import portbench.runner.cli
 from portbench.runner.cli import portbench as group
 from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
 
-VERBS = sorted(path.stem for path in (Path(portbench.runner.cli.__file__).parent / "verbs").glob("[a-z]*.py"))
+FOLDER = Path(portbench.runner.cli.__file__).parent / "verbs"
+VERBS = group.list_commands()
+ALL = sorted(
+    " ".join(path.relative_to(FOLDER).with_suffix("").parts).removesuffix(" __init__")
+    for path in FOLDER.rglob("*.py")
+    if path.parent != FOLDER or path.name != "__init__.py"
+)
+"""With those below them."""
 
 
 def test_the_verbs_of_the_issue_are_there() -> None:
-    assert {"run", "list", "boards", "desk", "trace", "publish", "show", "serve", "speed", "soak"} <= set(VERBS)
+    assert {"run", "list", "compare", "explain", "trace", "profile", "gdb", "desk", "serve", "show", "check"} <= set(
+        VERBS
+    )
+    assert {"list boards", "desk power", "show publish", "show history", "check silicon", "check soak"} <= set(ALL)
 
 
 _LOADED = """
@@ -31,24 +41,32 @@ finally:
 
 
 def test_help_names_every_verb_and_loads_none(start: Start) -> None:
-    lines = start("--help").stdout.partition("Verbs:\n")[2].splitlines()
-    assert [line.split()[0] for line in lines if re.match(r"  \S", line)] == VERBS
+    lines = start("--help").stdout.partition("Measure:\n")[2].splitlines()
+    assert sorted(line.split()[0] for line in lines if re.match(r"  \S", line)) == VERBS
     done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0 and done.stdout.endswith("\nset()\n")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", ALL)
 def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke) -> None:
-    done = invoke(verb, "--help")
+    done = invoke(*verb.split(), "--help")
     assert done.exit_code == 0 and done.output.startswith(f"Usage: portbench {verb} ")
-    command = group.get_command(None, verb)  # type: ignore[arg-type]
-    assert command is not None and command.help and command.help.partition("\n")[0].endswith(".")
+    about = done.output.split("\n\n")[1]
+    assert about.startswith("  ") and about.endswith(".")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nothing"], "portbench: 'nothing' is no verb; there are bisect, boards, compare, "),
+        (["nothing"], "portbench: unknown command 'nothing'; choose one of "),
+        (["publish"], "portbench: unknown command 'publish'; did you mean show publish? see: portbench --help"),
+        (["lsit"], "portbench: unknown command 'lsit'; did you mean list? see: portbench --help"),
+        (["desk", "powr"], "portbench desk: unknown command 'powr'; did you mean power? see: portbench desk --help"),
+        (
+            ["list", "moons"],
+            "portbench list: unknown command 'moons'; choose one of boards; see: ",
+        ),
+        (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
         (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),
         (["run", "--xyzzy"], "portbench run: No such option '--xyzzy'; see: portbench run --help"),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
@@ -59,15 +77,21 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
         ),
         (["run", "--messages", "0"], "portbench run: messages: 0 is not greater than or equal to 1"),
         (["run", "--runs", "many"], "portbench run: --runs: 'many' is not a whole number from 1 to 1000"),
-        (["soak", "--cycles", "0"], "portbench soak: Invalid value for '--cycles': 0 is not in the range x>=1;"),
-        (["soak", "--runtime", "basic"], "portbench soak: --runtime: "),
-        (["speed", "--part", "wheel"], "portbench speed: --part: 'wheel' is none of loop, "),
+        (
+            ["check", "soak", "--cycles", "0"],
+            "portbench check soak: Invalid value for '--cycles': 0 is not in the",
+        ),
+        (["check", "soak", "--runtime", "basic"], "portbench check soak: --runtime: "),
+        (["check", "speed", "--part", "wheel"], "portbench check speed: --part: 'wheel' is none of loop, "),
         (
             ["trace", "--profile", "nothing"],
             "portbench trace: --profile: unknown profile 'nothing'; choose one of tuned;",
         ),
-        (["serve", "--workload", "nothing"], "portbench serve: --workload: 'nothing' is none of ping_pong"),
-        (["remote", "--listen", "2217"], "portbench remote: --listen: '2217' is not HOST:PORT;"),
+        (
+            ["serve", "--workload", "xyzzy"],
+            "portbench serve: --workload: unknown workload 'xyzzy'; choose one of ping_pong",
+        ),
+        (["desk", "remote", "--listen", "2217"], "portbench desk remote: --listen: '2217' is not HOST:PORT;"),
         (["show", "--where", "moon"], "portbench show: Invalid value for '--where': 'moon' is not one of"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`portbench history`: what is kept, shown and linked, and what it says where it cannot."""
+"""`portbench show history`: what is kept, shown and linked, and what it says where it cannot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def runs(tmp_path: Path) -> list[Path]:
 
 
 def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path], tmp_path: Path) -> None:
-    done = invoke("history")
+    done = invoke("show", "history")
     assert done.exit_code == 0
     assert "6 measurements in results/history" in done.stdout
     assert "micropython ping_pong emulated, over versions" in done.stdout and "step: 2.00x better" in done.stdout
@@ -42,22 +42,22 @@ def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path
     images = """"${PORTBENCH_FIRMWARE_DIR:-.}"/old.uf2 "${PORTBENCH_FIRMWARE_DIR:-.}"/'new image.uf2'"""
     assert f"  portbench compare {images} --workload ping_pong\n" in done.stdout
     assert len(list((tmp_path / "results" / "history").rglob("*.jsonl"))) == 6
-    assert invoke("history").stdout == done.stdout
+    assert invoke("show", "history").stdout == done.stdout
 
 
 def test_for_programs(invoke: Invoke, runs: list[Path]) -> None:
-    found = json.loads(invoke("history", "--json", "--runtime", "micropython-1.26").stdout)
+    found = json.loads(invoke("show", "history", "--json", "--runtime", "micropython-1.26").stdout)
     (series,) = found
     assert (series["axis"], series["unit"]) == ("time", "messages/s")
     assert [entry["values"] for entry in series["entries"]] == [[2000.0], [2000.0], [4e6 / 2200]]
     (step,) = series["steps"]
     assert (step["before"], step["after"]) == (runs[1].name, runs[2].name)
     assert step["compare"].startswith("portbench compare ") and step["times"] == pytest.approx(1 / 1.1)
-    assert json.loads(invoke("history", "--json", "--workload", "http").stdout) == []
+    assert json.loads(invoke("show", "history", "--json", "--workload", "http").stdout) == []
 
 
 def test_the_comparison_that_is_named_runs(invoke: Invoke, runs: list[Path]) -> None:
-    series = json.loads(invoke("history", "--json", "--runtime", "micropython-1.28").stdout)[0]
+    series = json.loads(invoke("show", "history", "--json", "--runtime", "micropython-1.28").stdout)[0]
     done = invoke(*series["steps"][0]["compare"].split()[1:])
     assert done.exit_code == 0 and "+10.0 %" in done.stdout
 
@@ -66,7 +66,7 @@ def test_a_run_from_elsewhere_is_kept_where_one_says(invoke: Invoke, runs: list[
     page = tmp_path / "pages" / "some.md"
     page.parent.mkdir()
     page.write_text("<!-- figures: micropython-1.26.0 -->\n<!-- /figures -->\n")
-    words = ["history", "--history", "mine", "--add", runs[0], "--add", runs[1], "--pages", "pages"]
+    words = ["show", "history", "--history", "mine", "--add", runs[0], "--add", runs[1], "--pages", "pages"]
     done = invoke(*words)
     assert done.exit_code == 0 and "pages/some.md\n4 measurements in mine\n" in done.stdout
     assert "| Ping-pong  | micropython-1.26.0 |" in page.read_text()
@@ -75,7 +75,7 @@ def test_a_run_from_elsewhere_is_kept_where_one_says(invoke: Invoke, runs: list[
 
 
 def test_without_a_run_one_line_says_so(invoke: Invoke) -> None:
-    done = invoke("history")
+    done = invoke("show", "history")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "portbench: results/history: has no history; measure first: portbench run\n"
 
@@ -89,7 +89,7 @@ def test_without_the_extra_one_line_says_so(invoke: Invoke, runs: list[Path], mo
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    done = invoke("history")
+    done = invoke("show", "history")
     assert done.exit_code == 1
     line = "finding steps in a history needs ruptures; install it: pip install 'portbench[history]'\n"
     assert done.stderr == f"portbench: {line}"

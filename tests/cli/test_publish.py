@@ -61,9 +61,9 @@ def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monk
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    done = invoke("publish", "run.json")
+    done = invoke("show", "publish", "run.json")
     assert (done.exit_code, done.stdout) == (0, "docs/results.md\n")
     line = "a page of HTML needs matplotlib; install it: pip install 'portbench[page]'\n"
     assert done.stderr == f"portbench: no page.html: {line}"
-    done = invoke("publish", "run.json", "--output", "some.html")
+    done = invoke("show", "publish", "run.json", "--output", "some.html")
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"portbench: {line}")

@@ -1,4 +1,4 @@
-"""What keeps `portbench remote` from serving a console; test_desk.py has one that is served."""
+"""What keeps `portbench desk remote` from serving a console; test_desk.py has one that is served."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ from tests.cli.conftest import Start
     ],
 )
 def test_bad_options_are_one_line(words: list[str], status: int, says: str, start: Start) -> None:
-    done = start("remote", *words)
+    done = start("desk", "remote", *words)
     assert done.returncode == status and says in done.stderr and done.stderr.count("\n") == 1

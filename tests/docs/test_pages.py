@@ -19,7 +19,7 @@ from portbench.runner.profile_line import profile_line
 ROOT = Path(__file__).parents[2]
 RUNTIMES = ROOT / "docs" / "runtimes"
 ENTRIES = [entry for entry in catalogue.load() if entry.family is not Family.FOREIGN]
-MAKE = "run: portbench history --history docs/history --pages docs/runtimes"
+MAKE = "run: portbench show history --history docs/history --pages docs/runtimes"
 
 
 def page_of(entry: FirmwareEntry) -> str:

@@ -17,7 +17,7 @@ from portbench.runner.checks.peers.outcome import COLUMNS, SuiteResult, Verdict
 
 RECORD: Final = "peers.json"
 PAGE: Final = "peers.md"
-_BEGIN: Final = "<!-- made by portbench peers --record -->"
+_BEGIN: Final = "<!-- made by portbench check peers --record -->"
 _END: Final = "<!-- end -->"
 
 

@@ -1,4 +1,4 @@
 """How true the emulated board is: what others published of real boards, measured again.
 
-`results/silicon.toml` has the figures; `portbench validate` runs them, and writes docs/evidence/silicon.md.
+`results/silicon.toml` has the figures; `portbench check silicon` runs them, and writes docs/evidence/silicon.md.
 """

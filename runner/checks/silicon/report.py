@@ -40,10 +40,10 @@ def read(files: Iterable[Path], sets: list[FigureSet]) -> tuple[list[Outcome], T
             turnarounds |= {name: Distribution(**spread) for name, spread in report["turnaround_us"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PortbenchError(
-                f"{path}: is no report of a validation ({error!r}); make one: portbench validate --json > FILE"
+                f"{path}: is no report of a validation ({error!r}); make one: portbench check silicon --json > FILE"
             ) from None
     if missing := [name for name in known if name not in found]:
         raise PortbenchError(
-            f"no report has {', '.join(missing)}; measure it: portbench validate --only {missing[0]} --json"
+            f"no report has {', '.join(missing)}; measure it: portbench check silicon --only {missing[0]} --json"
         )
     return [found[name] for name in known], turnarounds

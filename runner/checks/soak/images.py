@@ -38,6 +38,6 @@ class ImageMaker:
             )
         if self._image is None:
             return self._entry
-        stamp = b"portbench soak %d" % number
+        stamp = b"portbench check soak %d" % number
         self._path.write_bytes(uf2.with_data(self._image, uf2.FLASH_BASE + _STAMP_OFFSET, stamp))
         return entry_for_file(self._path, family=self._entry.family, board=self._board.id, version=self._entry.version)

@@ -53,7 +53,7 @@ class Cycle:
 
 def lane_of(seed: int, number: int, lanes: int) -> int:
     """Which of the soak's lanes runs cycle `number`, whichever worker that is in."""
-    return random.Random(f"portbench soak {seed} {number} lane").randrange(lanes)
+    return random.Random(f"portbench check soak {seed} {number} lane").randrange(lanes)
 
 
 def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: bool = True) -> Cycle:
@@ -61,7 +61,7 @@ def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: 
 
     `power`: the harness has the board's power in hand; else nothing strikes at a power-up, as there is none.
     """
-    rng = random.Random(f"portbench soak {seed} {number}")
+    rng = random.Random(f"portbench check soak {seed} {number}")
     spi_hz = rng.choice(SPI_HZ) - number % 100_000  # no two cycles ask for the same, so that each flashes
     if rng.random() < _FOREIGN_SHARE:
         return Cycle(number, spi_hz, None, rng.choice(tuple(Foreign)))

@@ -40,7 +40,7 @@ def test_each_verdict_is_counted() -> None:
 
 def test_a_record_is_what_was_written_and_its_page_has_the_table(tmp_path: Path) -> None:
     assert read(tmp_path) == Record()
-    (tmp_path / PAGE).write_text("before\n<!-- made by portbench peers --record -->\nold\n<!-- end -->\nafter\n")
+    (tmp_path / PAGE).write_text("before\n<!-- made by portbench check peers --record -->\nold\n<!-- end -->\nafter\n")
     write(tmp_path, Record().with_results([MIXED]))
     assert read(tmp_path).suites == (MIXED,)
     page = (tmp_path / PAGE).read_text()
@@ -68,7 +68,7 @@ def test_what_is_not_at_hand_takes_nothing_from_the_record() -> None:
 def test_the_page_is_made_from_the_record() -> None:
     docs = Path(__file__).parents[3] / "docs" / "evidence"
     record, page = read(docs), (docs / PAGE).read_text(encoding="utf-8")
-    assert record.suites and markdown(record) in page, "run: portbench peers --record"
+    assert record.suites and markdown(record) in page, "run: portbench check peers --record"
     assert all(suite.outcomes and not suite.reason for suite in record.suites)
 
 

@@ -1,4 +1,4 @@
-"""`portbench peers`, without any source or image."""
+"""`portbench check peers`, without any source or image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_suites_are_found_by_listing(invoke: Invoke) -> None:
 
     assert {"micropython_tests", "micropython_native", "micropython_perf", "public_images"} <= set(names())
     assert all(suite(name).name == name for name in names())
-    lines = invoke("peers", "--list").stdout.splitlines()
+    lines = invoke("check", "peers", "--list").stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == names()
 
 
@@ -26,11 +26,21 @@ def test_a_suite_that_cannot_be_run_ends_with_status_1_and_its_reason(
 ) -> None:
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
     done = invoke(
-        "peers", "--suite", "micropython_tests", "--sources", str(tmp_path), "--record-in", str(tmp_path), "--record"
+        "check",
+        "peers",
+        "--suite",
+        "micropython_tests",
+        "--sources",
+        str(tmp_path),
+        "--record-in",
+        str(tmp_path),
+        "--record",
     )
     assert done.exit_code == 1
     assert "no image with sha256 9601974d89e3 is in a --sources DIR or $PORTBENCH_FIRMWARE_DIR" in done.stderr
     assert read(tmp_path).suites == ()  # what was not run takes nothing's place
-    done = invoke("peers", "--suite", "public_images", "--sources", str(tmp_path), "--record-in", str(tmp_path))
+    done = invoke(
+        "check", "peers", "--suite", "public_images", "--sources", str(tmp_path), "--record-in", str(tmp_path)
+    )
     assert done.exit_code == 0 and "public_images: cp-pico-9.1.4 not had: cp-pico-9.1.4: no image" in done.stdout
-    assert invoke("peers", "--suite", "none").exit_code == 2
+    assert invoke("check", "peers", "--suite", "none").exit_code == 2

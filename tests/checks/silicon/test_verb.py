@@ -1,4 +1,4 @@
-"""`portbench validate`: status, tables, reports and the page, of outcomes that no image is needed for."""
+"""`portbench check silicon`: status, tables, reports and the page, of outcomes that no image is needed for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from portbench.results.silicon import FigureSet, load
 from portbench.runner.checks.silicon.turnaround import Distribution
 from portbench.runner.checks.silicon.verdict import Outcome, compare
-from portbench.runner.cli.verbs import validate
+from portbench.runner.cli.verbs.check import silicon
 from tests.cli.conftest import Invoke
 
 
@@ -44,25 +44,25 @@ def measured(ratio: float, missing: str = "") -> Any:
 def test_the_status_is_of_the_same_binary_alone(
     words: tuple[str, ...], ratio: float, status: int, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validate, "_measure", measured(ratio))
-    assert invoke("validate", *words).exit_code == status
+    monkeypatch.setattr(silicon, "_measure", measured(ratio))
+    assert invoke("check", "silicon", *words).exit_code == status
 
 
 def test_what_is_missing_is_one_line_and_no_fault(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validate, "_measure", measured(1.0, missing="circuitpython-9.1.4"))
-    done = invoke("validate", "--only", "circuitpython-9.1.4")
+    monkeypatch.setattr(silicon, "_measure", measured(1.0, missing="circuitpython-9.1.4"))
+    done = invoke("check", "silicon", "--only", "circuitpython-9.1.4")
     assert done.exit_code == 0 and "skipped: no image" in done.stdout
 
 
 def test_both_halves_of_the_figures_are_told(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validate, "_measure", measured(1.02))
-    said = " ".join(invoke("validate", "--only", "circuitpython-9.1.4").stdout.split())
+    monkeypatch.setattr(silicon, "_measure", measured(1.02))
+    said = " ".join(invoke("check", "silicon", "--only", "circuitpython-9.1.4").stdout.split())
     assert "model was chosen 0 of 4 are within 1%, of those that had no part in it 0 of 23." in said
 
 
 def test_the_tables_fit_80_columns(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validate, "_measure", measured(1.02))
-    done = invoke("validate")
+    monkeypatch.setattr(silicon, "_measure", measured(1.02))
+    done = invoke("check", "silicon")
     assert all(len(line.rstrip()) <= 80 for line in done.stdout.splitlines())
     for each in load():
         assert each.id in done.stdout
@@ -75,12 +75,12 @@ def test_reports_are_read_again_and_make_the_page(
     files = []
     same_image = ("--only=circuitpython-9.1.4", "--only=micropython-1.23.0")
     for ratio, words in ((1.5, ()), (1.005, same_image)):
-        monkeypatch.setattr(validate, "_measure", measured(ratio))
+        monkeypatch.setattr(silicon, "_measure", measured(ratio))
         files.append(tmp_path / f"{ratio}.json")
-        files[-1].write_text(invoke("validate", "--json", *words).stdout)
-    monkeypatch.delattr(validate, "_measure")
+        files[-1].write_text(invoke("check", "silicon", "--json", *words).stdout)
+    monkeypatch.delattr(silicon, "_measure")
     page = tmp_path / "page.md"
-    done = invoke("validate", *(f"--from={file}" for file in files), "--publish", str(page))
+    done = invoke("check", "silicon", *(f"--from={file}" for file in files), "--publish", str(page))
     assert done.exit_code == 0, done.stderr  # the later report of the set counts
     text = page.read_text()
     assert "54 of 54 figures of the same image are within 1%" in text
@@ -101,7 +101,7 @@ def test_reports_are_read_again_and_make_the_page(
 def test_what_is_no_report_is_one_line(content: str, says: str, invoke: Invoke, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(content)
-    done = invoke("validate", f"--from={file}")
+    done = invoke("check", "silicon", f"--from={file}")
     assert done.exit_code == 1 and says in done.stderr and done.stderr.count("\n") == 1
 
 
@@ -113,11 +113,11 @@ def test_what_is_no_report_is_one_line(content: str, says: str, invoke: Invoke, 
     ],
 )
 def test_wrong_options_are_one_line(words: tuple[str, ...], says: str, invoke: Invoke) -> None:
-    done = invoke("validate", *words)
+    done = invoke("check", "silicon", *words)
     assert done.exit_code == 2 and says in done.stderr
 
 
 def test_the_sets_are_listed(invoke: Invoke) -> None:
-    lines = invoke("validate", "--list").stdout.splitlines()
+    lines = invoke("check", "silicon", "--list").stdout.splitlines()
     assert lines[0] == "circuitpython-9.1.4: 27 figures of CircuitPython 9.1.4, same binary"
     assert len(lines) == len(load())

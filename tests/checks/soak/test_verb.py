@@ -1,4 +1,4 @@
-"""`portbench soak`, for a few cycles."""
+"""`portbench check soak`, for a few cycles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ pytest.importorskip("portbench._engine", reason="the engine is not built; run: m
 
 
 def test_some_cycles_with_faults_pass(start: Start) -> None:
-    done = start("soak", "--cycles", 8, "--seed", 5, "--reasons", "--records", "records.txt")
+    done = start("check", "soak", "--cycles", 8, "--seed", 5, "--reasons", "--records", "records.txt")
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(line in done.stdout for line in ("hangs: 0", "lost results: 0", "leaks: 0", "8 cycles"))

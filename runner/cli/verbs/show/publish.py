@@ -37,7 +37,7 @@ from portbench.runner.cli.options import bench_option, run_file
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help=f"what a page of HTML shows of earlier runs, as `portbench history` keeps them (default: {FOLDER} in the"
+    help=f"what a page of HTML shows of earlier runs, as `portbench show history` keeps them (default: {FOLDER} in the"
     " results' folder)",
 )
 @click.option(

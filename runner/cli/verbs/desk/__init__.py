@@ -1,7 +1,7 @@
 """Keep an emulated board on this machine, with a serial port and drives, until Ctrl-C.
 
-Measure on it with --device=usb:NAME; `portbench power NAME` is a hand on its cable and button, `portbench pins NAME`
-one at its pins. Its events are in --log; docs/desk.md has the rest.
+Measure on it with --device=usb:NAME. `portbench desk power NAME` switches its power and presses BOOTSEL, `portbench
+desk pins NAME` drives its pins. Its events are in --log; docs/desk.md has the rest.
 """
 
 from __future__ import annotations
