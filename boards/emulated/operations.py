@@ -119,8 +119,8 @@ def _serve(board: BoardProcess, request: Request) -> None:
     """From the next connection on the simulated PC takes part in `workload` with `settings`. `alone`: as `Unattended`
     has it, for an image that does not tell when its run is over."""
     alone = request.arguments.get("alone")
-    board.alone = None if alone is None else Unattended(**alone)
-    limit = None if board.alone is None else board.alone.exchanges
+    board.client.alone = None if alone is None else Unattended(**alone)
+    limit = None if board.client.alone is None else board.client.alone.exchanges
     board.part = part_in(request.arguments["workload"], request.arguments["settings"], limit)
     board.pc.take(board.part)
     request.answer()

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from portbench._engine import Machine
-from portbench.boards.board import Unattended
 from portbench.boards.bounded_log import BoundedLog
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated import foreign
+from portbench.boards.emulated.client_watch import ClientWatch
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.faults import FaultInjector
@@ -25,7 +24,7 @@ from portbench.boards.emulated.forward import SLICE_PS as SERVING_SLICE_PS
 from portbench.boards.emulated.forward import Forwards, parse_rule
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.holder import Holder
-from portbench.boards.emulated.liveness import ChipUse, Liveness, no_frame
+from portbench.boards.emulated.liveness import Liveness
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.partner import Partner
@@ -34,7 +33,6 @@ from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.serial_port import UartPorts
 from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
 from portbench.boards.emulated.usb_side import UsbSide
-from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, write_state
 from portbench.boards.simulated_lan import board_address
@@ -100,13 +98,8 @@ class BoardProcess:
         self.finished: dict[str, Any] | None = None
         self._run_started_s = time.monotonic()
         self._reports_before = 0
-        self._last_start = (0.0, 0)
-        self._client_since: tuple[float, int] | None = None
-        self._chip_use = ChipUse(0.0, 0)
-        self._expects_client = False
-        self._way: WayToPc | None = None
+        self.client = ClientWatch(self.simulation, definition, config)
         self._gdb: GdbServer | None = None
-        self.alone: Unattended | None = None
         self.next_partner: Partner | None = None
         """The partner of the next measured run."""
         self.partner: Partner | None = None
@@ -196,38 +189,25 @@ class BoardProcess:
         self._notice = None
         self.finished = None
         self._reports_before = 0
-        self._last_start = (0.0, 0)
         self._run_started_s = time.monotonic()
         self.pacer.restart()
         self._start_lan()
         self.forwards.powered_up(self.machine)
         self.pings.powered_up()
-        self._client_since = self._way = None
-        if self._expects_client:
-            self._client_starts()
+        self.client.powered_up(self.config)
         self._notes.restart()
         self.faults.powered_up()
         self.publish()  # an image that never gets to USB is not to leave the one before on the bus
 
     def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
-        """A run begins (`measures`) or is over. `networked`: of a client that is of no use before it has spoken to its
-        Ethernet chip, for which it has time since the last start (`started`), or since the next."""
+        """Begin a run (`measures`) or end it. `networked`, `started`: see `ClientWatch.expect`."""
         self.finished = None
         self._measures = measures
         self._reports_before = self.pc.reports
         self.simulation.hear()
-        self._expects_client = networked
-        self._client_since, self._way = None, None
-        if networked and started:
-            self._client_starts()
+        self.client.expect(networked, started=started)
         if measures:
             self.pc.poll(self.machine, board_address(self.config.pc_ip), self.machine.time_us)
-
-    def _client_starts(self) -> None:
-        self._client_since = self._last_start
-        self._chip_use = ChipUse(self._last_start[0], 0)
-        if self.definition.network is not None and self.alone is None:
-            self._way = WayToPc(self.machine, self.config.phy_link_delay_us, self.config.dhcp_delay_us)
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -308,9 +288,7 @@ class BoardProcess:
         if self._gdb is not None:
             self._gdb.ran(self.machine, step.stop)
         if step.reset:
-            self._last_start = (self.machine.time_us, self.machine.stats()["chip_selects"])
-            if self._expects_client:
-                self._client_starts()
+            self.client.was_reset()
             if self._bootsel:
                 # The button that led into the boot loader is let go now, or the image would never start.
                 self.power_up(bootsel=False)
@@ -373,51 +351,17 @@ class BoardProcess:
         return [asdict(session) for session in self.pc.sessions()]
 
     def stuck(self) -> str | None:
-        """What the run that is on will never get over."""
-        now_us = self.machine.time_us
-        if (stuck := self.liveness.stuck(now_us)) is not None or self.finished is not None:
-            return stuck
-        network = self.definition.network
-        if self._client_since is None or network is None or self._is_bootloader():
-            return None
-        stats = self.machine.stats()
-        since_us, selects = self._client_since
-        took_us, used = now_us - since_us, stats["chip_selects"] - selects
-        if self.alone is None:
-            lost = None if self._way is None else self._way.lost()
-            hangs = self._chip_use.ended(now_us, network.chip, used, self.pc.pause_us)
-            return self.liveness.because(no_frame(took_us, network.chip, used) or lost or hangs)
-        unused = no_frame(took_us, network.chip, used, foreign.FIRST_FRAME_US)
-        if self.pc.polling is not None:
-            return unused or foreign.not_taken(
-                took_us,
-                self.alone,
-                self.pc.polling,
-                link_up=self.machine.link_up,
-                frames_from_board=stats["frames_from_board"],
-            )
-        return unused or foreign.given_up(
-            now_us,
-            self.alone,
-            self.pc.sessions(),
-            link_up=self.machine.link_up,
-            frames_from_board=stats["frames_from_board"],
-            server=f"{self.config.pc_ip}:{self.config.server_port}",
-        )
-
-    def _is_bootloader(self) -> bool:
-        usb, ids = self.machine.usb(), self.definition.usb.bootloader
-        return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
+        """Return why the run that is on will never end, as one line; None where no such reason is known."""
+        return self.client.stuck(finished=self.finished is not None)
 
     def _look_at_way(self) -> None:
-        """A measured run that cannot get to the PC ends there, whoever looks when; on a desk the board runs on."""
+        """End a measured run whose client cannot get to the PC; on a desk the board runs on."""
         if self.partner is not None:
             self.partner.look()
-        if self._way is None:
+        if not self.client.look():
             return
-        self._way.look()
-        if self.pacer.flat_out and self.finished is None and not self._is_bootloader():
-            self.simulation.fault = self.liveness.because(self._way.lost()) or self._partner_lost()
+        if self.pacer.flat_out and self.finished is None and not self.client.in_bootloader:
+            self.simulation.fault = self.client.lost() or self._partner_lost()
             if self.fault is not None:
                 self._log(self.fault)
 

@@ -14,8 +14,8 @@ from rich.console import Console
 from portbench._engine import Machine
 from portbench.boards.board import Unattended
 from portbench.boards.emulated.bootrom import bootrom
+from portbench.boards.emulated.client_watch import not_taken
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.foreign import not_taken
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.simulated_lan import MASK, PC_IP, board_address
 from portbench.firmware import uf2
@@ -214,7 +214,7 @@ def session(**known: object) -> Session:
 def test_why_a_run_is_given_up(
     now_us: float, sessions: list[Session], link_up: bool, frames: int, says: str | None
 ) -> None:
-    from portbench.boards.emulated.foreign import given_up
+    from portbench.boards.emulated.client_watch import given_up
 
     found = given_up(
         now_us, Unattended(8, 30.0), sessions, link_up=link_up, frames_from_board=frames, server="192.168.50.1:5000"

@@ -1,0 +1,152 @@
+"""Whether a run can still end: how far its client has come, as the board's chips and the PC on its network see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from portbench.boards.board import Unattended
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.liveness import ChipUse, no_frame
+from portbench.boards.emulated.simulation import Simulation
+from portbench.boards.emulated.way_to_pc import WayToPc
+from portbench.server.simulated_polling import SimulatedPolling
+from portbench.workloads import Session
+
+FIRST_FRAME_US: Final = 10e6
+"""Twice what our own clients get: sketches like to wait for a terminal first."""
+
+
+class ClientWatch:
+    """Of one board, over all its runs. `alone`: what is known of an image that does not tell when its run is over."""
+
+    def __init__(self, simulation: Simulation, definition: BoardDefinition, config: EmulatedConfig) -> None:
+        self.alone: Unattended | None = None
+        self._simulation = simulation
+        self._definition = definition
+        self._config = config
+        self._networked = False
+        self._last_start = (0.0, 0)
+        self._since: tuple[float, int] | None = None
+        self._chip_use = ChipUse(0.0, 0)
+        self._way: WayToPc | None = None
+
+    def expect(self, networked: bool, *, started: bool) -> None:
+        """Expect a run. `networked`: its client has to speak to its Ethernet chip before it can do anything else, from
+        the last start of the board on (`started`) or from the next."""
+        self._networked = networked
+        self._since, self._way = None, None
+        if networked and started:
+            self._start()
+
+    def powered_up(self, config: EmulatedConfig) -> None:
+        self._config = config
+        self._last_start = (0.0, 0)
+        self._since, self._way = None, None
+        if self._networked:
+            self._start()
+
+    def was_reset(self) -> None:
+        """The board starts again."""
+        self._last_start = (self._simulation.time_us, self._simulation.machine.stats()["chip_selects"])
+        if self._networked:
+            self._start()
+
+    def look(self) -> bool:
+        """Follow the client on its way to the PC; false where there is no client or no such way."""
+        if self._way is not None:
+            self._way.look()
+        return self._way is not None
+
+    def lost(self) -> str | None:
+        """Return why the client will not get to the PC, as one line; None where no such reason is known."""
+        return None if self._way is None else self._simulation.liveness.because(self._way.lost())
+
+    def stuck(self, *, finished: bool) -> str | None:
+        """Return why the run that is on will never end, as one line; None where no such reason is known."""
+        simulation, pc, network = self._simulation, self._simulation.pc, self._definition.network
+        now_us = simulation.time_us
+        if (stuck := simulation.liveness.stuck(now_us)) is not None or finished:
+            return stuck
+        if self._since is None or network is None or pc is None or self.in_bootloader:
+            return None
+        stats = simulation.machine.stats()
+        since_us, selects = self._since
+        took_us, used = now_us - since_us, stats["chip_selects"] - selects
+        if self.alone is None:
+            lost = None if self._way is None else self._way.lost()
+            hangs = self._chip_use.ended(now_us, network.chip, used, pc.pause_us)
+            return simulation.liveness.because(no_frame(took_us, network.chip, used) or lost or hangs)
+        unused = no_frame(took_us, network.chip, used, FIRST_FRAME_US)
+        link_up, frames = simulation.machine.link_up, stats["frames_from_board"]
+        if pc.polling is not None:
+            return unused or not_taken(took_us, self.alone, pc.polling, link_up=link_up, frames_from_board=frames)
+        server = f"{self._config.pc_ip}:{self._config.server_port}"
+        return unused or given_up(
+            now_us, self.alone, pc.sessions(), link_up=link_up, frames_from_board=frames, server=server
+        )
+
+    @property
+    def in_bootloader(self) -> bool:
+        usb, ids = self._simulation.machine.usb(), self._definition.usb.bootloader
+        return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
+
+    def _start(self) -> None:
+        self._since = self._last_start
+        self._chip_use = ChipUse(self._last_start[0], 0)
+        if self._definition.network is not None and self.alone is None:
+            config = self._config
+            self._way = WayToPc(self._simulation.machine, config.phy_link_delay_us, config.dhcp_delay_us)
+
+
+def given_up(
+    now_us: float,
+    alone: Unattended,
+    sessions: Sequence[Session],
+    *,
+    link_up: bool,
+    frames_from_board: int,
+    server: str,
+) -> str | None:
+    """Return why an image that calls the PC will not finish its run, as one line; None while it still may.
+
+    Times are since power-up, of a run whose end has not come yet.
+    """
+    ready_us = alone.ready_s * 1e6
+    within = f"in {alone.ready_s:g} s of simulated time"
+    if not sessions:
+        if now_us < ready_us:
+            return None
+        if not frames_from_board:
+            return f"no frame on the cable {within}" + ("" if link_up else ": the Ethernet chip's link is not up")
+        return f"no connection to {server} {within}, only {frames_from_board} frames for others"
+    last = sessions[-1]
+    after = f"after {last.exchanges} of {alone.exchanges} exchanges"
+    if last.error is not None:
+        return f"{last.peer}: {last.error} ({after})"
+    if last.ended_us is not None:
+        return f"{last.peer} closed {after}; ask for fewer, or let the client play until the PC closes"
+    heard_us = last.last_byte_us or last.established_us or last.started_us
+    if now_us - heard_us >= ready_us:
+        return f"{last.peer} is silent {within} {after}"
+    return None
+
+
+def not_taken(
+    now_us: float, alone: Unattended, polling: SimulatedPolling, *, link_up: bool, frames_from_board: int
+) -> str | None:
+    """Return the same of an image that serves, while the PC calls it in vain."""
+    board = polling.board
+    if polling.taken or now_us < alone.ready_s * 1e6:
+        return None
+    within = f"in {alone.ready_s:g} s of simulated time"
+    if board is None and frames_from_board:
+        return f"no address in the {frames_from_board} frames of the board {within}"
+    if board is None or not link_up:
+        return f"no frame on the cable {within}" + ("" if link_up else ": the Ethernet chip's link is not up")
+    if not polling.has_address:
+        return f"no board at {board.address} {within}, and none that asked for an address by DHCP"
+    if polling.refusals:
+        return f"nothing listens at {board} {within}: refused {polling.refusals} times"
+    return f"no answer from {board} {within}"
