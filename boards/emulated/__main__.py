@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
+import psutil
 from pydantic import ValidationError
 
 from portbench.boards.bounded_log import BoundedLog
@@ -18,7 +20,6 @@ from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.forward import parse_rule
-from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import claimed_folder
@@ -27,6 +28,7 @@ from portbench.errors import BoardError
 
 _MOST_FLASH_BYTES: Final = 16 << 20
 """The most that XIP can address (RP2040 datasheet 2.6.3)."""
+_LOOK_S: Final = 0.25
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +76,10 @@ def main() -> int:
             links = PortLinks(folder) if arguments.links else None
             board = BoardProcess(arguments.name, definition, config, folder, notes, flash, kept, links)
             notes.note(f"{arguments.name}: {folder}")
-            board.run(None if arguments.end_with is None else Holder(arguments.end_with))
+            if arguments.end_with is None:
+                board.run()
+            else:
+                board.run(_Holder(arguments.end_with).has_ended)
     except ValidationError as error:
         print(f"emulated board {arguments.name}: --config: {first_complaint(error)}", file=sys.stderr)
         return 1
@@ -84,8 +89,30 @@ def main() -> int:
     return 0
 
 
+class _Holder:
+    """The process `pid`, for which the board was started. Asked often, it looks a few times a second."""
+
+    def __init__(self, pid: int) -> None:
+        self._next_look_s = 0.0
+        self._gone = False
+        try:
+            self._process = psutil.Process(pid)
+        except psutil.NoSuchProcess:
+            self._gone = True
+
+    def has_ended(self) -> bool:
+        """Whether it has ended, even as a zombie or with its number in use by another process."""
+        if not self._gone and (now_s := time.monotonic()) >= self._next_look_s:
+            self._next_look_s = now_s + _LOOK_S
+            try:
+                self._gone = not self._process.is_running() or self._process.status() == psutil.STATUS_ZOMBIE
+            except psutil.NoSuchProcess:
+                self._gone = True
+        return self._gone
+
+
 def _end(number: int, frame: FrameType | None) -> None:
-    """Whoever sends one signal may send more, which are not to disturb the tidying up."""
+    """End at the first signal; later ones are not to disturb the tidying up."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     sys.exit(130 if number == signal.SIGINT else 0)

@@ -22,7 +22,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
-from portbench.boards.emulated.hand import Hand
+from portbench.boards.emulated.controls import Controls
 from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
@@ -159,9 +159,9 @@ class EmulatedBoard(UsbBoard):
         return self._control.call(op, deadline, **arguments)
 
     @property
-    def hand(self) -> Hand:
-        """At the board's pins, and its UARTs."""
-        return Hand(self.control, self.name)
+    def controls(self) -> Controls:
+        """The board's pins and UARTs."""
+        return Controls(self.control, self.name)
 
     def flash(self, image: Path, deadline: Deadline) -> None:
         self._kept = False

@@ -23,7 +23,6 @@ from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.forward import SLICE_PS as SERVING_SLICE_PS
 from portbench.boards.emulated.forward import Forwards, parse_rule
 from portbench.boards.emulated.gdb_server import GdbServer
-from portbench.boards.emulated.holder import Holder
 from portbench.boards.emulated.liveness import Liveness
 from portbench.boards.emulated.operations import carry_out
 from portbench.boards.emulated.pacing import Pace, Pacer
@@ -126,10 +125,10 @@ class BoardProcess:
         """Why the board has stopped for good."""
         return self.simulation.fault
 
-    def run(self, holder: Holder | None = None) -> None:
-        """Until asked to end, or until `holder`, the process that the board was started for, has ended."""
+    def run(self, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Run until asked to end, or until `is_over`."""
         try:
-            while not self.closing and not (holder is not None and holder.gone):
+            while not self.closing and not is_over():
                 self._step()
         finally:
             self.close()

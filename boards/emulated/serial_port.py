@@ -153,7 +153,7 @@ class FurtherPorts:
         self.ports = ()
 
 
-class Leads(Protocol):
+class UartLines(Protocol):
     """What the ports need of `portbench._engine.Machine`."""
 
     def uart_read(self, uart: int) -> bytes: ...
@@ -171,7 +171,7 @@ class UartPorts:
     def paths(self) -> tuple[str, ...]:
         return tuple(port.path for port in self.ports)
 
-    def exchange(self, machine: Leads) -> None:
+    def exchange(self, machine: UartLines) -> None:
         """Bring what clients wrote to the lines, and what came from them to the clients."""
         for uart, port in enumerate(self.ports):
             if machine.uart_unsent(uart) < _UART_BYTES and (typed := port.read(_UART_BYTES)):

@@ -21,7 +21,7 @@ from portbench.boards import BoardError, Deadline, board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.hand import Hand
+from portbench.boards.emulated.controls import Controls
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, read_state
 from tests.emulated.guests import CHARACTER_US, uart_echo
 
@@ -151,24 +151,24 @@ def test_a_hand_reaches_the_pins_of_a_running_board(folder: Path, tmp_path: Path
     try:
         started(folder)
         client = ControlClient(folder / "desk", "desk")
-        hand = Hand(client.call, "desk")
-        assert (hand.voltage("GP15"), hand.pin(15), hand.voltage(24)) == (0.0, False, 3.3)
-        hand.set_pin("GP15", True)
-        hand.set_voltage(26, 1.65)
-        hand.wire("GP15", "GP14")
-        assert (hand.pin(14), hand.voltage(26), hand.wires()) == (True, 1.65, [(14, 15)])
+        controls = Controls(client.call, "desk")
+        assert (controls.voltage("GP15"), controls.pin(15), controls.voltage(24)) == (0.0, False, 3.3)
+        controls.set_pin("GP15", True)
+        controls.set_voltage(26, 1.65)
+        controls.wire("GP15", "GP14")
+        assert (controls.pin(14), controls.voltage(26), controls.wires()) == (True, 1.65, [(14, 15)])
         client.call("power_cycle", Deadline(LIMIT_S, "test"))
-        assert (hand.pin(14), hand.voltage(26), hand.wires()) == (True, 1.65, [(14, 15)])
-        hand.unwire(14, 15)
-        hand.set_pin(15, None)
-        assert (hand.pin(14), hand.voltage(15), hand.wires()) == (False, None, [])
+        assert (controls.pin(14), controls.voltage(26), controls.wires()) == (True, 1.65, [(14, 15)])
+        controls.unwire(14, 15)
+        controls.set_pin(15, None)
+        assert (controls.pin(14), controls.voltage(15), controls.wires()) == (False, None, [])
         with pytest.raises(BoardError, match=r"^desk: pins: no wire joins GP1 and GP2$"):
-            hand.unwire(1, 2)
+            controls.unwire(1, 2)
         deadline, came = Deadline(LIMIT_S, "test"), b""
         while not came:
             deadline.check("an answer")
-            hand.uart_write(0, b"A")
-            came = hand.uart_read(0)
+            controls.uart_write(0, b"A")
+            came = controls.uart_read(0)
         assert came.startswith(b"B")
         client.close()
     finally:

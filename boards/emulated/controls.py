@@ -1,4 +1,4 @@
-"""`Hand`: buttons, voltages, jumper wires and serial adapters at an emulated board that runs in its own process."""
+"""`Controls`: buttons, voltages, jumper wires and serial adapters at an emulated board that runs in its own process."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from portbench.boards.timing import Deadline
 _ANSWER_S: Final = 30.0
 
 
-class Asked(Protocol):
-    """What answers: `EmulatedBoard.control`, or a `ControlClient`'s `call`."""
+class Ask(Protocol):
+    """`EmulatedBoard.control`, or the `call` of a `ControlClient`."""
 
     def __call__(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]: ...
 
 
-class Hand:
-    """As `Machine` in `portbench._engine` has it. Pins are numbers or names: 15, `GP15`.
+class Controls:
+    """Pins are numbers or names: 15, `GP15`.
 
-    Raises BoardError, and ValueError for what is no pin. Simulated time goes on meanwhile.
+    The methods raise BoardError, and ValueError for an unknown pin. Simulated time goes on while they are answered.
     """
 
-    def __init__(self, ask: Asked, name: str) -> None:
+    def __init__(self, ask: Ask, name: str) -> None:
         self._ask = ask
         self._name = name
 
     def set_pin(self, pin: int | str, high: bool | None) -> None:
-        """Hold it high or low, as a button does, or let go of it (None)."""
+        """Hold the pin high or low, as a button does, or let go of it (None)."""
         self.set_voltage(pin, None if high is None else HIGH_V if high else 0.0)
 
     def set_voltage(self, pin: int | str, volts: float | None) -> None:
-        """What the ADC reads on GP26 to GP29; a program sees high from 1.65 V on."""
+        """Hold the pin at a voltage, which the ADC reads on GP26 to GP29; a program reads high from 1.65 V on."""
         self._pins(hold={pin_number(pin): volts})
 
     def voltage(self, pin: int | str) -> float | None:
-        """At which a hand holds the pin, None where nobody does."""
+        """Return the voltage at which the pin is held, None where it is not."""
         volts: float | None = self._pins()["held"].get(str(pin_number(pin)))
         return volts
 
     def pin(self, pin: int | str) -> bool:
-        """Its level now."""
+        """Return the pin's level now."""
         return bool(self._pins()["levels"] >> pin_number(pin) & 1)
 
     def wire(self, a: int | str, b: int | str) -> None:
@@ -59,7 +59,7 @@ class Hand:
         return int(self._call("uart_write", uart=uart, data=sent)["taken"])
 
     def uart_read(self, uart: int) -> bytes:
-        """What UART 0 or 1 has sent since the last call."""
+        """Return what UART 0 or 1 has sent since the last call."""
         return base64.b64decode(self._call("uart_read", uart=uart)["data"])
 
     def _pins(self, **changes: Any) -> dict[str, Any]:
