@@ -1,4 +1,4 @@
-"""`AttachedEmulatedBoard`: an emulated board that somebody else started, driven as one that is plugged in."""
+"""`AttachedEmulatedBoard`: an emulated board that runs already, driven as one that is plugged in."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _LOOK_S = 0.1
 
 
 class AttachedEmulatedBoard(UsbBoard):
-    """Restarted by its own command, as a real board is, and never ended.
+    """A board that is restarted by its own command, as a real one is, and never ended.
 
-    Its control channel is asked for two things that a real board's cable tells: which network it is on, and who has
-    called the server there.
+    Its control channel is asked for two things that a real board's cable shows: its network, and its sessions with the
+    server there.
     """
 
     where: Where = Where.EMULATED
@@ -80,7 +80,7 @@ class AttachedEmulatedBoard(UsbBoard):
         self._served = True
 
     def flash(self, image: Path, deadline: Deadline) -> None:
-        self._before = len(self._sessions(deadline))  # whatever connects from now on is the image's
+        self._before = len(self._sessions(deadline))  # connections from now on are the image's
         super().flash(image, deadline)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
@@ -103,12 +103,12 @@ class AttachedEmulatedBoard(UsbBoard):
         self._control.close()
 
     def _look(self) -> None:
-        """Only what this harness has put on the board is its business: what was there before may well stand still."""
+        """Watch only the programs that this harness has put on the board: others may well stand still."""
         if self._watch is not None and (self._running or self.link.image_has_usb):
             self._watch()
 
     def _run_native(self, deadline: Deadline) -> None:
-        enter_bootloader(self.link, deadline)  # flashing started the client: that run is to be over, and not this one
+        enter_bootloader(self.link, deadline)  # flashing has started the client: end that run before this one begins
         self._before = len(self._sessions(deadline))
         super()._run_native(deadline)
         if self.own_network is not None:
@@ -120,7 +120,7 @@ class AttachedEmulatedBoard(UsbBoard):
             deadline.poll(lambda: self._has_played(deadline), _LOOK_S, "the image to play its part")
 
     def _has_played(self, deadline: Deadline) -> bool:
-        """Or cannot any more: its connection is over."""
+        """Whether the image has had all its exchanges, or its connection is over."""
         self.link.device()
         sessions = self._sessions(deadline)[self._before :]
         return any(each.exchanges >= self._exchanges or each.ended_us is not None for each in sessions)
@@ -129,7 +129,7 @@ class AttachedEmulatedBoard(UsbBoard):
         self._control.call("sync", deadline)
 
     def _is_over(self, deadline: Deadline) -> bool:
-        """It has reported, or has given up, which ends in the boot loader too."""
+        """Whether the client has reported, or has given up and gone to the boot loader."""
         device = self.link.device()
         ended = device is not None and is_bootloader(device, self.definition)
         return ended or any(session.report is not None for session in self._sessions(deadline)[self._before :])

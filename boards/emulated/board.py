@@ -1,4 +1,4 @@
-"""`EmulatedBoard`: a board's process, and the USB path on the serial port and volume that it shows."""
+"""`EmulatedBoard`: a board in a process of ours, driven through the serial port and the folder that it shows."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from portbench.where import Where
 from portbench.workloads import Session, Timed
 
 _DRIVER_US: Final = 100
-"""Of a PC's USB driver between two requests. Arduino's mbed core stops where there are less than 10 us."""
+"""From one request of the PC's USB driver to the next. Arduino's mbed core stops where it is less than 10 us."""
 _START_S = 30.0
 _STOP_S = 5.0
 _POLL_S = 0.02
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
 _NOTHING_MORE = {"sd_card": None}
-"""What a workload may have wanted at the board is not there for the next one."""
+"""The equipment of one workload is removed for the next."""
 
 
 class EmulatedBoard(UsbBoard):
-    """Starts a board of its own and ends it at `close`; the process also ends when this one does, however it does.
+    """Starts a board and ends it at `close`. The board's process also ends when this one does, however that ends.
 
-    `config` overrides what else there is of surroundings. `flash`: a raw image of the flash's first contents.
+    `config` replaces all other surroundings. `flash`: a raw image with the first contents of the flash.
     `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
     run's figures do not depend on what the board did before. `attribute`: record where the time of measured runs goes.
     Raises BoardUnavailable where boards cannot be emulated, BrokenSetup where they could be, but none starts.
@@ -76,7 +76,7 @@ class EmulatedBoard(UsbBoard):
     ) -> None:
         if os.name != "posix":
             raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
-        engine_settings(definition)  # refused here, in one line, and not by a process that ends
+        engine_settings(definition)  # refuse it here in one line, before a process is started
         self.config = config or EmulatedConfig(
             turnaround_us=turnaround_us,
             phy_link_delay_us=round(phy_link_delay_s * 1e6),
@@ -95,7 +95,7 @@ class EmulatedBoard(UsbBoard):
             temporary = TemporaryFolder("portbench-emulated")
             self._log_path = temporary.path / "log.txt"
             self._process = self._start(definition, name, flash)
-            # Also where Ctrl-C comes before anybody has hold of this object, or in the middle of `close`.
+            # Also where Ctrl-C comes before the caller has this object, or in the middle of `close`.
             self._end = weakref.finalize(self, _end, self._process, self.folder, temporary)
         try:
             deadline = Deadline(_START_S, f"emulated {definition.title}")
@@ -131,7 +131,7 @@ class EmulatedBoard(UsbBoard):
             )
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
-        """Power off and on; see `boards.usb.link.Power`."""
+        """Switch the board off and on, see `boards.usb.link.Power`."""
         self._cycle(deadline, bootsel=bootsel, measured=measured, gap_us=self.config.usb_request_gap_us)
 
     def _cycle(self, deadline: Deadline, *, bootsel: bool, measured: bool, gap_us: int) -> None:
@@ -203,9 +203,11 @@ class EmulatedBoard(UsbBoard):
             output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
         )
 
-    def put_beside(self, server: EmulatedBoard, jitter: Jitter | None, deadline: Deadline) -> Listening:
-        """`server` is powered up with what is on it now, and this board joins its switch when its own run begins.
-        Returns where `server` listens. Raises BoardError where it never will."""
+    def take_partner(self, server: EmulatedBoard, jitter: Jitter | None, deadline: Deadline) -> Listening:
+        """Make `server`, with its present flash, the partner of this board's next run, and power it up.
+
+        Returns where it listens. Raises BoardError where it never does.
+        """
         flash = self.folder / "partner.flash"
         flash.write_bytes(base64.b64decode(server.control("flash", deadline)["flash"]))
         config = replace(server.config, **({} if jitter is None else jitter.config()))
@@ -220,7 +222,7 @@ class EmulatedBoard(UsbBoard):
         return Listening(IPv4Address(said["address"]), said["port"])
 
     def partner_output(self) -> RunOutput:
-        """Of the other board, once this one's run is over."""
+        """Return the output of the partner, once this board's run is over."""
         said = self._partner()
         return RunOutput(said["result"], said["console"], sim={"counters": said["stats"]})
 
@@ -242,11 +244,11 @@ class EmulatedBoard(UsbBoard):
         self._stop()
 
     def _run_native(self, deadline: Deadline) -> None:
-        """Until the simulated server has a report, or a client that gave up came back as boot loader."""
+        """Run until the simulated server has a report, or the client has given up and gone to the boot loader."""
         self.cycle(deadline, measured=True)
 
         def over() -> bool:
-            # A deadline of its own: at the end of the run's, this is still to say whether it has a report.
+            # With a deadline apart from the run's, at whose end this still has to find out about a report.
             if self.control("status", Deadline(_START_S, self.name))["finished"]:
                 return True
             device = self.link.device()
@@ -255,7 +257,7 @@ class EmulatedBoard(UsbBoard):
         deadline.poll(over, LOOK_S / 5, "the native client's report")
 
     def _run_foreign(self, deadline: Deadline) -> None:
-        """From a power cycle to where the simulated server has had all exchanges; `Watch` raises where none come."""
+        """Run from a power cycle to the last exchange with the simulated server; `Watch` raises where none comes."""
         gap_us = max(_DRIVER_US, self.config.usb_request_gap_us)
         self._cycle(deadline, bootsel=False, measured=True, gap_us=gap_us)
 
@@ -280,7 +282,7 @@ class EmulatedBoard(UsbBoard):
             command += ["--flash", str(flash)]
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH")]))
-        # Of its own session: Ctrl-C ends the run first, which then ends the board.
+        # In a new session: Ctrl-C ends the run first, which then ends the board.
         with self._log_path.open("ab") as errors:
             return subprocess.Popen(
                 command,
@@ -295,7 +297,7 @@ class EmulatedBoard(UsbBoard):
         return self._alive() and read_state(self.folder) is not None
 
     def _alive(self) -> bool:
-        """Raises BoardUnavailable with the process's last words once it has ended."""
+        """Whether the process runs. Raises BoardUnavailable with its last words once it has ended."""
         status = self._process.poll()
         if status is None:
             return True
@@ -303,7 +305,7 @@ class EmulatedBoard(UsbBoard):
         raise BoardUnavailable(f"emulated board: its process ended with status {status}: {lines[-1] if lines else ''}")
 
     def _look(self) -> None:
-        """Says of a board that nothing will come of why that is, instead of waiting for it."""
+        """Raises BoardError with the reason where the wait is in vain."""
         self._alive()
         if self._watch is not None:
             self._watch()
@@ -325,7 +327,7 @@ class EmulatedBoard(UsbBoard):
 
 
 def _end(process: subprocess.Popen[bytes], folder: Path, temporary: TemporaryFolder) -> None:
-    """Ends the board's process, however it stands, and removes what it had."""
+    """End the board's process, in whatever state it is, and remove its folders."""
     with deferred_interrupts():
         for end in (process.terminate, process.kill):
             if process.poll() is not None:
@@ -338,7 +340,7 @@ def _end(process: subprocess.Popen[bytes], folder: Path, temporary: TemporaryFol
 
 
 def _sim(figures: dict[str, Any]) -> dict[str, Any]:
-    """The figures as `results.model.Sim` has them."""
+    """Return the figures as `results.model.Sim` has them."""
     stats = dict(figures["stats"])
     host_s, flash_sha256 = stats.pop("host_s"), stats.pop("flash_sha256")
     counters = {name: value for name, value in stats.items() if isinstance(value, (int, float))}
@@ -346,7 +348,7 @@ def _sim(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 class EmulatedPair:
-    """`server` is powered up with what is on it now, and `client` joins its switch when its next run begins.
+    """Two boards on one switch: `server` is powered up, and `client` joins it when its next run begins.
 
     Raises BoardError where `server` never listens.
     """
@@ -354,9 +356,9 @@ class EmulatedPair:
     def __init__(self, client: Board, server: Board, jitter: Jitter | None, deadline: Deadline) -> None:
         assert isinstance(client, EmulatedBoard) and isinstance(server, EmulatedBoard)
         self._client = client
-        said = client.put_beside(server, jitter, deadline)
+        said = client.take_partner(server, jitter, deadline)
         self.listening: tuple[IPv4Address, int] = (said.address, said.port)
 
     def served(self, timeout_s: float) -> RunOutput:
-        """In its own run the client has waited for it, in simulated time."""
+        """Return the output of the server, for which the client's run has waited in simulated time."""
         return self._client.partner_output()

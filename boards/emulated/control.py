@@ -1,6 +1,6 @@
-"""The control channel of an emulated board: what a hand at the board does (power, cable), and what a probe measures.
+"""The control channel of an emulated board: its power, cable and pins, and what a probe would measure.
 
-Everything a real board's owner does through USB goes through the serial port and the volume instead.
+All that passes over USB on a real board passes through the serial port and the folder instead.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ class ControlClient:
             connection.send_bytes(json.dumps({"op": op, **arguments}).encode())
             while not connection.poll(deadline.remaining):
                 if deadline.expired:
-                    self.close()  # its late answer must not be taken for the next one's
+                    self.close()  # or its late answer would be taken for the next one's
                     raise deadline.exceeded(f"{self._name} to answer {op!r}")
             answer: dict[str, Any] = json.loads(connection.recv_bytes())
         except (EOFError, OSError) as error:
             self.close()
             raise BoardError(f"{self._name}: the emulated board's process ended during {op!r}") from error
         except BaseException:
-            self.close()  # nor half a request, or the answer to one that Ctrl-C broke off
+            self.close()  # as would the answer to a request that Ctrl-C broke off
             raise
         if "error" in answer:
             raise BoardError(f"{self._name}: {answer['error']}")
@@ -114,9 +114,9 @@ _OFF_BUS_US = 10e6
 
 
 class Watch:
-    """Called as often as one likes, asks the board twice a second.
+    """Looks after a board while a caller waits for it, and asks it at most twice a second.
 
-    `name`: the board's in its errors. `waits_for_usb`: whether what runs on it is to show itself on USB.
+    `name`: the board's in errors. `waits_for_usb`: whether the program on it is to show itself on USB.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Watch:
         self._next_s = 0.0
 
     def __call__(self) -> None:
-        """Raises BoardError where nothing will come of the wait."""
+        """Raises BoardError with the reason where the wait is in vain."""
         now_s = self._clock()
         if now_s < self._next_s:
             return
@@ -142,7 +142,7 @@ class Watch:
         self.judge(self._control.call("status", Deadline(_ANSWER_S, self._name)))
 
     def judge(self, status: dict[str, Any]) -> None:
-        """`status`: the board's answer."""
+        """The same for a board's `status`."""
         if status["fault"]:
             raise BoardError(f"{self._name}: stopped: {status['fault']}")
         if self._waits_for_usb() and (off_bus_us := status["off_bus_us"]) > _OFF_BUS_US:

@@ -1,5 +1,5 @@
-"""What goes wrong with a board, on purpose: each fault happens where it would on a real one, at its serial port, its
-drive, its power, its memory or its cable. The code that drives the board is not told."""
+"""Faults of a board, made on purpose: each strikes where it would on a real board, at its serial port, drive, power,
+memory or cable. The code that drives the board does not know of them."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class FaultKind(StrEnum):
     PACKETS_DELAYED = "packets-delayed"
     """Frames come up to `amount` microseconds late, drawn from `seed`."""
     SERVER_KILLED = "server-killed"
-    """The PC's server is gone: whoever speaks to it gets a reset."""
+    """The PC's server is gone: a client that speaks to it gets a reset."""
 
 
 class When(StrEnum):
-    """What `after` counts."""
+    """The unit in which `after` counts."""
 
     NOW = "now"
     """Nothing: the fault strikes at once."""
@@ -75,9 +75,9 @@ class When(StrEnum):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Fault:
-    """One fault, which strikes once. Raises ValueError for what cannot be.
+    """One fault, which strikes once. Raises ValueError for values that do not fit.
 
-    `next_power_up`: it waits for the power-up that comes next, so that it strikes in the run that this begins.
+    `next_power_up`: it waits for the next power-up, and so strikes in the run that begins there.
     """
 
     kind: FaultKind
@@ -104,12 +104,12 @@ class Fault:
         return ", ".join(words)
 
     def settings(self) -> dict[str, Any]:
-        """As `from_settings` takes it, fit for JSON."""
+        """Return it as JSON that `from_settings` takes."""
         return dict(_FAULT.dump_python(self, mode="json"))
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Fault:
-        """Raises ValueError, one line that names the key, its value and the choices."""
+        """Read a fault. Raises ValueError, one line with the key, its value and the choices."""
         try:
             return _FAULT.validate_python(settings)
         except ValidationError as error:
@@ -120,7 +120,7 @@ _FAULT: Final = TypeAdapter(Fault)
 
 
 class Afflicted(Protocol):
-    """What faults do to a board; `boards.emulated.process.BoardProcess` implements it."""
+    """A board to which faults happen: `boards.emulated.process.BoardProcess`."""
 
     @property
     def time_us(self) -> float: ...
@@ -150,7 +150,7 @@ class _Armed:
 
 
 class FaultInjector:
-    """Arms faults, counts what they wait for, and lets each strike once. `host_s`: the host's clock."""
+    """Arms faults, counts the events that they wait for, and makes each strike once. `host_s`: the host's clock."""
 
     def __init__(self, board: Afflicted, log: Callable[[str], None], host_s: Callable[[], float]) -> None:
         self._board = board
@@ -172,7 +172,7 @@ class FaultInjector:
         self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, answered, self._powered_up))
 
     def disarm(self) -> None:
-        """Forget what has not struck, and end what lasts."""
+        """Forget the faults that have not struck, and end those that last."""
         self._armed.clear()
         self.struck.clear()
         self._lose_printed = self._lose_typed = 0
@@ -185,14 +185,14 @@ class FaultInjector:
 
     @property
     def watches_closely(self) -> bool:
-        """Some fault waits for a moment that may pass between two ordinary looks."""
+        """Whether a fault waits for a moment that may pass between two ordinary looks."""
         return any(
             armed.fault.when in (When.ANSWERED, When.POWERED_US) and not self._waits_for_power(armed)
             for armed in self._armed
         ) or any(end is not None for end in (self._cable_in_us, self._lan_calm_us))
 
     def look(self) -> None:
-        """Let strike what is due, and end what is over."""
+        """Strike with the faults that are due, and end those that are over."""
         now_us = self._board.time_us
         if self._silent_until_us is not None and now_us >= self._silent_until_us:
             self._silent_until_us = None
@@ -208,7 +208,7 @@ class FaultInjector:
                 self._strike(armed.fault)
 
     def printing(self, data: bytes, show: Callable[[bytes], None]) -> None:
-        """Hand what the board printed to `show`, less what is lost, and strike in the middle of it."""
+        """Pass what the board printed to `show`, without the bytes that are lost, and strike in the middle of it."""
         while data:
             waits = [self._left(armed) for armed in self._armed if armed.fault.when is When.PRINTED]
             cut = int(min([left for left in waits if left > 0] + [len(data)]))
@@ -221,7 +221,7 @@ class FaultInjector:
             self.look()
 
     def typing(self, data: bytes) -> bytes:
-        """What of the typed bytes arrives."""
+        """Return the part of the typed bytes that arrives."""
         self._typed += len(data)
         self.look()
         lost = min(self._lose_typed, len(data))
@@ -229,7 +229,7 @@ class FaultInjector:
         return data[lost:] if self._silent_until_us is None else b""
 
     def enumerated(self) -> int:
-        """The board has enumerated; for how many milliseconds nobody notices."""
+        """Count an enumeration, and return for how many milliseconds the PC does not notice it."""
         self._enumerated += 1
         self.look()
         for armed in self._armed:
@@ -240,12 +240,12 @@ class FaultInjector:
         return 0
 
     def drive_gone(self) -> None:
-        """A drive that was mounted went away."""
+        """End a refusal that was to last until the drive goes away."""
         if self._refuses_one_mount:
             self._end_refusal()
 
     def powered_up(self) -> None:
-        """Simulated time is 0 again, and the cable, the LAN and the console are as new."""
+        """Count from simulated time 0 again; cable, LAN and console are as new."""
         self._powered_up += 1
         self._silent_until_us = self._cable_in_us = self._lan_calm_us = None
         for armed in self._armed:
@@ -258,7 +258,7 @@ class FaultInjector:
         return not waits or self._enumerated - armed.enumerated >= max(armed.fault.after, 1)
 
     def _left(self, armed: _Armed) -> float:
-        """What has to happen until the fault strikes; nothing more at 0."""
+        """Return how many of its units are left until the fault strikes."""
         fault = armed.fault
         if fault.kind is FaultKind.ENUMERATION_SLOW:
             return 1.0  # strikes in `enumerated`

@@ -1,4 +1,7 @@
-"""The ports of this machine that lead to an emulated board, and the rules that say so: `tcp:8080:80`."""
+"""Ports of this machine that lead to an emulated board, by rules such as `tcp:8080:80`.
+
+Their sockets stay open while the board is switched off and on.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Protocol = Literal["tcp", "udp"]
 
 @dataclass(frozen=True)
 class ForwardRule:
-    """`host_port` 0: one that is free. `address` None: the board's, as the simulated PC knows it."""
+    """One rule. `host_port` 0: a free one. `address` None: the board's, as the simulated PC knows it."""
 
     protocol: Protocol
     host_port: int
@@ -38,7 +41,7 @@ class ForwardRule:
 
 
 def parse_rule(text: str) -> ForwardRule:
-    """Raises ValueError."""
+    """Read a rule, see FORM. Raises ValueError."""
     try:
         return _parse(text)
     except ValueError as error:
@@ -54,7 +57,7 @@ def _parse(text: str) -> ForwardRule:
     written = ":".join(f"[{quoted}]" if quoted is not None else plain for quoted, plain, _ in found)
     if written != rest or not 2 <= len(fields) <= 4:
         raise ValueError("has not two ports")
-    # An address stands before its port, and no port looks like one.
+    # An address stands before its port, and no port looks like an address.
     bind = fields.pop(0) if not _is_number(fields[0]) else LOOPBACK
     host_port = _port(fields.pop(0), least=0)
     address = IPv4Address(fields.pop(0)) if len(fields) == 2 else None
@@ -74,8 +77,7 @@ def _port(text: str, *, least: int) -> int:
 
 
 SLICE_PS: Final = 200 * 10**6
-"""Simulated time between two looks at the clock while a program of this machine is being served: what it measures is
-late by less than this."""
+"""The slice of simulated time while the board serves a program of this machine, whose measurements are late by less."""
 _BACKLOG = 128
 
 
@@ -94,7 +96,8 @@ class _Forward:
 
 
 class Forwards:
-    """`rules`: from the start on. Raises BoardError for one that this machine refuses, ValueError if the board does."""
+    """The ports that `rules` open. Raises BoardError for a rule that this machine refuses, ValueError where the board
+    does."""
 
     def __init__(self, machine: Machine, rules: Iterable[ForwardRule]) -> None:
         self._machine = machine
@@ -111,11 +114,11 @@ class Forwards:
 
     @property
     def serving(self) -> bool:
-        """A program of this machine is being served, or was a moment ago."""
+        """Whether the board serves a program of this machine, or did a moment ago."""
         return bool(self._forwards) and self._machine.serves_host
 
     def add(self, rule: ForwardRule) -> dict[str, Any]:
-        """What has come of it so far, with the port that was chosen."""
+        """Open the port of `rule`, and return its facts with the port that was chosen."""
         bound = _bound(rule)
         try:
             forward = _Forward(rule, bound, _attach(self._machine, rule, bound))
@@ -126,7 +129,7 @@ class Forwards:
         return forward.facts(self._machine)
 
     def remove(self, host_port: int, protocol: str) -> None:
-        """Frees the port; connections that are open go on. Raises ValueError where it does not lead to the board."""
+        """Close the port; open connections go on. Raises ValueError for a port that does not lead to the board."""
         for forward in self._forwards:
             if forward.rule.protocol == protocol and forward.socket.getsockname()[1] == host_port:
                 self._forwards.remove(forward)
@@ -140,7 +143,7 @@ class Forwards:
         return [forward.facts(self._machine) for forward in self._forwards]
 
     def powered_up(self, machine: Machine) -> None:
-        """Whoever was connected has been reset, with the board."""
+        """Lead all ports to `machine`; open connections were reset with the board."""
         self._machine = machine
         for forward in self._forwards:
             forward.number = _attach(machine, forward.rule, forward.socket)
@@ -157,7 +160,7 @@ def _bound(rule: ForwardRule) -> socket.socket:
     bound = socket.socket(family, kind)
     try:
         if rule.protocol == "tcp":
-            # Whoever was here before may have left connections that wait for their end.
+            # An earlier user of the port may have left connections that wait for their end.
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((rule.bind, rule.host_port))
         if rule.protocol == "tcp":
@@ -166,7 +169,7 @@ def _bound(rule: ForwardRule) -> socket.socket:
         bound.close()
         why = error.strerror or error
         raise BoardError(
-            f"forward {rule}: port {rule.host_port} of {rule.bind} cannot be had ({why}); use another one, or 0"
+            f"forward {rule}: port {rule.host_port} of {rule.bind} is not available ({why}); use another one, or 0"
         ) from None
     return bound
 

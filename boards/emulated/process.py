@@ -1,4 +1,4 @@
-"""The process of one emulated board: simulates it and shows its USB side as a serial port and a volume."""
+"""The process of one emulated board: it simulates the board and shows its USB side as a serial port and a folder."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def _pace(config: EmulatedConfig) -> Pace:
 
 
 class BoardProcess:
-    """One board in `folder`, which nobody else uses.
+    """One board in `folder`, which no other process uses.
 
-    `notes` get one line per event. `flash` is what the flash holds at first; blank flash starts the boot loader.
-    `flash_file` has it instead, and keeps it. `links` show its ports.
-    What is public here, `operations` use for the control channel.
+    `notes` get one line per event. `flash`: the first contents of the flash; blank flash starts the boot loader.
+    `flash_file`: has the contents instead, and keeps them. `links`: show the ports.
+    Public names are for `operations`, which serve the control channel.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class BoardProcess:
             self.close()
 
     def close(self) -> None:
-        """Raises BoardError where the flash could not be saved; all else is closed then."""
+        """Close everything. Raises BoardError where the flash or the card could not be saved."""
         self._control.close()
         if self._gdb is not None:
             self._gdb.close()
@@ -162,7 +162,7 @@ class BoardProcess:
                 self._flash_file.close()
 
     def settings(self, *, fresh_card: bool = False) -> dict[str, Any]:
-        """The engine's, with the card that is in the socket. Raises BoardUnavailable."""
+        """Return the engine's settings, with the card in the socket. Raises BoardUnavailable."""
         card = self._slot.settings(self.config.sd_card, fresh=fresh_card)
         return {**replace(self.config, sd_card=None).settings(self.definition), **card}
 
@@ -172,8 +172,8 @@ class BoardProcess:
         self.pc = self.simulation.serve(port, self.config.turnaround_us, self.part, self.pings)
 
     def power_up(self, bootsel: bool, flash: bytes | None = None, partner: Partner | None = None) -> None:
-        """Restart everything at simulated time 0. `flash`: other contents than it has now. `partner`: a board that runs
-        already, with which this one shares a switch."""
+        """Restart everything at simulated time 0. `flash`: with these contents. `partner`: a board that runs already;
+        this one joins its switch."""
         self.usb.power_off()
         self.simulation.power_up(bootsel=bootsel, flash=flash, settings=None if flash is None else self.settings())
         if flash is not None and self._gdb is not None:
@@ -196,7 +196,7 @@ class BoardProcess:
         self.client.powered_up(self.config)
         self._notes.restart()
         self.faults.powered_up()
-        self.publish()  # an image that never gets to USB is not to leave the one before on the bus
+        self.publish()  # now, since an image that never gets to USB would leave the one before on the bus
 
     def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
         """Begin a run (`measures`) or end it. `networked`, `started`: see `ClientWatch.expect`."""
@@ -216,7 +216,7 @@ class BoardProcess:
         self._advance()
         stats = self.machine.stats()
         time_us = self.machine.time_us
-        # Nobody can do anything with a board before the PC has enumerated it, nor while it programs an image.
+        # The PC has to wait until it has enumerated the board, and while the board programs an image.
         hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.machine.usb()["configured"])
         serving = self.forwards.serving
         delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
@@ -228,20 +228,20 @@ class BoardProcess:
         self._wait(delay_s)
 
     def gdb(self, port: int) -> GdbServer:
-        """Where gdb finds the board: at `port`, or a free one for 0, unless it is there already."""
+        """Return the server for gdb, made at `port`, or at a free one for 0, unless there is one already."""
         if self._gdb is None:
             self._gdb = GdbServer(port, self._log)
         return self._gdb
 
     def _tell(self, notice: str) -> None:
-        """Whoever watches the board."""
+        """Show a notice at the board, once."""
         if notice != self._notice:
             self._notice = notice
             self._log(notice)
             self.publish()
 
     def _complain(self, text: str) -> None:
-        """To whoever is at a desk's board: on its terminal, and on its console unless a run of the bench reads that."""
+        """Tell the user of a desk's board: on the terminal, and on the console unless a run of the bench reads that."""
         if self._links is None:
             return
         self._notice = text
@@ -263,13 +263,13 @@ class BoardProcess:
             self._tell(f"SD card: its image cannot be written ({error.strerror}); the file is as it was")
 
     def simulate(self, duration_us: float) -> None:
-        """So much more of simulated time, whatever waits meanwhile."""
+        """Let this much simulated time pass at once."""
         until_ps = self.simulation.time_ps + ps(duration_us)
         while self.simulation.time_ps < until_ps and self.fault is None:
             self._advance()
 
     def _advance(self) -> None:
-        """One slice of simulated time, and what it brought; none while gdb has the board stopped."""
+        """Simulate one slice of time and handle its events; none passes while gdb has the board stopped."""
         if self._gdb is not None:
             self._gdb.serve(self.machine, 0.0 if self._gdb.running else _GDB_WAIT_S)
             if not self._gdb.running:
@@ -302,11 +302,11 @@ class BoardProcess:
         self.usb.sync()
 
     def note(self, line: str) -> None:
-        """In the board's log."""
+        """Write `line` to the board's log."""
         self._log(line)
 
     def _wait(self, seconds: float) -> None:
-        """Pauses, but wakes at once when somebody types or asks something."""
+        """Pause, but wake at once when a client types or asks something."""
         if seconds <= 0.0001:
             return
         ports = () if self.uart_ports is None else self.uart_ports.ports
@@ -321,7 +321,7 @@ class BoardProcess:
         self.usb.show_rest()
 
     def _note_result(self) -> None:
-        """Takes the figures at the moment of the result, before anything the host does can move them."""
+        """Take the figures at the moment of the result, before the host can do anything that moves them."""
         reported = self.pc.reports > self._reports_before
         over = self.simulation.console.result is not None or reported or self.pc.whole
         if self.partner is not None:
@@ -334,7 +334,7 @@ class BoardProcess:
             self.disturbed()
 
     def disturbed(self) -> None:
-        """The run is over, or somebody does not wait for its end: a PC's usual behaviour from now on."""
+        """Behave as a usual PC from now on: the run is over, or a client has typed before its end."""
         self.pacer.flat_out = False
         if not self.usb.automount:
             self.usb.mount_now()
@@ -397,7 +397,7 @@ class BoardProcess:
             return
         carry_out(self, request)
 
-    # What faults do to the board, see `boards.emulated.faults.Afflicted`.
+    # The effects of faults, see `boards.emulated.faults.Afflicted`.
 
     @property
     def time_us(self) -> float:

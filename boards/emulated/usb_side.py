@@ -1,4 +1,4 @@
-"""What this machine has of an emulated board's USB: its serial ports and its drive, as they come and go."""
+"""The serial ports and the drive that an emulated board's USB shows on this machine, as they come and go."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, FurtherPorts,
 from portbench.boards.emulated.volume_folder import FurtherVolumes, Torn, VolumeFolder
 
 COPY_US: Final = 1_000_000.0
-"""How long the board has to do with what was copied to it."""
+"""How long the board works on a file that was copied to it."""
 _TYPED_BYTES = 2048
 """Typed bytes that may wait in the board's USB pipe."""
 _SYNC_INTERVAL_S = 0.05
 
 
 class Owner(Protocol):
-    """What the USB side needs of the board's process."""
+    """The board's process, as the USB side needs it."""
 
     def disturbed(self) -> None:
-        """Something of the host's reaches the board, or may from now on."""
+        """The host has sent the board something, or may do so from now on."""
 
     def publish(self) -> None:
-        """What the PC sees of the board has changed."""
+        """The PC sees another state of the board."""
 
     def lose_power(self) -> None: ...
 
 
 class Faults(Protocol):
-    """What `boards.emulated.faults.FaultInjector` does to USB."""
+    """The part of `boards.emulated.faults.FaultInjector` that concerns USB."""
 
     def typing(self, data: bytes) -> bytes: ...
     def enumerated(self) -> int: ...
@@ -39,7 +39,7 @@ class Faults(Protocol):
 
 
 class UsbSide:
-    """Of the board in `folder`. `automount`: a drive is mounted as soon as there is one, as a desktop does."""
+    """The USB side of the board in `folder`. `automount`: mount a drive as soon as there is one, as a desktop does."""
 
     def __init__(
         self, machine: Machine, folder: Path, owner: Owner, faults: Faults, log: Callable[[str], None]
@@ -66,7 +66,7 @@ class UsbSide:
         self._copied_us = -COPY_US
 
     def power_off(self) -> None:
-        """The board goes off the bus. The machine counts from the start again afterwards; a PC does not."""
+        """Take the board off the bus. Afterwards the machine counts from the start again; a PC does not."""
         self._drop_ports()
         self._drop_volumes()
         self._earlier_generations += self._machine.usb()["generation"]
@@ -83,15 +83,15 @@ class UsbSide:
 
     @property
     def ports(self) -> tuple[SerialPort, ...]:
-        """Those that there are now, the console's first."""
+        """All serial ports, the console's first."""
         return (() if self.port is None else (self.port,)) + self.further.ports
 
     def copies(self, now_us: float) -> bool:
-        """Something was copied to the drive just now."""
+        """Whether a file was copied to the drive just now."""
         return now_us < self._copied_us + COPY_US
 
     def seen(self) -> dict[str, Any]:
-        """What the PC sees of the board, as `boards.registry.EmulatedState` has it."""
+        """Return what the PC sees of the board, as `boards.registry.EmulatedState` has it."""
         usb: dict[str, Any] = {"generation": 0} if self._absent else self._machine.usb()
         return {
             "generation": self._earlier_generations + usb["generation"],
@@ -109,7 +109,7 @@ class UsbSide:
         }
 
     def type(self) -> None:
-        """Bring the board what clients of its port wrote, and the speed that they set."""
+        """Bring the board what clients of its ports wrote, and the speed that they set."""
         if self.further.type(self._machine):
             self._owner.disturbed()
         if self.port is None:
@@ -131,18 +131,18 @@ class UsbSide:
                 self._machine.console_close()
 
     def show(self, data: bytes) -> None:
-        """The board printed this."""
+        """Show what the board printed."""
         if self.port is not None:
             self.port.write(data)
 
     def show_rest(self) -> None:
-        """What the console's terminal has not taken yet, and what the board sent at its other ports."""
+        """Show what the console's terminal has not taken yet, and what the board sent at its other ports."""
         if self.port is not None:
             self.port.flush()
         self.further.show(self._machine)
 
     def changed(self, usb: dict[str, Any]) -> None:
-        """The board came, went or changed on the bus; `usb` as `Machine.usb` has it."""
+        """Follow the board, which came, went or changed on the bus; `usb` as `Machine.usb` has it."""
         if usb["generation"] != self._generation or not usb["configured"]:
             fresh = usb["configured"] and usb["generation"] != self._generation
             self._generation = usb["generation"]
@@ -179,7 +179,7 @@ class UsbSide:
 
     @property
     def _absent(self) -> bool:
-        """The PC does not see the board, whatever the board does."""
+        """Whether a fault hides the board from the PC."""
         return time.monotonic() < self._absent_until_s
 
     def _be_absent(self, duration_ms: int) -> None:
@@ -187,13 +187,13 @@ class UsbSide:
         self._owner.publish()
 
     def come_back(self) -> None:
-        """If it has been absent for long enough."""
+        """Show the board again once it has been absent for long enough."""
         if self._absent_until_s and not self._absent:
             self._absent_until_s = 0.0
             self._appear(self._machine.usb())
 
     def mount_now(self) -> None:
-        """From now on as soon as there is a drive, and the one that there is."""
+        """Mount the drive now, and from now on as soon as there is one."""
         self.automount = True
         usb = self._machine.usb()
         if usb["storage_ready"]:
@@ -216,7 +216,7 @@ class UsbSide:
             self.volume.refuse(self._refused[0], full=self._refused[1])
 
     def sync(self) -> None:
-        """Bring the drive what has changed in its folder, a few times a second."""
+        """Bring changes in the folders to the drive, a few times a second."""
         now = time.monotonic()
         folders = self._volumes
         if not folders or now < self._next_sync_s:
@@ -230,7 +230,7 @@ class UsbSide:
         return (() if self.volume is None else (self.volume,)) + self.further_volumes.folders
 
     def sync_all(self) -> bool:
-        """At once; false where there is no drive."""
+        """Do the same at once; false where there is no drive."""
         folders = self._volumes
         for folder in folders:
             self._copy(folder.flush)
@@ -263,7 +263,7 @@ class UsbSide:
             self.volume = None
             self._faults.drive_gone()
 
-    # What faults do, see `boards.emulated.faults.Afflicted`.
+    # The effects of faults, see `boards.emulated.faults.Afflicted`.
 
     def leave_bus(self, duration_ms: int) -> None:
         self._drop_ports()
@@ -292,7 +292,7 @@ class UsbSide:
         self._rename_port = True
 
     def disarm(self) -> None:
-        """Whatever was to go wrong does not any more."""
+        """End all faults."""
         self._absent_until_s = min(self._absent_until_s, time.monotonic())
         self._tear_per_mille = None
         self._rename_port = False

@@ -1,6 +1,6 @@
-"""A USB drive of the board shown as a folder, as a desktop's mount shows it.
+"""USB drives of the board shown as folders, as a desktop mounts them: a folder for each logical unit.
 
-Files that programs put into the folder go to the drive through the PC's FAT driver and USB, block by block; the board
+Files that programs put into a folder go to the drive through the PC's FAT driver and USB, block by block; the board
 sees exactly what it would see of a real PC. When the drive goes away, so does the folder.
 """
 
@@ -17,7 +17,7 @@ from typing import Protocol
 
 _NO_ROOM = Path("/dev/full")
 _NO_WRITING = Path("/sys/portbench-refuses-this")
-"""The system itself refuses to write there: ENOSPC, and EACCES or EROFS, whoever asks."""
+"""The system refuses all writing there, with ENOSPC, and with EACCES or EROFS."""
 
 
 class Torn(Exception):
@@ -25,7 +25,7 @@ class Torn(Exception):
 
 
 class Drive(Protocol):
-    """What the folder needs of `portbench._engine.Machine`."""
+    """`portbench._engine.Machine`, as a folder needs it."""
 
     def volume_list(self) -> list[tuple[str, bool, int]]: ...
     def volume_label(self) -> str: ...
@@ -69,7 +69,7 @@ class VolumeFolder:
         self._mount()
 
     def refuse(self, names: tuple[str, ...], *, full: bool) -> None:
-        """Let writing to these files fail, for want of room or of permission, until `accept`."""
+        """Refuse writing to these files, for lack of room or of permission, until `accept`."""
         for name in names:
             path = self.path / name
             if path in self._refused:
@@ -81,7 +81,7 @@ class VolumeFolder:
                 self._refused[path] = before
 
     def accept(self) -> None:
-        """End `refuse`. The files are as they were."""
+        """End `refuse`, with the files as they were."""
         for path, before in self._refused.items():
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -94,7 +94,7 @@ class VolumeFolder:
         return path.relative_to(self.path).as_posix()
 
     def _mount(self) -> None:
-        """Fills the folder under another name first, so that whoever sees it sees all of it."""
+        """Fill the folder under another name first, so that it is whole when it appears."""
         building = self.path.with_name(f".{self.path.name}.mounting")
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
@@ -120,9 +120,9 @@ class VolumeFolder:
         return found
 
     def sync(self) -> bool:
-        """Brings changes that have settled (two looks alike) to the drive; true if there were any.
+        """Bring changes that have settled (two looks alike) to the drive; true if there were any.
 
-        Raises OSError when the drive went away meanwhile, as it does once a UF2 is complete.
+        Raises OSError where the drive goes away during that, as it does once a UF2 is complete.
         """
         now = self._scan()
         if now != self._seen:
@@ -131,7 +131,7 @@ class VolumeFolder:
         return self._bring(now)
 
     def flush(self) -> bool:
-        """Brings all changes to the drive at once; true if there were any. Raises OSError as `sync` does."""
+        """Bring all changes to the drive at once; true if there were any. Raises OSError as `sync` does."""
         self._seen = self._scan()
         return self._bring(self._seen)
 
@@ -171,12 +171,12 @@ class VolumeFolder:
         return changes
 
     def remove(self) -> None:
-        """The drive is gone: so is the folder."""
+        """Remove the folder, as its drive is gone."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 class LogicalUnits(Protocol):
-    """What the folders need of `portbench._engine.Machine`."""
+    """`portbench._engine.Machine`, as the folders of further logical units need it."""
 
     def volume_list(self, lun: int = 0) -> list[tuple[str, bool, int]]: ...
     def volume_label(self, lun: int = 0) -> str: ...
@@ -185,7 +185,7 @@ class LogicalUnits(Protocol):
 
 
 class LogicalUnit:
-    """One of them as `volume_folder.Drive`."""
+    """One logical unit as a `Drive`."""
 
     def __init__(self, machine: LogicalUnits, lun: int) -> None:
         self._machine = machine
@@ -205,7 +205,10 @@ class LogicalUnit:
 
 
 class FurtherVolumes:
-    """They come and go with their media. `parent` is where the board's folders are."""
+    """Folders of the logical units beyond the first, such as a card in a reader. They come and go with their media.
+
+    `parent`: the folder of the board's folders.
+    """
 
     def __init__(self, parent: Path, log: Callable[[str], None]) -> None:
         self._parent = parent
@@ -217,8 +220,10 @@ class FurtherVolumes:
         return tuple(folder for _, folder in sorted(self._folders.items()))
 
     def mount(self, machine: LogicalUnits, ready: list[bool], taken: set[str]) -> None:
-        """Those that are `ready`, by logical unit, the first among them; the others go. `taken`: names of folders that
-        are not to be had."""
+        """Mount the units that are `ready`, by number, and remove the others; unit 0 is mounted elsewhere.
+
+        `taken`: names that the folders may not have.
+        """
         for lun, is_ready in enumerate(ready):
             if lun == 0 or not is_ready or lun in self._folders:
                 continue

@@ -104,7 +104,7 @@ def test_ports_lead_to_a_desk(desk_with: StartDesk, start: Start) -> None:
     assert done.returncode == 1 and "does not lead to the board" in done.stderr and done.stderr.count("\n") == 1
     taken = added.split()[1].rpartition(":")[2]
     done = start("desk", "forward", "desk", f"udp:{taken}:53")
-    assert done.returncode == 1 and f"port {taken} of 127.0.0.1 cannot be had" in done.stderr
+    assert done.returncode == 1 and f"port {taken} of 127.0.0.1 is not available" in done.stderr
     done = start("desk", "ping", "desk", "-c", "1")
     assert done.returncode == 1 and done.stderr == "portbench: desk: ping: the board has no address yet; name one\n"
     done = start("desk", "ping", "usb:desk", "192.168.50.9", "-c", "1", "-W", "0.01")
