@@ -113,10 +113,10 @@ class Board(ABC):
     own_network: OwnNetwork | None = None
     """None: the board is on a network that this PC is on too, and uses the real server."""
     jitter: Jitter | None = None
-    """What the next runs' surroundings are, where the board has any of its own; None: always the same."""
+    """The jitter of the next run on an emulated board; None: always the same times."""
     equipment: Mapping[str, Any] = MappingProxyType({})
-    """What the next runs want at an emulated board, as `boards.emulated.config.EmulatedConfig` has it; a real board has
-    what a hand has wired to it."""
+    """Equipment of an emulated board in the next runs, as fields of `boards.emulated.config.EmulatedConfig`; on a real
+    board a user wires it."""
     saved_files: Path | None = None
     """Folder with the files of the board's user, once they had to be copied out of the way."""
 
@@ -130,7 +130,7 @@ class Board(ABC):
 
     @abstractmethod
     def identify(self, deadline: Deadline) -> RuntimeIdentity:
-        """Ask the runtime what it is."""
+        """Ask the runtime for its name and version."""
 
     @abstractmethod
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
@@ -144,7 +144,7 @@ class Board(ABC):
     ) -> None:
         """Have the PC that the board brings along, if it does, do its part of `workload` from now on.
 
-        `settings`: the workload's, as JSON has them. `alone`: nobody else will tell when the run is over.
+        `settings`: the workload's, as JSON has them. `alone`: the PC alone finds out when the run is over.
         """
         if self.own_network is not None:
             raise NotImplementedError(f"{self.name}: its network serves no workload")
@@ -179,7 +179,7 @@ class Board(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the board. May be called twice."""
+        """Release the board. May be called twice."""
 
     def __enter__(self) -> Self:
         return self

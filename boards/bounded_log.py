@@ -1,4 +1,4 @@
-"""A log that no guest can fill a disk with."""
+"""A log whose size a guest cannot drive up without limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_CHARACTERS: Final = 1 << 20
 
 
 class BoundedLog:
-    """Hands lines on to `write` as long as there is room, and counts the rest."""
+    """Passes lines on to `write` as long as there is room, and counts the others."""
 
     def __init__(self, write: Callable[[str], None], room: int = MOST_CHARACTERS) -> None:
         self._write = write
@@ -21,7 +21,7 @@ class BoundedLog:
         self._left_out_characters = 0
 
     def line(self, text: str) -> None:
-        """Something that a guest made happen, as often as it likes."""
+        """Write a line that a guest may cause as often as it likes."""
         text = shown(text)
         if self._left_out_lines or self._used + len(text) > self._room:
             self._left_out_lines += 1
@@ -31,16 +31,16 @@ class BoundedLog:
         self._write(text)
 
     def note(self, text: str) -> None:
-        """Something of ours, for which there is always room."""
+        """Write a line of ours, for which there is always room."""
         self._write(shown(text))
 
     def restart(self) -> None:
-        """Something new begins, with room of its own."""
+        """Begin a new part, with new room."""
         self.end()
         self._used = 0
 
     def end(self) -> None:
-        """Says what was left out, if anything was."""
+        """Write how much was left out, if any."""
         lines, characters = self._left_out_lines, self._left_out_characters
         self._left_out_lines = self._left_out_characters = 0
         if lines:

@@ -1,4 +1,4 @@
-"""What a board is, as data: one file per board, ours in `definitions/` and the users' own beside them.
+"""Boards as data: one file per board, ours in `definitions/`, and files of the user's.
 
 docs/adding-a-board.md explains the keys.
 """
@@ -84,7 +84,7 @@ class Ethernet(_OnSpi):
     rstn_pin: _Pin
     intn_pin: _Pin
     default_hz: Annotated[StrictInt, Field(ge=1, le=133_000_000)]
-    """SPI clock that the runtime chooses where nobody asks for one."""
+    """SPI clock that the runtime chooses by default."""
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -100,7 +100,7 @@ class CardSocket(_OnSpi):
 
 @dataclass(frozen=True, config=_STRICT)
 class Wifi:
-    """A radio chip on a bus of its own; pins are GPIO numbers."""
+    """A radio chip on a separate bus; pins are GPIO numbers."""
 
     kind: Literal["wifi"]
     chip: _Text
@@ -215,7 +215,7 @@ def known_boards() -> dict[str, BoardDefinition]:
 
 
 def board_definition(name: str) -> BoardDefinition:
-    """The board called `name`, by id or alias, whatever its case. Raises PortbenchError."""
+    """Return the board called `name`, by id or alias, in any case. Raises PortbenchError."""
     for definition in known_boards().values():
         if name.lower() in definition.names:
             return definition

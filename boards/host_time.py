@@ -1,8 +1,8 @@
-"""The clock that deadlines go by: the host's, less what other people's programs kept ours from running.
+"""The clock of deadlines: the host's, without the time in which other programs kept ours from running.
 
-A deadline is to end what gets nowhere. Beside programs that take all processors, a board's process gets nowhere either,
-and that is no fault of the board's: the time that this process and those it has started waited for a processor does not
-count (Linux: `/proc/PID/schedstat`, run delay; elsewhere all time counts).
+A deadline ends a wait for a board that makes no progress. Beside programs that take all processors a board's process
+makes none either, through no fault of the board. So the time does not count in which this process and those that it
+started waited for a processor (Linux: `/proc/PID/schedstat`, run delay; elsewhere all time counts).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Final
 
 _LOOK_S: Final = 0.2
-"""Between two looks at the processes: one costs some hundred microseconds."""
+"""Time between two looks at the processes; a look costs some hundred microseconds."""
 SLOWEST: Final = 20.0
-"""However little ours get, a deadline ends after so many times its length."""
+"""A deadline ends after so many times its length in any case."""
 _MOST_MADE_UP_S: Final = 10.0
-"""A wait is known once it is over: so much of it is made up for afterwards."""
+"""A wait is known only once it is over; this much of it is made up for afterwards."""
 _PROC: Final = Path("/proc")
 
 Waited = Callable[[], dict[str, float]]
 
 
 class HostTime:
-    """Seconds. `waited`: how long each of our processes has waited for a processor since its start, by its name."""
+    """The clock, in seconds. `waited`: how long each of our processes has waited for a processor, by its name."""
 
     def __init__(self, waited: Waited, clock: Callable[[], float] = time.monotonic) -> None:
         self._waited = waited
@@ -38,7 +38,7 @@ class HostTime:
         self._lock = threading.Lock()
 
     def __call__(self) -> float:
-        """Never goes back; stands nearly still while it makes up for a wait that is known only at its end."""
+        """Return the time, which never goes back, and stands nearly still while it makes up for a wait."""
         with self._lock:
             clock_s = self._clock()
             if clock_s - self._looked_s >= _LOOK_S:
@@ -52,14 +52,14 @@ class HostTime:
 
     def _look(self, clock_s: float) -> None:
         waited = self._waited()
-        # They wait at the same time, and for one another: the one that waited longest kept all of them.
+        # They wait at the same time, and for one another: the longest wait counts for all.
         longest_s = max((now_s - self._before.get(name, 0.0) for name, now_s in waited.items()), default=0.0)
         self._lost_s = min(self._lost_s + longest_s, _MOST_MADE_UP_S)
         self._before, self._looked_s = waited, clock_s
 
 
 def waited() -> dict[str, float]:
-    """Of this process and of all that it has started, directly or not; nothing where the system does not tell."""
+    """Return the waits of this process and its descendants; an empty dict where the system does not tell."""
     found: dict[str, float] = {}
     left = [str(os.getpid())]
     while left:
@@ -68,7 +68,7 @@ def waited() -> dict[str, float]:
             found[process] = int((_PROC / process / "schedstat").read_text().split()[1]) / 1e9
             left += [child for task in (_PROC / process / "task").iterdir() for child in _children(task)]
         except (OSError, ValueError, IndexError):
-            continue  # ended meanwhile, or no Linux
+            continue  # it has just ended, or this is not Linux
     return found
 
 
@@ -83,7 +83,7 @@ _clock: tuple[int, HostTime] | None = None
 
 
 def host_time() -> float:
-    """Of this process."""
+    """Return the time by this process's clock."""
     global _clock
     if _clock is None or _clock[0] != os.getpid():
         _clock = (os.getpid(), HostTime(waited))

@@ -1,4 +1,4 @@
-"""Ctrl-C and its like at moments when they would leave something behind that nobody knows of yet."""
+"""Blocks that Ctrl-C and other signals do not break off."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Signals that somebody handles wait until the block has ended, which is to be short. Threads other than the main
-    one never see them anyway."""
+    """Hold signals that have a handler back until the end of the block, which is to be short. Only the main thread sees
+    signals at all."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

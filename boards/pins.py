@@ -1,4 +1,4 @@
-"""What a hand does at a board's pins, in words: `GP15=low`, `GP26=1.65`, `GP0:GP1`."""
+"""Voltages and wires at a board's pins, as a user writes them: `GP15=low`, `GP26=1.65`, `GP0:GP1`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator
 
 HIGH_V: Final = 3.3
-"""What `high` means, and the ADC's reference."""
+"""The voltage of `high`, and the ADC's reference."""
 _MOST_V: Final = 3.8
-"""What a pin survives (RP2040 datasheet 5.5.3.1)."""
+"""The most that a pin survives (RP2040 datasheet 5.5.3.1)."""
 _PINS: Final = 30
 _LEVELS: Final = {"low": 0.0, "high": HIGH_V}
 
 
 def pin_number(name: object) -> int:
-    """Of `GP15`, `GPIO15` or 15. Raises ValueError."""
+    """Read `GP15`, `GPIO15` or 15. Raises ValueError."""
     match = re.fullmatch(r"(?:GP(?:IO)?)?(\d{1,2})", str(name), re.IGNORECASE | re.ASCII)
     if match is None or int(match[1]) >= _PINS:
         raise ValueError(f"{name!r} is no pin; use GP0 to GP{_PINS - 1}")
@@ -25,7 +25,7 @@ def pin_number(name: object) -> int:
 
 
 def pin_volts(value: object) -> float:
-    """Of `low`, `high` or a voltage, with or without its unit. Raises ValueError."""
+    """Read `low`, `high` or a voltage, with or without its unit. Raises ValueError."""
     if isinstance(value, str):
         known = _LEVELS.get(value.lower())
         if known is not None:
@@ -40,7 +40,7 @@ def pin_volts(value: object) -> float:
 
 
 def parse_pin(text: str) -> tuple[int, float | None]:
-    """`GP15=low`, `GP26=1.65`, or `GP15=open`: nobody holds it (None). Raises ValueError."""
+    """Read `GP15=low`, `GP26=1.65`, or `GP15=open`, which lets go of the pin (None). Raises ValueError."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"{text!r} says nothing of a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open")
@@ -48,7 +48,7 @@ def parse_pin(text: str) -> tuple[int, float | None]:
 
 
 def parse_wire(text: str) -> tuple[int, int]:
-    """`GP0:GP1`. Raises ValueError."""
+    """Read `GP0:GP1`. Raises ValueError."""
     first, colon, second = text.partition(":")
     if not colon:
         raise ValueError(f"{text!r} is no wire; write GP0:GP1")
@@ -56,7 +56,7 @@ def parse_wire(text: str) -> tuple[int, int]:
 
 
 def show_volts(volts: float) -> str:
-    """As it is written."""
+    """Write a voltage as a user does."""
     return next((word for word, level in _LEVELS.items() if level == volts), f"{volts:g}")
 
 

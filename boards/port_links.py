@@ -1,4 +1,4 @@
-"""Links to a board's ports beside its folder, whose names stay while the ports come and go."""
+"""Links to a board's ports beside its folder. Their names stay the same while the ports come and go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portbench.files import replace_link
 class PortLinks:
     """`BOARD.port`, `BOARD.port2`, `BOARD.uart0` and so on, for the board in `folder`.
 
-    A link is there while its port is, as a name that udev gives is; the next board of that name has the same.
+    A link exists as long as its port, like a name from udev. The next board with that name has the same links.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -23,7 +23,7 @@ class PortLinks:
         return self._folder.with_name(f"{self._folder.name}.{what}")
 
     def show(self, ports: Mapping[str, str | None]) -> None:
-        """These are the ports now, by what they are."""
+        """Link to these ports, by their kinds."""
         wanted = {what: port for what, port in ports.items() if port is not None}
         for what in self._now.keys() - wanted.keys():
             self.path(what).unlink(missing_ok=True)
@@ -38,7 +38,7 @@ class PortLinks:
 
 
 def links_in(root: Path) -> Iterator[tuple[Path, str]]:
-    """The links there to ports, with the names of the boards."""
+    """Return the links to ports in `root`, with the names of their boards."""
     for link in root.iterdir():
         board, dot, _ = link.name.rpartition(".")
         if dot and link.is_symlink() and str(link.readlink()).startswith("/dev/"):

@@ -1,7 +1,7 @@
-"""Where running emulated boards make themselves known: one folder each, with `board.json` in it.
+"""The registry of running emulated boards: one folder each, with `board.json` in it.
 
-What the operating system's list of USB devices is to real boards, this is to emulated ones. The folder of these folders
-belongs to one user alone: whoever else could write there would choose where images and clients get written.
+It stands for the operating system's list of USB devices. The folder of these folders belongs to one user alone: another
+user who could write there would choose where images and clients are written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def runtime_dir() -> Path:
     """Folder of the running boards' folders: `PORTBENCH_RUNTIME_DIR`, else `portbench` in the user's `XDG_RUNTIME_DIR`,
     else `portbench-UID` in the temporary folder. It need not exist.
 
-    Raises BrokenSetup where it is somebody else's, or others may write to it.
+    Raises BrokenSetup where it is another user's, or others may write to it.
     """
     folder = _runtime_dir()
     if fault := _fault(folder):
@@ -59,7 +59,7 @@ def _user() -> int | str:
 
 
 def _fault(folder: Path) -> str | None:
-    """What keeps this user from trusting `folder`; None where nothing does, or where it does not exist."""
+    """Return why this user cannot trust `folder`; None where the folder is safe or does not exist."""
     try:
         found = folder.lstat()
     except FileNotFoundError:
@@ -67,7 +67,7 @@ def _fault(folder: Path) -> str | None:
     except OSError as error:
         return f"cannot be used ({error.strerror})"
     if not stat.S_ISDIR(found.st_mode):
-        return "is no folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which somebody else may have laid"
+        return "is no folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which another user may have made"
     if hasattr(os, "getuid"):
         if found.st_uid != os.getuid():
             return f"belongs to user {found.st_uid}, not to you"
@@ -93,7 +93,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
         )
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        runtime_dir()  # whoever was faster may have been somebody else
+        runtime_dir()  # another process was faster, perhaps of another user
         with _locked(root):
             _remove_left_behind(root)
             if not is_held(folder):  # killed before it had anything in it
@@ -133,7 +133,7 @@ def _remove_left_behind(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
     for link, board in list(links_in(root)):
         if not is_held(root / board):
-            link.unlink(missing_ok=True)  # whoever has that terminal now is no board
+            link.unlink(missing_ok=True)  # that terminal belongs to another program now
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class EmulatedState:
     grows with each USB enumeration. `pid` is the board's process. `uarts`: the paths of UART0 and UART1, where
     they have any. `further_ports`: the paths of its second serial port and so on; `further_volumes`: the folders of its
     drive's second logical unit and so on; `unused`: what the PC has no driver for, as `HID keyboard (interface 3, class
-    03:01:01)`. `notice`: what whoever watches the board should know.
+    03:01:01)`. `notice`: a message for the board's user.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The wireless network that a board joins: its name and its passphrase, which nobody else is told."""
+"""The wireless network that a board joins: its name and its passphrase, which is shown to no one else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WifiCredentials:
 
 
 def users_credentials() -> WifiCredentials:
-    """Those that real boards join with: of the environment, else of the user's `wifi.toml`. Raises BoardUnavailable."""
+    """Return the credentials for real boards, from the environment or `wifi.toml`. Raises BoardUnavailable."""
     path = user_config_path("portbench") / FILE
     if ssid := os.environ.get(SSID_VARIABLE):
         return _credentials(ssid, os.environ.get(PASSPHRASE_VARIABLE) or None, SSID_VARIABLE)

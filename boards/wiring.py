@@ -1,4 +1,4 @@
-"""Whether a board is wired as an image expects that has its pins built in."""
+"""The check that a board is wired as an image with fixed pins expects."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def require_wiring(definition: BoardDefinition, built_for: BoardDefinition, what
 
 
 def _wires(network: Network | None) -> Network | None:
-    """How fast they are used does not matter."""
+    """Leave out the speed, which does not matter here."""
     return replace(network, default_hz=1) if isinstance(network, Ethernet) else network

@@ -1,4 +1,4 @@
-"""Emulated boards: an RP2040 and a W5500 in software that run the very UF2 a real board runs."""
+"""Emulated boards: an RP2040 and its network chip in software, which run the same UF2 as a real board."""
 
 from __future__ import annotations
 

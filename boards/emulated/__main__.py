@@ -67,7 +67,7 @@ def main() -> int:
         ):
 
             def write(line: str) -> None:
-                with suppress(OSError):  # its terminal was closed, or the disk is full: the board goes on
+                with suppress(OSError):  # the board goes on where its terminal was closed or the disk is full
                     print(line, file=log, flush=True)
 
             notes = BoundedLog(write)
@@ -119,7 +119,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _flash(path: Path) -> bytes:
-    """Raises ValueError or OSError for what is no raw image."""
+    """Read a raw image of the flash. Raises ValueError or OSError."""
     if not path.is_file():
         raise ValueError(f"--flash: {path}: is no file; name a raw image of the flash")
     if (size := path.stat().st_size) > _MOST_FLASH_BYTES:

@@ -12,11 +12,11 @@ from portbench.boards.wifi import WifiCredentials
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class AccessPoint:
-    """`passphrase` None: open, else WPA2. `hidden`: its beacons do not tell its name. `rssi_dbm`: its signal at the
-    board, which below -92 dBm is out of range. `beacon_tu`: from beacon to beacon in time units of 1024 us; `dtim`:
-    beacons from one that announces frames for everybody to the next. `delay_us`: what it adds to a frame for the board;
-    None: what a published ping shows, see docs/pico-w.md. `join_delay_us`: what it takes longer than usual to let a
-    board in, at most; `loss_per_mille`: of a frame's sendings; both drawn from the run's seed.
+    """An access point. `passphrase` None: open, else WPA2. `hidden`: its beacons leave out its name. `rssi_dbm`: its
+    signal at the board; below -92 dBm the board is out of range. `beacon_tu`: time between beacons in units of 1024 us;
+    `dtim`: beacons from one that announces frames for all stations to the next. `delay_us`: its delay of a frame for
+    the board; None: the delay that a published ping shows, see docs/pico-w.md. `join_delay_us`: the most that it takes
+    longer than usual to admit a board; `loss_per_mille`: of a frame's sendings; both drawn from the run's seed.
     """
 
     ssid: Annotated[StrictStr, Field(min_length=1, max_length=32)] = "portbench"

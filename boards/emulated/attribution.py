@@ -1,8 +1,8 @@
-"""Where an emulated run's time went: the engine's recording, cut at what the client itself timed.
+"""Attribution of an emulated run's time: the engine's recording, cut at the intervals that the client timed.
 
-The client tells how long each span took; the engine finds the two readings of the board's timer that are so far apart.
-Of what the PC timed it is known when it was. What comes back has the form of `results.attribution.Attribution`, and
-`flash_lines` beside it: how often which line of flash was missed.
+The client tells how long each interval took; the engine finds the two readings of the board's timer that are so far
+apart. The PC knows when its own intervals were. The result has the form of `results.attribution.Attribution`, and
+`flash_lines` beside it: how often each line of flash was missed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _IRQS = (
 
 
 def exception_name(number: int) -> str:
-    """Name of an exception by its number in xPSR: `SysTick`, `USBCTRL_IRQ`."""
+    """Return the name of an exception by its number in xPSR: `SysTick`, `USBCTRL_IRQ`."""
     irq = number - 16
     if 0 <= irq < len(_IRQS):
         return _IRQS[irq]
@@ -39,7 +39,7 @@ def exception_name(number: int) -> str:
 def attribution(
     machine: Machine, timed: Sequence[Timed], sessions: Sequence[Session], result: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """None where nothing was recorded, or no readings of the clock fit what the client told."""
+    """Attribute the intervals `timed`; None where nothing was recorded, or no readings of the timer fit them."""
     windows = _windows(timed)
     spans_us = [] if windows else [round(each.duration_us) for each in timed]
     moments = [] if windows else _moments(timed, sessions)
@@ -51,7 +51,7 @@ def attribution(
 
 @dataclass(frozen=True)
 class Moment:
-    """A stretch and what it went to, by the names of `results.attribution.CAUSES`; `_run` with its misses and waits."""
+    """A stretch of time and its cause, named as in `results.attribution.CAUSES`; `_run` has its misses and waits."""
 
     start_us: float
     end_us: float
@@ -60,7 +60,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Spent:
-    """What one window went to."""
+    """The causes of one window's time."""
 
     causes_ps: dict[str, int]
     """Adds up to the window, see `attribution`."""
@@ -69,7 +69,7 @@ class Spent:
 
 
 def spent(machine: Machine, start_us: float, end_us: float) -> Spent | None:
-    """What a window of the recorded time went to; None where not all was recorded."""
+    """Return the causes of a window of the recorded time; None where not all was recorded."""
     moments = machine.attribution_moments(start_us, end_us)
     found = machine.attribution([], [], None, None, [(start_us, end_us)])
     if moments is None or found is None or found["spans"] is None:
@@ -79,13 +79,13 @@ def spent(machine: Machine, start_us: float, end_us: float) -> Spent | None:
 
 
 def _windows(timed: Sequence[Timed]) -> list[tuple[float, float]] | None:
-    """When each span was, where the PC timed all of them."""
+    """Return the times of all intervals, where the PC timed them."""
     found = [(each.start_us, each.start_us + each.duration_us) for each in timed if each.start_us is not None]
     return found if found and len(found) == len(timed) else None
 
 
 def _moments(timed: Sequence[Timed], sessions: Sequence[Session]) -> list[float]:
-    """When the PC had each span's exchange, where every span has one."""
+    """Return when the PC had each interval's exchange, where every interval has one."""
     received: list[float] = max((session.received_us for session in sessions), key=len, default=[])
     exchanges = [each.exchange for each in timed]
     if any(number is None or number >= len(received) for number in exchanges):

@@ -1,4 +1,4 @@
-"""What can be set about an emulated board's surroundings."""
+"""Settings of an emulated board's hardware and surroundings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from portbench.errors import BoardUnavailable
 
 
 def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
-    """The engine's settings for the board's hardware. Raises BoardUnavailable for what the engine has not."""
+    """Return the engine's settings for the board's hardware. Raises BoardUnavailable for parts without a model."""
     if definition.mcu not in MCUS:
         raise _not_emulated(definition, definition.mcu, MCUS)
     devices: list[dict[str, Any]] = []
@@ -34,14 +34,14 @@ def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
 
 
 def ethernet_settings(definition: BoardDefinition, ethernet: Ethernet) -> dict[str, Any]:
-    """The engine's settings for the board's Ethernet chip. Raises BoardUnavailable for one that the engine has not."""
+    """Return the engine's settings for an Ethernet chip. Raises BoardUnavailable for one that is not modelled."""
     if ethernet.chip not in CHIPS:
         raise _not_emulated(definition, ethernet.chip, CHIPS)
     return {"chip": ethernet.chip, "bus": ethernet.bus, **ethernet.pins}
 
 
 def wifi_settings(definition: BoardDefinition, wifi: Wifi) -> dict[str, Any]:
-    """The engine's settings for the board's radio chip. Raises BoardUnavailable for one that the engine has not."""
+    """Return the engine's settings for a radio chip. Raises BoardUnavailable for one that is not modelled."""
     if wifi.chip not in RADIOS:
         raise _not_emulated(definition, wifi.chip, RADIOS)
     return {"chip": wifi.chip, "bus": wifi.bus, **wifi.pins}
@@ -65,7 +65,7 @@ def _rule(text: str) -> str:
 
 @dataclass(frozen=True, config=_STRICT)
 class LanFaults:
-    """What the simulated cable does wrong; nothing by default.
+    """Faults of the simulated cable; none by default.
 
     Losses are thousandths of all frames, drawn from `seed`; `down_us` are intervals of simulated time without a link.
     """
@@ -86,23 +86,22 @@ class EmulatedConfig:
     """Simulated surroundings of the board.
 
     `turnaround_us`: from an exchange's arrival at the PC's application to its answer's handover to the PC's TCP.
-    `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: what the
-    DHCP server takes beyond it. `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a
-    segment's arrival to what the chip's own TCP answers; `retry_unit_ns`: the unit of its register RTR
-    (docs/evidence/silicon.md says how far both are known).
-    `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
+    `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: the DHCP
+    server's delay beyond it. `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a segment's
+    arrival to the answer of the chip's TCP; `retry_unit_ns`: the unit of its register RTR (docs/evidence/silicon.md
+    says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
     host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
-    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: what the
-    simulated PC serves and how fast, see docs/network.md; None: it does not serve that, or knows no name. `capture`: a
-    pcap file of all frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`:
-    whether flash cache misses cost anything; off to see how much. `pins`: what hands hold them at, besides what the
-    board itself does, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`.
-    `usb_request_gap_us`: what the PC's USB driver takes between two requests while it enumerates the board; USB asks
-    for none, and some devices do (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's,
-    however busy the board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: what the SPI
-    clocks are multiplied with, to see what a faster bus would bring. `access_point`: the one that a radio chip finds.
-    `sd_card`: what is in the socket that the board's file names; None: nothing. `flash_id`: the flash chip's number,
-    of which firmware makes the board's id and its MAC address; None: the one that all emulated boards have.
+    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: the services of the
+    simulated PC and their speed, see docs/network.md; None: no such service or name. `capture`: a pcap file of all
+    frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache
+    misses cost time; off to see how much. `pins`: voltages at which pins are held, besides those that the board holds,
+    as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`. `usb_request_gap_us`: the
+    pause of the PC's USB driver between two requests while it enumerates the board; USB asks for none, and some devices
+    need one (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's, however busy the
+    board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: a factor on the SPI clocks, to
+    see what a faster bus would bring. `access_point`: the one that a radio chip finds. `sd_card`: the card in the
+    socket that the board's file names; None: no card. `flash_id`: the flash chip's number, of which firmware makes the
+    board's id and its MAC address; None: the one that all emulated boards have.
     """
 
     turnaround_us: _Natural = 200
@@ -139,7 +138,7 @@ class EmulatedConfig:
     flash_id: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF_FFFF_FFFF)] | None = None
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
-        """The engine's settings for this configuration on that board, with a new card. Raises BoardUnavailable."""
+        """Return the engine's settings for this configuration on a board, with a new card. Raises BoardUnavailable."""
         return {
             "turnaround_us": self.turnaround_us,
             "turnarounds_us": list(self.turnarounds_us),

@@ -12,15 +12,15 @@ from portbench.errors import BoardUnavailable
 from portbench.files import lock, replace_file
 
 _SETTLED_S: Final = 1.0
-"""A program that writes to flash goes on for a while; the file gets what is there afterwards."""
+"""A program that writes to flash goes on for a while; the file is saved after it."""
 _LATEST_S: Final = 10.0
-"""And this long after the first change at the latest."""
+"""The file is saved this long after the first change at the latest."""
 
 
 class FlashFile:
-    """`path` has the raw contents of the whole flash; `path`.board, locked while this object is open, names the board.
+    """The file `path` with the raw contents of the whole flash; `path`.board, locked while it is open, names the board.
 
-    A file that is not there is made. Raises BoardUnavailable for one that is not this board's, or is in use.
+    A missing file is made. Raises BoardUnavailable for one that is another board's, or is in use.
     """
 
     def __init__(self, path: Path, definition: BoardDefinition, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -63,7 +63,7 @@ class FlashFile:
             )
 
     def look(self, generation: int, contents: Callable[[], bytes]) -> None:
-        """The flash was changed `generation` times since the board has its power. Saves it once that has settled."""
+        """Save the flash once changes have settled. `generation`: how often it was changed since power-up."""
         now_s = self._clock()
         if self._saved_generation is None:
             self._saved_generation = self._seen_generation = generation
@@ -77,12 +77,12 @@ class FlashFile:
             self._saved_generation = self._seen_generation
 
     def restarted(self, contents: bytes) -> None:
-        """The board lost its power, and counts from the start again."""
+        """Save at a power cycle, from which the board counts its changes anew."""
         self.save(contents)
         self._saved_generation = None
 
     def save(self, contents: bytes) -> None:
-        """The file has all of it or what it had before. Raises OSError."""
+        """Save the flash whole, or leave the file as it was. Raises OSError."""
         if contents == self.contents:
             return
         replace_file(self._path, contents)

@@ -1,7 +1,7 @@
-"""A port at which gdb finds an emulated board. The engine speaks gdb's protocol; this is its connection.
+"""The port at which gdb finds an emulated board. The engine speaks gdb's protocol; this file holds the connection.
 
-The board runs as long as nobody is connected. It stops as gdb connects, and while gdb has it stopped no simulated time
-passes, so that a run with gdb has the figures of one without, unless gdb was told to change something.
+The board runs until gdb connects, and stops then. While it is stopped no simulated time passes, so that a run with gdb
+has the figures of one without, unless gdb changes memory or registers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RECEIVE_BYTES: Final = 4096
 
 
 class GdbServer:
-    """Listens on `port` of this machine alone; 0: one that is free. Raises OSError."""
+    """Listens on `port` of this machine's loopback; 0: a free one. Raises OSError."""
 
     def __init__(self, port: int, log: Callable[[str], None]) -> None:
         self._log = log
@@ -39,11 +39,11 @@ class GdbServer:
 
     @property
     def hint(self) -> str:
-        """What a person types to get here."""
+        """The command that a user types to connect."""
         return f"gdb-multiarch -ex 'target extended-remote :{self.port}'"
 
     def serve(self, machine: Machine, wait_s: float) -> None:
-        """Passes on what has come, or comes within `wait_s`."""
+        """Pass on what has come from gdb, or comes within `wait_s`."""
         waiting = [self._listener] if self._client is None else [self._listener, self._client]
         for ready in select.select(waiting, [], [], wait_s)[0]:
             if ready is self._listener:
@@ -52,7 +52,7 @@ class GdbServer:
                 self._receive(machine)
 
     def ran(self, machine: Machine, stop: str) -> None:
-        """Tells gdb of what ended a run of the machine, if that concerns it."""
+        """Tell gdb what stopped the machine, where that concerns it."""
         if self._session is None:
             return
         if stop == "locked up":
@@ -63,14 +63,14 @@ class GdbServer:
         self._send()
 
     def exited(self, machine: Machine) -> None:
-        """Tells gdb that there is nothing left to run, and hangs up."""
+        """Tell gdb that the program has ended, and hang up."""
         if self._session is not None:
             self._session.exited(machine)
             self._send()
         self.hang_up("the run is over")
 
     def hang_up(self, why: str) -> None:
-        """Ends the connection, if there is one."""
+        """End the connection, if there is one."""
         if self._client is not None:
             self._log(f"gdb: {why}")
             self._client.close()
@@ -98,7 +98,7 @@ class GdbServer:
         except OSError:
             data = b""
         if not data:
-            self._session = GdbSession(machine)  # which forgets its breakpoints
+            self._session = GdbSession(machine)  # a new session has no breakpoints
             self.hang_up("detached")
             return
         try:

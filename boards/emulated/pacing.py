@@ -1,4 +1,4 @@
-"""How fast simulated time runs against the host's clock."""
+"""The pace of simulated time against the host's clock."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from enum import StrEnum
 from typing import Final
 
 LAG_S = 0.02
-"""A board that serves a program of this machine catches up with the clock by this much, and forgets what is more."""
+"""The most by which a board that serves a program of this machine catches up with the clock."""
 BUSY_SHARE = 0.2
 """A board whose cores execute more than this share of their cycles has work to do."""
 _JUMPED_S: Final = 0.5
-"""Further ahead than this is no haste of the board's: the drive was read or written, which is simulated in one go."""
+"""A larger lead over the clock comes from the drive, whose reading and writing is simulated in one go."""
 _MAY_CATCH_UP_S: Final = 0.25
-"""A PC that was held up for less than this makes up for it."""
+"""A PC that was held up for less than this catches up."""
 _SLOW_S: Final = 1.0
-"""Time that was lost for good, after which somebody is told."""
+"""The loss of time after which the user is told."""
 
 
 class Pace(StrEnum):
-    """What simulated time keeps to."""
+    """The clock that simulated time keeps to."""
 
     FREE = "free"
     """A busy board runs flat out; an idle one runs at the host's pace, so that it costs next to nothing."""
     REALTIME = "realtime"
-    """Never ahead of the host's clock, and as soon as possible up with it: the LAN is bridged to real sockets, whose
+    """Never ahead of the host's clock, and level with it as soon as possible: the LAN is bridged to real sockets, whose
     timeouts would strike too early."""
     WALL_CLOCK = "wall-clock"
-    """Never ahead of the host's clock either. What a slow host has lost stays lost, as the board would else hurry."""
+    """Never ahead of the host's clock either. Time that a slow host has lost stays lost; else the board would hurry."""
 
 
 class Pacer:
-    """A board that serves a program of this machine is never ahead of the host: that would see answers too early."""
+    """Slows simulated time down. A board that serves a program of this machine is never ahead of the host: the program
+    would see answers too early."""
 
     def __init__(self, pace: Pace = Pace.FREE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._pace = pace
@@ -48,7 +49,7 @@ class Pacer:
         """Run flat out even when idle, as during a measured run."""
 
     def restart(self) -> None:
-        """Simulated time starts at 0 again."""
+        """Begin again at simulated time 0."""
         self._base_host_s = self._clock()
         self._base_sim_us = self._last_us = 0.0
         self._last_instructions = 0
@@ -56,9 +57,9 @@ class Pacer:
     def delay_s(
         self, time_us: float, instructions: int, clk_sys_hz: int, *, hurry: bool = False, serving: bool = False
     ) -> float:
-        """How long to wait before simulating on from `time_us`.
+        """Return how long to wait before simulating on from `time_us`.
 
-        `hurry`: somebody waits for this idle board. `serving`: a program of this machine is connected to it.
+        `hurry`: a user waits for this idle board. `serving`: a program of this machine is connected to it.
         """
         cycles = (time_us - self._last_us) * clk_sys_hz / 1e6
         busy = cycles > 0 and (instructions - self._last_instructions) / cycles > BUSY_SHARE
@@ -87,7 +88,7 @@ class Pacer:
         return ahead_s
 
     def too_slow(self) -> str | None:
-        """One line, once, for whoever relies on the board's clock."""
+        """Return one line, once, for users of the board's clock."""
         if self._told or self._pace is not Pace.WALL_CLOCK or self._lost_s < _SLOW_S:
             return None
         self._told = True

@@ -1,4 +1,4 @@
-"""The SD card in an emulated board's socket: which kind, how worn it is, and the file that has its memory."""
+"""The SD card in an emulated board's socket: its kind, its state, and the file that holds its memory."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from portbench.files import lock, replacing
 
 BLOCK: Final = 512
 UNIT: Final = 1024 * BLOCK
-"""What the size of a card is a multiple of, as its CSD tells it."""
+"""A card's size is a multiple of this, as its CSD states it."""
 _LABEL: Final = "SDCARD"
 _LEFT_ON_FULL: Final = 64 << 10
 _WORN_AFTER: Final = 2000
-"""Blocks; what makes the file system of one file are some ten of them."""
+"""Blocks. A file system with one file takes some ten of them."""
 _CORRUPT_ONE_IN: Final = 500
 _BLOCKS: Final[dict[str, int]] = dict(SD_CARDS)
 KINDS: Final = tuple(_BLOCKS)
 _SETTLED_S: Final = 1.0
 _COPIED: Final = 1 << 20
-"""Bytes at once; of a file's zeros no card's memory keeps any."""
+"""Bytes at once. Zeros of a file take no memory in a card."""
 _SDSC_MOST: Final = 2 << 30
 
 State = Literal["sound", "full", "read-only", "worn", "corrupt"]
@@ -42,10 +42,10 @@ def _kind(name: str) -> str:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class SdCard:
-    """`kind`: whose times it has, see `engine/sd_card/src/kind.rs`; `seed`: what draws them. `state`: `full` has no
-    room in its file system, `read-only` says TMP_WRITE_PROTECT, `worn` refuses to write after 2000 blocks, and of
-    `corrupt` every 500th block is read with a wrong bit. `image`: the file that has its memory and keeps it, made as a
-    formatted card of the kind's size if it is not there; None: a formatted card that is forgotten.
+    """An SD card. `kind`: the card whose times it has, see `engine/sd_card/src/kind.rs`; `seed`: draws these times.
+    `state`: `full` has no room in its file system, `read-only` says TMP_WRITE_PROTECT, `worn` refuses to write after
+    2000 blocks, `corrupt` reads every 500th block with a wrong bit. `image`: the file that holds its memory, made as a
+    formatted card of the kind's size if it does not exist; None: a formatted card that is forgotten.
     """
 
     kind: Annotated[StrictStr, AfterValidator(_kind)] = KINDS[0]
@@ -55,7 +55,7 @@ class SdCard:
 
 
 def card_settings(card: SdCard | None, medium: SdMedium | None, definition: BoardDefinition) -> dict[str, Any]:
-    """The engine's settings of a card with `medium` in the board's socket. Raises BoardUnavailable."""
+    """Return the engine's settings of a card with `medium` in the board's socket. Raises BoardUnavailable."""
     if card is None:
         return {}
     if definition.sd_card is None:
@@ -71,7 +71,7 @@ def card_settings(card: SdCard | None, medium: SdMedium | None, definition: Boar
 
 
 def new_medium(card: SdCard) -> SdMedium:
-    """Of a card as it is bought, or as its state says."""
+    """Return the memory of a new card, or of one in the card's state."""
     medium = SdMedium(_BLOCKS[card.kind])
     if card.state == "full":
         medium.fill(_LABEL, _LEFT_ON_FULL)
@@ -81,7 +81,7 @@ def new_medium(card: SdCard) -> SdMedium:
 
 
 class CardImage:
-    """`card.image`, locked by `image`.lock while open. Raises BoardUnavailable for what no card can be."""
+    """The file of a card, locked by `image`.lock while open. Raises BoardUnavailable for one that cannot be a card."""
 
     def __init__(self, card: SdCard, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
@@ -112,14 +112,14 @@ class CardImage:
         self._changed_s = clock()
 
     def look(self) -> None:
-        """Saves what was written to the card once that has settled. Raises OSError."""
+        """Save what was written to the card once that has settled. Raises OSError."""
         if (generation := self.medium.generation) != self._seen:
             self._seen, self._changed_s = generation, self._clock()
         if self._seen != self._saved and self._clock() - self._changed_s >= _SETTLED_S:
             self.save()
 
     def save(self) -> None:
-        """The file has all of it or what it had before, with holes where the card has zeros. Raises OSError."""
+        """Save the card whole, or leave the file as it was; zeros become holes. Raises OSError."""
         generation = self.medium.generation
         if generation == self._saved:
             return
@@ -156,7 +156,7 @@ def _load(path: Path, card: SdCard) -> SdMedium:
 
 
 def _data_in(handle: int, size: int) -> list[tuple[int, int]]:
-    """Where the file is no hole, as far as the file system tells."""
+    """Return the parts of the file that are no holes, as far as the file system tells."""
     if not hasattr(os, "SEEK_DATA"):
         return [(0, size)]
     found: list[tuple[int, int]] = []
@@ -172,7 +172,7 @@ def _data_in(handle: int, size: int) -> list[tuple[int, int]]:
 
 
 class CardSlot:
-    """What is in the board's socket, from one power cycle to the next."""
+    """The card in the board's socket, over all power cycles."""
 
     def __init__(self, definition: BoardDefinition) -> None:
         self._definition = definition
@@ -181,7 +181,7 @@ class CardSlot:
         self._image: CardImage | None = None
 
     def settings(self, card: SdCard | None, *, fresh: bool = False) -> dict[str, Any]:
-        """The engine's, for `card`: the same card as before keeps what it has, unless it is to be a `fresh` one.
+        """Return the engine's settings for `card`. The same card as before keeps its memory unless it is to be `fresh`.
 
         Raises BoardUnavailable.
         """
@@ -197,12 +197,12 @@ class CardSlot:
         return card_settings(card, self._medium, self._definition)
 
     def look(self) -> None:
-        """Raises OSError where the image cannot be saved."""
+        """Save the image when it is time. Raises OSError."""
         if self._image is not None:
             self._image.look()
 
     def close(self) -> None:
-        """Raises OSError where the image could not be saved; all else is closed then."""
+        """Save and close the image. Raises OSError where it could not be saved."""
         if self._image is not None:
             image, self._image = self._image, None
             try:

@@ -48,7 +48,7 @@ class SerialPort:
         return self._master
 
     def read(self, most: int = _READ_BYTES) -> bytes:
-        """What clients wrote, without waiting."""
+        """Return what clients wrote, without waiting."""
         try:
             return os.read(self._master, most)
         except BlockingIOError:
@@ -59,7 +59,7 @@ class SerialPort:
             raise
 
     def write(self, data: bytes) -> None:
-        """Queue what the board printed, and hand over what the terminal takes."""
+        """Queue what the board printed, and give the terminal as much as it takes."""
         self._unsent += data
         del self._unsent[: max(0, len(self._unsent) - _KEEP_BYTES)]
         self.flush()
@@ -74,11 +74,11 @@ class SerialPort:
 
     @property
     def waiting(self) -> bool:
-        """There is output that the terminal has not taken."""
+        """Whether there is output that the terminal has not taken."""
         return bool(self._unsent)
 
     def take_baud(self) -> int | None:
-        """The speed a client has set, 0 where the terminal's code is none that we know."""
+        """Return the speed that a client has set, 0 where the terminal's code for it is unknown."""
         try:
             code = termios.tcgetattr(self._slave)[5]
         except termios.error:
@@ -92,7 +92,7 @@ class SerialPort:
 
 
 class SerialFunctions(Protocol):
-    """What the ports need of `portbench._engine.Machine`. Place 0 is the console's."""
+    """`portbench._engine.Machine`, as further ports need it. Place 0 is the console's."""
 
     def serial_read(self, place: int) -> bytes: ...
     def serial_write(self, place: int, data: bytes) -> int: ...
@@ -102,7 +102,7 @@ class SerialFunctions(Protocol):
 
 
 class FurtherPorts:
-    """They come and go with the console's port."""
+    """The ports beside the console, as CircuitPython's `usb_cdc.data`. They come and go with the console's port."""
 
     def __init__(self) -> None:
         self.ports: tuple[SerialPort, ...] = ()
@@ -113,14 +113,14 @@ class FurtherPorts:
         return tuple(port.path for port in self.ports)
 
     def appear(self, machine: SerialFunctions, count: int) -> None:
-        """So many, unless they are there already."""
+        """Open `count` ports, unless they are open already."""
         if len(self.ports) == count:
             return
         self.close()
         self.ports = tuple(SerialPort() for _ in range(count))
         self._bauds = [port.take_baud() for port in self.ports]
         for place in range(1, count + 1):
-            machine.serial_read(place)  # what came while nobody saw the port is lost, as the console's is
+            machine.serial_read(place)  # output from before the port appeared is lost, as the console's is
 
     def type(self, machine: SerialFunctions) -> bool:
         """Bring the board what clients of the ports wrote, and the speed that they set; true if there was anything."""
@@ -154,7 +154,7 @@ class FurtherPorts:
 
 
 class UartLines(Protocol):
-    """What the ports need of `portbench._engine.Machine`."""
+    """`portbench._engine.Machine`, as UART ports need it."""
 
     def uart_read(self, uart: int) -> bytes: ...
     def uart_write(self, uart: int, data: bytes) -> int: ...
@@ -162,7 +162,7 @@ class UartLines(Protocol):
 
 
 class UartPorts:
-    """They stay as long as the board's process: adapters do not go away with the board's power."""
+    """UART0 and UART1 as two serial adapters show them to a PC. Adapters stay when the board loses its power."""
 
     def __init__(self) -> None:
         self.ports: Final = tuple(SerialPort() for _ in range(UARTS))
@@ -172,7 +172,7 @@ class UartPorts:
         return tuple(port.path for port in self.ports)
 
     def exchange(self, machine: UartLines) -> None:
-        """Bring what clients wrote to the lines, and what came from them to the clients."""
+        """Bring the lines what clients wrote, and the clients what the lines brought."""
         for uart, port in enumerate(self.ports):
             if machine.uart_unsent(uart) < _UART_BYTES and (typed := port.read(_UART_BYTES)):
                 machine.uart_write(uart, typed)

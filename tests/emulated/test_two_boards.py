@@ -20,7 +20,7 @@ from portbench.boards.jitter import Jitter
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
-from portbench.runner import pairs
+from portbench.runner.kinds import paired
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import workload
 from tests.measuring import rows_of
@@ -214,7 +214,7 @@ def test_the_clients_cable_ends_the_row(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_two_boards_with_one_address_end_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_apart", lambda options: options)
+    monkeypatch.setattr(paired, "_apart", lambda options: options)
     (row,) = rows_of(workload("two_boards"), "portbench-native", tmp_path, monkeypatch, {}, address_mode="static")
     reason = f"{_STOPPED} address conflict: both boards say that they are 192.168.50.10; give each its own"
     assert (row.status, row.reason) == (Status.FAILED, reason)
