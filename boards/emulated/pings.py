@@ -8,25 +8,25 @@ if TYPE_CHECKING:
     from portbench._engine import Machine
 
 MAX_BYTES: Final = 1472
-"""What goes into one frame."""
+"""The most that one frame can carry."""
 _SEQUENCES: Final = 1 << 16
 _KEPT: Final = 4096
 
 
 class Pings:
-    """Each request has a number of its own, so that several who ping do not take each other's answers."""
+    """The pings of one board. Each request has a number, so that several clients do not take each other's answers."""
 
     def __init__(self) -> None:
         self._next = 0
         self._answers: dict[int, dict[str, Any]] = {}
 
     def powered_up(self) -> None:
-        """The numbers begin anew, for they are in the requests, and runs are to be alike."""
+        """Begin the numbers anew: they are in the requests, and all runs are to be alike."""
         self._next = 0
         self._answers.clear()
 
     def send(self, machine: Machine, address: str | None, size: int, at_us: float) -> dict[str, Any]:
-        """Sends `size` bytes at `at_us`, or now. Raises ValueError where that cannot be."""
+        """Send `size` bytes at `at_us`, or now. Raises ValueError where that is impossible."""
         address = address or machine.board_address
         if address is None:
             raise ValueError("the board has no address yet; name one")
@@ -42,7 +42,7 @@ class Pings:
         return {"number": number, "address": address, "at_us": at_us}
 
     def take(self, machine: Machine, numbers: list[int]) -> dict[str, Any]:
-        """The answers to `numbers` so far, each once, and the time."""
+        """Return the answers to `numbers` so far, each once, and the time."""
         for address, number, data, sent_us, received_us in machine.ping_replies():
             self._answers[number] = {
                 "number": number,
@@ -57,7 +57,7 @@ class Pings:
 
 
 class RunPings:
-    """Those of the simulated PC's part in a run, with numbers of their own among all; see `server.simulated_pings`."""
+    """The pings of the simulated PC's part in a run, see `server.simulated_pings`."""
 
     def __init__(self, pings: Pings, machine: Machine) -> None:
         self._pings = pings

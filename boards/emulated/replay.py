@@ -1,4 +1,4 @@
-"""A measured run in this process, from a flash content: as often as wanted, always the same, and open to be traced."""
+"""A measured run in this process, from the contents of a flash: it is always the same, and may be traced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_RECORDS = 2_000_000
 
 @dataclass(frozen=True)
 class Figures:
-    """All that a run shows of itself. Two runs of the same flash are equal, traced or not."""
+    """The result of a run. Two runs of the same flash are equal, traced or not."""
 
     result: dict[str, Any] | None
     """The client's result line, or the report of a client without a console."""
@@ -42,7 +42,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Recording:
-    """All that the engine recorded of one stretch of a run."""
+    """The engine's recording of one stretch of a run."""
 
     start_us: float
     end_us: float
@@ -55,21 +55,21 @@ class Recording:
     figures: Figures
     """Of the whole run, recorded or not."""
     spent: Spent | None
-    """What the stretch went to; None where not all of the run could be recorded."""
+    """The causes of the stretch's time; None where not all of the run could be recorded."""
 
 
 @dataclass(frozen=True)
 class Attributed:
-    """A run, and where its time went as `attribution` has it; None: that cannot be told."""
+    """A run with the attribution of its time; None where there is none."""
 
     figures: Figures
     attribution: dict[str, Any] | None
 
 
 class Replay:
-    """Runs `flash` on a new board each time, with the simulated PC and nothing of the host's.
+    """Runs `flash` on a new board each time, with the simulated PC and without the host.
 
-    `workload`, `settings`: what that PC takes part in; the settings as JSON has them.
+    `workload`, `settings`: the PC's part in it; the settings as JSON has them.
     """
 
     def __init__(
@@ -86,14 +86,14 @@ class Replay:
         self._part = part_in(workload, settings)
 
     def run(self, deadline: Deadline) -> Figures:
-        """From power-up until the result has come. Raises DeadlineExceeded or BoardError."""
+        """Run from power-up until the result has come. Raises DeadlineExceeded or BoardError."""
         return self.start().to_end(deadline)
 
     def debug(self, figures: Figures, server: GdbServer, wait: Callable[[], bool]) -> Figures | None:
-        """The run once more with gdb at `server`, stopped at power-up until gdb comes.
+        """Repeat the run with gdb at `server`, stopped at power-up until gdb comes.
 
-        `figures` are those of `run`. `wait` pauses and says whether to go on. Returns the figures at the time at which
-        those were taken, or None where it was not to go on.
+        `figures` are those of `run`. `wait` pauses and tells whether to go on. Returns the figures at the time of
+        `figures`, or None where it was not to go on.
         """
         run = self.start()
         while not server.attached:
@@ -114,7 +114,7 @@ class Replay:
         return run.figures()
 
     def attribute(self, timed: TimedIn, deadline: Deadline) -> Attributed:
-        """The run with its time attributed; `timed` tells what its result and sessions hold. Raises as `run` does."""
+        """Run with the time attributed; `timed` finds the intervals in result and sessions. Raises as `run` does."""
         run = self.start()
         run.machine.attribution_start()
         figures = run.to_end(deadline)
@@ -126,7 +126,7 @@ class Replay:
         return Attributed(figures, found)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
-        """The run once more with exchange `number` traced; `figures` are those of `run`.
+        """Repeat the run with exchange `number` traced; `figures` are those of `run`.
 
         `pc_sample_cycles`: sample the program counters each so many cycles, 0 for not at all. Raises BoardError if the
         run had no such exchange, or if tracing had changed anything in it.
@@ -136,21 +136,21 @@ class Replay:
         return self.exchange(number, window, recording)
 
     def exchange(self, number: int, window: tuple[float, float], recording: Recording) -> ExchangeTrace:
-        """What of `recording` lies in the window of exchange `number`."""
+        """Return the part of `recording` in the window of exchange `number`."""
         about = (number, window, recording.frames, recording.records, recording.lost, self.intn_pin, recording.spent)
         return exchange_trace(*about)
 
     def record(
         self, figures: Figures, window: tuple[float, float], deadline: Deadline, *, pc_sample_cycles: int = 0
     ) -> Recording:
-        """The run once more with everything recorded from the first to the second time of `window`, in microseconds.
+        """Repeat the run with everything recorded between the two times of `window`, in microseconds.
 
         Raises BoardError if recording had changed anything in the run.
         """
         start_us, end_us = window
         again = self.start()
         machine = again.machine
-        machine.attribution_start()  # what a moment goes to depends on what was before it, and comes after it
+        machine.attribution_start()  # a moment's cause depends on the time before it and after it
         again.run_until(ps(start_us), deadline)
         machine.spi_log(True)
         kinds = [*_KINDS, _PC_KIND] if pc_sample_cycles else _KINDS
@@ -176,7 +176,7 @@ class Replay:
         samples_hz: int = 0,
         starts: Sequence[int] = (),
     ) -> dict[str, Any]:
-        """The run once more with a profile of the time in `window`: what `Machine.profile_take` gives.
+        """Repeat the run with a profile of the time in `window`, as `Machine.profile_take` returns it.
 
         `samples_hz`: sample the program counters so many times in a simulated second; 0: look at each instruction.
         `starts`: addresses at which functions begin. Adds `hz`, of clk_sys at the end, and `instructions`, those
@@ -197,7 +197,7 @@ class Replay:
         return found
 
     def capturing(self, capture: Path | None) -> Replay:
-        """The same, with its frames written to a pcap file."""
+        """Return the same replay with its frames written to a pcap file."""
         other = copy(self)
         other._config = replace(self._config, capture=capture)
         return other
@@ -212,7 +212,7 @@ class Replay:
         return network.intn_pin if isinstance(network, Ethernet) else None
 
     def start(self) -> Run:
-        """A run that the caller takes through its time."""
+        """Return a run at its power-up."""
         run = Run(self._flash, self._config.settings(self._definition))
         port = None if self._definition.network is None else self._config.server_port
         run.serve(port, self._config.turnaround_us, self._part)
@@ -225,7 +225,7 @@ class Replay:
 
 
 class Run(Simulation):
-    """One run from power-up; `serve` is to be called first."""
+    """One run from power-up; call `serve` first."""
 
     def to_end(self, deadline: Deadline) -> Figures:
         """Run until the result has come. Raises DeadlineExceeded, and BoardError where none will come."""

@@ -1,7 +1,7 @@
-"""One exchange of a run, looked at closely: every SPI frame by the chip's register names, interrupts and LAN frames.
+"""One exchange of a run in detail: every SPI frame by the chip's register names, interrupts and LAN frames.
 
-Times are microseconds of simulated time. An exchange's window reaches from the moment at which the PC's server has the
-exchange before it to the moment at which the server has this one: the answer's way, the client's work and the sending.
+Times are microseconds of simulated time. An exchange's window begins when the PC's server has the exchange before it
+and ends when the server has this one. It holds the answer's way, the client's work and the sending.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from portbench.errors import BoardError
 from portbench.workloads import Session
 
 _BYTE_US: Final = 0.08
-"""On 100BASE-TX."""
+"""Time of a byte on 100BASE-TX."""
 _LEAST_BYTES: Final = 60
 _AROUND_BYTES: Final = 12
 """Preamble and frame check sequence."""
 
 
 def cable_us(length: int) -> float:
-    """How long a frame of `length` bytes, without padding and check sequence, is on the cable."""
+    """Return how long a frame of `length` bytes, without padding and check sequence, is on the cable."""
     return (max(length, _LEAST_BYTES) + _AROUND_BYTES) * _BYTE_US
 
 
 class SpiFrame(NamedTuple):
-    """One decoded transfer of `device`, a chip: `length` data bytes at `address` of what `name` says."""
+    """One decoded transfer of the chip `device`: `length` data bytes at `address` of the register or buffer `name`."""
 
     start_us: float
     end_us: float
@@ -52,7 +52,7 @@ class SpiFrame(NamedTuple):
 
 @dataclass(frozen=True)
 class Event:
-    """Something beside SPI: an interrupt taken, an edge of INTn, a frame on the cable."""
+    """An event beside SPI: an interrupt taken, an edge of INTn, a frame on the cable."""
 
     time_us: float
     what: str
@@ -60,7 +60,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Share:
-    """What one register or buffer took of the exchange, one way."""
+    """The part of the exchange that one register or buffer took, one way."""
 
     name: str
     write: bool
@@ -81,7 +81,7 @@ class ExchangeTrace:
     frames: tuple[SpiFrame, ...]
     events: tuple[Event, ...]
     causes_ps: dict[str, int]
-    """What it went to, by the names of `results.attribution.CAUSES`; empty where not all was recorded."""
+    """The causes of its time, by the names of `results.attribution.CAUSES`; empty where not all was recorded."""
     pc_samples: tuple[tuple[int, int, int], ...]
     """(core, address, how often), most often first."""
     lost: int
@@ -100,10 +100,10 @@ class ExchangeTrace:
         return sum(frame.duration_us for frame in self.frames)
 
     def shares(self) -> list[Share]:
-        """By register or buffer and direction, the longest first."""
+        """Return the shares of registers and buffers by direction, the longest first."""
         groups: dict[tuple[str, bool], list[SpiFrame]] = {}
         for frame in self.frames:
-            register = frame.name.partition("+")[0]  # whichever of its bytes
+            register = frame.name.partition("+")[0]  # for any of its bytes
             groups.setdefault((register, frame.write), []).append(frame)
         shares = [
             Share(
@@ -119,7 +119,7 @@ class ExchangeTrace:
         return sorted(shares, key=lambda share: (-share.duration_us, share.name, share.write))
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, for programs; `data` as hexadecimal digits."""
+        """Return everything for programs; `data` as hexadecimal digits."""
         return {
             "exchange": self.number,
             "start_us": self.start_us,
@@ -139,12 +139,12 @@ class ExchangeTrace:
 
 
 def busiest(sessions: Sequence[Session]) -> Session | None:
-    """The session with most exchanges, which is the one that is traced."""
+    """Return the session with most exchanges, which is the one that is traced."""
     return max(sessions, key=lambda session: len(session.received_us), default=None)
 
 
 def exchange_window(sessions: Sequence[Session], number: int) -> tuple[float, float]:
-    """Start and end of exchange `number` of the session with most exchanges; the first begins with the connection.
+    """Return start and end of exchange `number` of the busiest session; the first begins with the connection.
 
     Raises BoardError where the run had no such exchange.
     """
@@ -160,7 +160,7 @@ def exchange_window(sessions: Sequence[Session], number: int) -> tuple[float, fl
 
 
 def slowest_exchange(sessions: Sequence[Session]) -> int:
-    """The exchange, from the second on, that took longest; the earliest of equals.
+    """Return the exchange, from the second on, that took longest; the earliest of equals.
 
     Raises BoardError where there is none.
     """
@@ -181,9 +181,9 @@ def exchange_trace(
     intn_pin: int | None,
     spent: Spent | None = None,
 ) -> ExchangeTrace:
-    """Sorts what the engine recorded into one exchange; what lies outside of the window is left out.
+    """Make one exchange of the engine's records; those outside of the window are left out.
 
-    `spent`: what the window went to.
+    `spent`: the causes of the window's time.
     """
     start_us, end_us = window_us
     records = list(records)

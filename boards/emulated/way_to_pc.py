@@ -1,6 +1,6 @@
 """How far one of our clients has come to the PC, as its cable shows: a link, an address, a connection.
 
-What never comes is told long before the client gives up, in simulated time.
+A step that never comes is reported long before the client gives up, in simulated time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NO_ANSWER_US: Final = 5e6
 REFUSED_US: Final = 2e6
 _REFUSALS: Final = 3
 _FRAMES: Final = 256
-"""Of each direction between two looks; a client without a connection sends few."""
+"""Frames of each direction between two looks; a client without a connection sends few."""
 
 _DELIVERED: Final = "Delivered"
 _TCP, _UDP = 6, 17
@@ -25,7 +25,7 @@ _SYN, _RST, _ACK = 2, 4, 16
 
 
 class Cable(Protocol):
-    """The machine, as far as its cable goes."""
+    """The machine's end of the cable."""
 
     @property
     def time_us(self) -> float: ...
@@ -36,7 +36,7 @@ class Cable(Protocol):
 
 
 class WayToPc:
-    """Of one run, from its start on. `phy_link_delay_us`, `dhcp_delay_us`: what the surroundings take themselves."""
+    """The way of one run's client. `phy_link_delay_us`, `dhcp_delay_us`: the delays of its surroundings."""
 
     def __init__(self, cable: Cable, phy_link_delay_us: float, dhcp_delay_us: float) -> None:
         self._cable = cable
@@ -49,10 +49,10 @@ class WayToPc:
         self._refusals = 0
         self._connected = False
         cable.log_frames(_FRAMES)
-        cable.lan_frames()  # those of before
+        cable.lan_frames()  # drop earlier frames
 
     def look(self) -> None:
-        """At what has come since the last look."""
+        """Look at the frames since the last look."""
         now_us = self._cable.time_us
         if self._cable.link_up:
             self._linked, self._unlinked_since_us = True, None
@@ -61,14 +61,14 @@ class WayToPc:
         if self._connected:
             return
         for _, _, to_board, fate, frame in self._cable.lan_frames():
-            # What the PC sent is its answer, even where it was lost: the client asks again.
+            # A frame of the PC is an answer even where it was lost: the client asks again.
             if to_board or fate == _DELIVERED:
                 self._see(frame, to_board, now_us)
         if self._connected:
             self._cable.log_frames(0)
 
     def lost(self) -> str | None:
-        """What keeps the client from the PC, as one line; None where nothing is known to."""
+        """Return why the client cannot get to the PC, as one line; None where no such reason is known."""
         now_us = self._cable.time_us
         if self._unlinked_since_us is not None:
             limit_us = NO_LINK_US + (0.0 if self._linked else self._phy_link_delay_us)
@@ -102,7 +102,7 @@ class WayToPc:
         elif frame[23] == _TCP and len(body) >= 20:
             flags, sequence = body[13], body[4:8]
             self._connected |= flags & (_SYN | _ACK) == _SYN | _ACK
-            # That of a connection that was open has the sequence number that is expected (RFC 9293, 3.10.7.1).
+            # A reset of an open connection has the expected sequence number instead (RFC 9293, 3.10.7.1).
             if to_board and flags & (_RST | _ACK) == _RST | _ACK and sequence == bytes(4):
                 self._refusals += 1
                 self._refused = self._refused or (now_us, f"{IPv4Address(frame[26:30])}:{source}")

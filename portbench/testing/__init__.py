@@ -1,7 +1,7 @@
-"""Tests of one's own programs on an emulated board, in simulated time: see docs/testing-your-app.md.
+"""Tests of a user's programs on an emulated board, in simulated time: see docs/testing-your-app.md.
 
-The fixtures are in `portbench.testing.plugin`, which pytest loads by itself, and with it this file: what a board needs
-is imported when it is first named.
+The fixtures are in `portbench.testing.plugin`, which pytest loads by itself. It loads this file, too, so
+each class here is imported only when it is first named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Board`: what a test does with a board that it has on its desk, to an emulated one."""
+"""`Board`: an emulated board with the controls of a real one on a desk."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _EXECUTE_S = 30.0
 class Board:
     """An emulated board of `kind`, with power and with blank flash. `settings`: fields of `EmulatedConfig`.
 
-    Its time is simulated and goes on only while one of these methods waits for something, so that a test gives the same
-    times whenever it runs. A wait that fails raises NothingCame, an AssertionError.
+    Its time is simulated and goes on only while one of these methods waits, so that a test gives the same times in
+    every run. A wait that fails raises NothingCame, which is an AssertionError.
     """
 
     def __init__(self, kind: str = DEFAULT_KIND, **settings: Any) -> None:
@@ -52,17 +52,17 @@ class Board:
 
     @property
     def console(self) -> str:
-        """All that the board has printed."""
+        """Everything that the board has printed."""
         return self._simulation.transcript.text
 
     @property
     def events(self) -> list[str]:
-        """What happened beside the console: USB, resets, faults of the cores."""
+        """Events beside the console: USB, resets, faults of the cores."""
         return list(self._simulation.events)
 
     @property
     def frames(self) -> list[Frame]:
-        """What passed over the Ethernet cable, in order."""
+        """The frames on the Ethernet cable, in order."""
         return self._simulation.frames
 
     @property
@@ -79,7 +79,7 @@ class Board:
         return None
 
     def flash(self, image: Path | str | bytes) -> None:
-        """Program a UF2 image, as BOOTSEL and a copy to the drive do, and start it. What it does not cover stays."""
+        """Program a UF2 image, as BOOTSEL and a copy to the drive do, and start it. Flash outside of it stays."""
         family, size = self._definition.uf2_family, self._definition.flash_bytes
         if isinstance(image, bytes):
             parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
@@ -101,22 +101,22 @@ class Board:
             self._prompt.write_files(contents)
 
     def execute(self, code: str, within_s: float = _EXECUTE_S) -> str:
-        """Run Python `code` at the board's prompt, which interrupts what runs; gives what it printed."""
+        """Interrupt the program that runs, run Python `code` at the prompt, and return what it printed."""
         return self._prompt.execute(code, within_s)
 
     def type(self, text: str | bytes) -> None:
-        """At the console's keyboard; Enter is `\\r`, Ctrl-C `\\x03`."""
+        """Type at the console; Enter is `\\r`, Ctrl-C `\\x03`."""
         type_in(self._simulation, text.encode() if isinstance(text, str) else text)
 
     def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
-        """The next place where `pattern`, a regular expression, is on the console; it begins after the last one."""
+        """Wait for `pattern`, a regular expression, on the console after the last match, and return the match."""
         compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
         simulation = self._simulation
         what = f"{compiled.pattern.decode(errors='replace')!r} on the console"
         return simulation.wait(lambda: simulation.transcript.find(compiled), within_s, what, simulation.came_on_console)
 
     def expect_frame(self, wanted: Any, within_s: float = DEFAULT_S, what: str = "the frame") -> Frame:
-        """The first frame for which the function `wanted` is true, those that have passed included."""
+        """Wait for a frame for which the function `wanted` is true, and return the first; earlier frames count, too."""
         looked = 0
 
         def look() -> Frame | None:
@@ -128,11 +128,11 @@ class Board:
         return self._simulation.wait(look, within_s, what, self._simulation.came_on_console)
 
     def run(self, seconds: float) -> None:
-        """Let so much simulated time pass."""
+        """Let this much simulated time pass."""
         self._simulation.run(seconds)
 
     def connect(self, port: int, address: str | None = None, within_s: float = DEFAULT_S) -> Connection:
-        """Connect from the simulated PC to a port of the board, again and again until somebody answers there.
+        """Connect from the simulated PC to a port of the board, again and again until it is accepted.
 
         `address`: the board's; by default the one that it sends from.
         """
@@ -153,7 +153,7 @@ class Board:
             simulation.run(_AGAIN_S)
 
     def listen(self, port: int) -> Listener:
-        """A server's port on the simulated PC, which is 192.168.50.1 unless `pc_ip` says otherwise."""
+        """Open a server's port on the simulated PC, which is 192.168.50.1 unless `pc_ip` is set."""
         return Listener(self._simulation, port)
 
     def unplug_cable(self) -> None:
@@ -163,7 +163,7 @@ class Board:
         self._simulation.plug_cable(True)
 
     def pull_power(self) -> None:
-        """The board stops where it is; flash keeps what it has."""
+        """Stop the board where it is; flash keeps its contents."""
         self._simulation.power_off()
 
     def power_up(self) -> None:
@@ -174,11 +174,11 @@ class Board:
         self.power_up()
 
     def save_pcap(self, path: Path) -> None:
-        """All frames, for Wireshark."""
+        """Save all frames for Wireshark."""
         write_pcap(path, self.frames)
 
     def keep(self, folder: Path, stem: str) -> list[Path]:
-        """The console, and the frames if there are any, as files in `folder`."""
+        """Save the console, and the frames if there are any, as files in `folder`."""
         kept = [folder / f"{stem}.console.txt"]
         kept[0].write_text(self.console, encoding="utf-8")
         if self.frames:
@@ -187,7 +187,7 @@ class Board:
         return kept
 
     def report(self) -> str:
-        """What a person wants to know of the board whose test has failed."""
+        """Return the last lines and events, for the report of a failed test."""
         events = "".join(f"\n  {event}" for event in list(self._simulation.events)[-10:]) or "\n  (none)"
         return f"{self._simulation.came_on_console()}\nthe last events:{events}"
 
@@ -218,7 +218,7 @@ def _content(value: Path | str | bytes) -> bytes:
 
 
 def _source(frame: bytes) -> IPv4Address | None:
-    """The sender's address in an IPv4 packet or an ARP one."""
+    """Return the sender's address in an IPv4 or ARP packet."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and len(frame) >= 34:
         return IPv4Address(frame[26:30])

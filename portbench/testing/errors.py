@@ -1,4 +1,4 @@
-"""How a wait in simulated time fails."""
+"""The failure of a wait in simulated time."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from portbench.errors import PortbenchError
 
 
 class NothingCame(PortbenchError, AssertionError):
-    """What a test waited for did not come; the text says what came instead."""
+    """A test waited in vain; the text says what came instead."""

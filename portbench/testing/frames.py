@@ -1,4 +1,4 @@
-"""What passed over the board's Ethernet cable."""
+"""Frames on the board's Ethernet cable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _US_IN_S = 1_000_000
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame, without padding and FCS. `time_us`: when it was whole at its receiver.
+    """One frame, without padding and FCS. `time_us`: when all of it was at its receiver.
 
-    `lost`: it did not get there, as where the cable was out.
+    `lost`: it did not get there, as with the cable out.
     """
 
     time_us: float
@@ -25,13 +25,13 @@ class Frame:
 
     @cached_property
     def ethernet(self) -> Any:
-        """Decoded by dpkt: `frame.ethernet.data` is an `dpkt.ip.IP`, `dpkt.arp.ARP`, or bytes; its `data` goes on."""
+        """The frame decoded by dpkt: `frame.ethernet.data` is a `dpkt.ip.IP`, `dpkt.arp.ARP`, or bytes, and so on."""
         import dpkt
 
         return dpkt.ethernet.Ethernet(self.data)
 
     def layer(self, kind: type[Any]) -> Any:
-        """The part of the frame that is a `kind`, such as `dpkt.tcp.TCP`; None where it has none."""
+        """Return the part of the frame that is a `kind`, such as `dpkt.tcp.TCP`; None where it has none."""
         part = self.ethernet
         while part is not None and not isinstance(part, kind):
             part = getattr(part, "data", None)
@@ -39,7 +39,7 @@ class Frame:
 
 
 def write_pcap(path: Path, frames: Iterable[Frame]) -> None:
-    """As a capture at the cable's ends would show them; lost ones too. Nanoseconds of simulated time."""
+    """Write a capture of all frames, lost ones too, in nanoseconds of simulated time."""
     import dpkt
 
     with path.open("wb") as file:

@@ -18,7 +18,7 @@ _CLOSE: Final[Reply] = (b"", True, False, None)
 
 
 class Connection:
-    """One TCP connection, as the PC has it. All waits are in simulated time and raise NothingCame."""
+    """The PC's end of one TCP connection. All waits are in simulated time and raise NothingCame."""
 
     def __init__(self, simulation: RecordedSimulation, peer: str) -> None:
         self._simulation = simulation
@@ -32,12 +32,12 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        """The board has closed its half, or the connection has ended otherwise."""
+        """Whether the board has closed its half, or the connection has ended otherwise."""
         return self._closed or self._without_power
 
     @property
     def reset(self) -> bool:
-        """It ended by a reset, by nobody answering, or with the board's power."""
+        """Whether it ended by a reset, without an answer, or with the board's power."""
         return self._reset or self._without_power
 
     @property
@@ -54,7 +54,7 @@ class Connection:
             raise NothingCame(f"{self}: is gone, and takes nothing more\n{self._report()}")
 
     def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
-        """The next place where `pattern`, a regular expression, is in what came; it begins after the last one."""
+        """Wait for `pattern`, a regular expression, after the last match, and return the match."""
         compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
 
         def look() -> re.Match[bytes] | None:
@@ -66,12 +66,12 @@ class Connection:
         return self._simulation.wait(look, within_s, f"{self}: {compiled.pattern!r}", self._report)
 
     def read(self, within_s: float = DEFAULT_S) -> bytes:
-        """What came after the last `expect`, once the board has closed its half."""
+        """Wait until the board has closed its half, and return what came after the last `expect`."""
         self._simulation.wait(lambda: self.closed, within_s, f"{self}: its end", self._report)
         return self._came.take()
 
     def close(self) -> None:
-        """Close the PC's half; what the board still sends comes."""
+        """Close the PC's half; the board may still send."""
         if not self._without_power:
             self._simulation.machine.lan_close(self._number)
 
@@ -122,7 +122,7 @@ class Listener:
         simulation.on_power_up.append(self._listen)
 
     def accept(self, within_s: float = DEFAULT_S) -> Connection:
-        """The next connection that the board has opened. Raises NothingCame."""
+        """Wait for the next connection that the board opens, and return it. Raises NothingCame."""
         what = f"a connection to port {self._port} of the simulated PC"
         self._simulation.wait(lambda: bool(self._waiting), within_s, what, self._simulation.came_on_console)
         return self._waiting.popleft()

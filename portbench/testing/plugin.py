@@ -1,4 +1,4 @@
-"""pytest's side of it: the fixtures, and what is kept of a test that fails.
+"""The fixtures for pytest, and the files that are kept of a failed test.
 
 pytest loads this file wherever portbench is installed, so it imports what it needs only when a test asks for a board.
 """
@@ -20,7 +20,7 @@ _FOLDER = pytest.StashKey[Path]()
 
 @pytest.fixture
 def make_emulated_board(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Board]]:
-    """Makes emulated boards: `make_emulated_board("RPI_PICO")`, with settings of `EmulatedConfig` by name."""
+    """Make emulated boards: `make_emulated_board("RPI_PICO")`, with settings of `EmulatedConfig` by name."""
     boards: list[Board] = []
     request.node.stash[_BOARDS] = boards
     request.node.stash[_FOLDER] = tmp_path
@@ -47,7 +47,7 @@ def emulated_board(make_emulated_board: Callable[..., Board]) -> Board:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Of a test that failed, the boards' consoles and frames are kept in its `tmp_path`."""
+    """Keep consoles and frames of a failed test's boards in its `tmp_path`."""
     report = yield
     if report.failed and report.when == "call" and _BOARDS in item.stash:
         boards: list[Board] = item.stash[_BOARDS]

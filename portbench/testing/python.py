@@ -18,7 +18,7 @@ _MAKE_FOLDER = "import os\ntry:\n os.mkdir({0!r})\nexcept OSError:\n os.listdir(
 
 
 class _Wire:
-    """The console as `boards.prompt.Wire`. To read is to run the board."""
+    """The console as a `boards.prompt.Wire`. Reading runs the board."""
 
     def __init__(self, simulation: RecordedSimulation) -> None:
         self._simulation = simulation
@@ -27,7 +27,7 @@ class _Wire:
         self._what = ""
 
     def wait_for(self, what: str, within_s: float) -> None:
-        """From now on reads are for `what`, and end after `within_s` of simulated time."""
+        """Read for `what` from now on, for at most `within_s` of simulated time."""
         self._what, self._until_us = what, self._simulation.now_us + within_s * 1e6
 
     def write(self, data: bytes) -> int:
@@ -54,7 +54,7 @@ class _Wire:
 
 
 def type_in(simulation: RecordedSimulation, data: bytes) -> None:
-    """At the console, once the board has one that is open."""
+    """Type at the console as soon as it is open."""
     simulation.wait(lambda: simulation.usb["console_open"], _PROMPT_S, "a console", simulation.came_on_console)
     rest = data
     while rest:
@@ -85,7 +85,7 @@ class PythonPrompt:
 
     @contextmanager
     def _raw(self, within_s: float, what: str) -> Iterator[None]:
-        """Be in the raw REPL for the time of the block. Raises NothingCame."""
+        """Use the raw REPL for the time of the block. Raises NothingCame."""
         simulation, wire = self._simulation, self._wire
         wire.wait_for("the Python prompt", _PROMPT_S)
         type_in(simulation, INTERRUPT + LEAVE_RAW)

@@ -28,7 +28,7 @@ class RecordedSimulation(Simulation):
 
     def __init__(self, definition: BoardDefinition, config: EmulatedConfig) -> None:
         self.events: deque[str] = deque(maxlen=_MOST_EVENTS)
-        """What happened beside the console, a line each: USB, resets, faults of the cores."""
+        """Events beside the console, a line each: USB, resets, faults of the cores."""
         self._settings = config.settings(definition)
         super().__init__(b"", self._settings, log=self.events.append)
         self.slice_ps = _SLICE_PS

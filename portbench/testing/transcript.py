@@ -1,4 +1,4 @@
-"""What came over one line, and how far a test has looked at it."""
+"""The bytes of one line, and how far a test has looked at them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from typing import Final
 
 MOST_BYTES: Final = 4 << 20
-"""Of what came, the last so many are kept."""
+"""The most that is kept: the last bytes."""
 _TAIL_LINES = 15
 _TAIL_CHARACTERS = 200
 
 
 class Transcript:
-    """Takes bytes as they come. A pattern is looked for after the last one that was found."""
+    """Takes bytes as they come. The search for a pattern begins after the last match."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -32,13 +32,8 @@ class Transcript:
     def text(self) -> str:
         return self._data.decode("utf-8", "replace")
 
-    @property
-    def unseen(self) -> int:
-        """How many bytes came after what was found last."""
-        return len(self._data) - self._seen
-
     def take(self) -> bytes:
-        """What came after what was found last."""
+        """Return the bytes after the last match, and go on behind them."""
         taken = bytes(self._data[self._seen :])
         self._seen = len(self._data)
         return taken
@@ -53,7 +48,7 @@ class Transcript:
         return found
 
     def tail(self) -> str:
-        """The last lines, for people: each indented, control characters as Python writes them."""
+        """Return the last lines, indented and with control characters as Python writes them."""
         lines = bytes(self._data[-_TAIL_LINES * _TAIL_CHARACTERS :]).decode("utf-8", "replace").splitlines()
         shown = [line if line.isprintable() else ascii(line)[1:-1] for line in lines[-_TAIL_LINES:]]
         return "\n".join(f"  {line[-_TAIL_CHARACTERS:]}" for line in shown) or "  (nothing)"
