@@ -27,7 +27,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
 	$(PORTBENCH) run $(ARGS)
 
-# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop --check"
+# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop"
 benchmark: build
 	$(PORTBENCH) check speed $(ARGS)
 

@@ -32,7 +32,7 @@ def offered(*words: str) -> list[str]:
         ([""], VERBS),
         (["s"], ["serve", "show", "sweep"]),
         (["desk", "p"], ["ping", "pins", "power"]),
-        (["check", "speed", "--ch"], ["--check"]),
+        (["check", "speed", "--re"], ["--record"]),
         (["run", "-s", "mess"], ["messages="]),
         (["run", "--workload", "http", "--setting", "page="], ["page=static", "page=dynamic"]),
         (["run", "--runtime", ""], RUNTIMES),

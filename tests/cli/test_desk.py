@@ -16,7 +16,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.firmware.families import Family
 from portbench.results import storage
-from portbench.runner.checks.soak.foreign import Foreign, write
+from portbench.runner.checks.soak.dead_images import DeadImage, write
 from tests.cli.conftest import COMMAND, LIMIT_S, Start
 
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
@@ -86,7 +86,7 @@ def test_a_desk_is_found_measured_switched_and_ended(
 
 def test_a_desk_tells_of_a_crash(desk: subprocess.Popen[str], empty: Path) -> None:
     drive = line(desk, r"^desk: drive RPI-RP2 at (.+)$")[1]
-    write(empty / "dead.uf2", Foreign.LOCKS_UP, Family.MICROPYTHON, "1.26.0")
+    write(empty / "dead.uf2", DeadImage.LOCKS_UP, Family.MICROPYTHON, "1.26.0")
     shutil.copy(empty / "dead.uf2", drive)
     line(desk, r"^desk: core 0 locked up at pc 0x10000280, lr 0x[0-9a-f]{8}, exception \d+: ")
 

@@ -16,7 +16,7 @@ from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
 from portbench.firmware.families import Family
 from portbench.firmware.uf2 import flash_content
-from portbench.runner.checks.soak.foreign import Foreign, write
+from portbench.runner.checks.soak.dead_images import DeadImage, write
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
@@ -38,13 +38,13 @@ def test_each_kind_is_told_once_after_each_power_up() -> None:
 @pytest.mark.parametrize(
     ("program", "for_us", "says"),
     [
-        (Foreign.LOCKS_UP, 50_000, "core 0 locked up at pc 0x10000280"),
-        (Foreign.RESETS, 3_000_000, "21 resets in "),
+        (DeadImage.LOCKS_UP, 50_000, "core 0 locked up at pc 0x10000280"),
+        (DeadImage.RESETS, 3_000_000, "21 resets in "),
     ],
     ids=["locks up", "resets"],
 )
 def test_a_crash_is_told_on_the_console(
-    program: Foreign, for_us: float, says: str, measures: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: DeadImage, for_us: float, says: str, measures: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "r"))
     image = tmp_path / "dead.uf2"

@@ -24,7 +24,7 @@ from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, Stati
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
-from portbench.runner.checks.soak.foreign import PROGRAMS, Foreign, build
+from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, build
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
@@ -89,15 +89,15 @@ def test_any_image_that_plays_is_a_row(tmp_path: Path, short_folder: None) -> No
     ("program", "says"),
     [
         (
-            Foreign.STANDS_STILL,
+            DeadImage.STANDS_STILL,
             "no SPI frame for the W5500 in 10 s of simulated time: the image drives other pins or another chip",
         ),
-        (Foreign.LOCKS_UP, "stopped: core 0 locked up at pc 0x10000280"),
+        (DeadImage.LOCKS_UP, "stopped: core 0 locked up at pc 0x10000280"),
     ],
     ids=["stands still", "locks up"],
 )
 def test_an_image_that_never_connects_ends_its_row_early_with_the_cause(
-    program: Foreign, says: str, tmp_path: Path, short_folder: None
+    program: DeadImage, says: str, tmp_path: Path, short_folder: None
 ) -> None:
     image = tmp_path / "dead.uf2"
     image.write_bytes(build(PROGRAMS[program], b"anybody's"))
@@ -113,7 +113,7 @@ def test_a_client_that_plays_less_than_was_asked_for_is_told_so(tmp_path: Path, 
 
 def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: Path, short_folder: None) -> None:
     image = tmp_path / "dead.uf2"
-    image.write_bytes(build(PROGRAMS[Foreign.STANDS_STILL], b"anybody's"))
+    image.write_bytes(build(PROGRAMS[DeadImage.STANDS_STILL], b"anybody's"))
     (row,) = measure(image, tmp_path, workloads=(workload("http"),))
     assert row.status is Status.FAILED and "no SPI frame for the W5500 in 10 s" in (row.reason or ""), row.reason
 

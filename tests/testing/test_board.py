@@ -11,7 +11,7 @@ import pytest
 
 from portbench.boards import BoardError
 from portbench.firmware.families import Family
-from portbench.runner.checks.soak.foreign import PROGRAMS, Foreign, banner, build
+from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.engine
 Make = Callable[..., Board]
 
 
-def dead(foreign: Foreign) -> bytes:
+def dead(foreign: DeadImage) -> bytes:
     return build(PROGRAMS[foreign], banner(Family.MICROPYTHON))
 
 
@@ -96,11 +96,11 @@ def test_a_port_where_nobody_listens_refuses(emulated_board: Board) -> None:
 @pytest.mark.parametrize(
     ("foreign", "says"),
     [
-        (Foreign.LOCKS_UP, r"'hello' on the console did not come, and cannot: core 0 locked up at pc 0x10000280"),
-        (Foreign.RESETS, r"and cannot: 21 resets in \d\.\d s of simulated time"),
+        (DeadImage.LOCKS_UP, r"'hello' on the console did not come, and cannot: core 0 locked up at pc 0x10000280"),
+        (DeadImage.RESETS, r"and cannot: 21 resets in \d\.\d s of simulated time"),
     ],
 )
-def test_what_cannot_come_is_not_waited_for(foreign: Foreign, says: str, emulated_board: Board) -> None:
+def test_what_cannot_come_is_not_waited_for(foreign: DeadImage, says: str, emulated_board: Board) -> None:
     emulated_board.flash(dead(foreign))
     with pytest.raises(NothingCame, match=says):
         emulated_board.expect("hello", within_s=3600)
@@ -108,7 +108,7 @@ def test_what_cannot_come_is_not_waited_for(foreign: Foreign, says: str, emulate
 
 
 def test_typing_at_a_board_without_a_console_says_so(emulated_board: Board) -> None:
-    emulated_board.flash(dead(Foreign.STANDS_STILL))
+    emulated_board.flash(dead(DeadImage.STANDS_STILL))
     with pytest.raises(NothingCame, match=re.escape("a console did not come within 10 s of simulated time")):
         emulated_board.type("hello\r")
 

@@ -1,1 +1,1 @@
-"""Everybody else's suites on the emulated board: what they say of it, counted, and held against the last record."""
+"""Other people's test suites on the emulated board: their verdicts, counted, and compared with the last record."""

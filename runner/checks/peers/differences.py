@@ -1,12 +1,13 @@
-"""Tests that a firmware cannot pass because it is built otherwise than the one they were written on, and why not.
+"""Tests that a firmware cannot pass because it is built otherwise than the one that they were written for.
 
-A list says what such a test prints. One that prints anything else is as wrong as one that is on no list.
+A list has the output of each such test, and the reason. A test with any other output is as wrong as one on no list.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from portbench.complaint import first_complaint
 from portbench.errors import PortbenchError
-from portbench.runner.checks.peers.outcome import Outcome, Verdict
+from portbench.runner.checks.check import Finding
+from portbench.runner.checks.peers.suite import Verdict
 from portbench.toml_files import parse_toml, read_text
 
 _DIGITS: Final = 12
@@ -23,7 +25,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class Difference(BaseModel):
-    """`tests`: patterns of names. They print `ends` last, or just what has the SHA-256 that begins with `prints`."""
+    """`tests`: patterns of names. Their output ends with `ends`, or its SHA-256 begins with `prints`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,7 +49,7 @@ class Difference(BaseModel):
 
 
 def last_line(printed: bytes) -> str:
-    """What a test said last; the word that a script puts behind an exception is not the test's."""
+    """The last line of a test's output, without the word that a script puts behind an exception."""
     lines = [line.strip() for line in printed.decode("utf-8", "replace").splitlines()]
     return next((line for line in reversed(lines) if line and line != "CRASH"), "")
 
@@ -60,9 +62,9 @@ def load(path: Path) -> tuple[Difference, ...]:
         raise PortbenchError(f"{path.name}: {first_complaint(error)}") from None
 
 
-def judged(outcome: Outcome, printed: bytes, known: Iterable[Difference]) -> Outcome:
-    """A wrong outcome with what its test printed: of another build if that is known, else with its last line."""
+def explained(finding: Finding, printed: bytes, known: Iterable[Difference]) -> Finding:
+    """A wrong finding with the output of its test: of another build if the list has it, else with the last line."""
     for difference in known:
-        if difference.explains(outcome.program, printed):
-            return outcome.model_copy(update={"verdict": Verdict.BUILD, "said": difference.because})
-    return outcome.model_copy(update={"said": last_line(printed)})
+        if difference.explains(finding.name, printed):
+            return replace(finding, outcome=Verdict.BUILD, note=difference.because)
+    return replace(finding, note=last_line(printed))

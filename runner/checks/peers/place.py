@@ -1,4 +1,4 @@
-"""What a suite runs on: sources, images, and emulated boards with an image on them."""
+"""The surroundings of a suite: sources, images, and emulated boards with an image on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Place:
-    """`folders`: of clones and images, `built`: what programs were built in, both as the user names them.
+    """`folders` hold clones and images, programs were built in `built`; the user names both.
 
     `limit_s`: of a suite that runs as one program on the PC, `program_limit_s`: of one on the board; in the PC's time.
     """
@@ -42,7 +42,7 @@ class Place:
 
     @cached_property
     def _images(self) -> dict[str, Path]:
-        """Those at hand, by hash."""
+        """The images at hand by their hashes."""
         named = os.environ.get(FOLDER_VARIABLE)
         folders = [*self.folders, *([Path(named)] if named else [])]
         paths = (path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.uf2")))
@@ -68,7 +68,7 @@ class Place:
     def run(
         self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard
     ) -> list[str]:
-        """A program of somebody's beside the board, until it ends; its lines. The board's end is its end.
+        """Run a program of a suite beside the board to its end, or to the board's; its lines.
 
         Raises BoardError where the board has stopped, and after `limit_s`.
         """

@@ -1,4 +1,4 @@
-"""An emulated board of its own for one program, from power-up on, in simulated time; its UARTs are listened to."""
+"""An emulated board for one program, from power-up on, in simulated time, with its UARTs connected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portbench.testing.transcript import Transcript
 
 T = TypeVar("T")
 Line = Literal["uart0", "uart1", "usb"]
-"""Where a program prints and reads."""
+"""The lines that a program prints and reads on."""
 
 _DRIVE_S: Final = 5.0
 _UARTS: Final[dict[Line, int]] = {"uart0": 0, "uart1": 1}
@@ -45,7 +45,7 @@ class ProgramBoard(Board):
         return self._simulation.machine
 
     def wait(self, look: Callable[[], T | None], within_s: float, what: str, line: Line = "uart0") -> T:
-        """Run until `look` gives something. Raises NothingCame with what `line` has, and DeadlineExceeded."""
+        """Run until `look` gives something. Raises NothingCame with the last text of `line`, and DeadlineExceeded."""
 
         def gathered() -> T | None:
             self._deadline.check(what)

@@ -1,68 +1,88 @@
-"""The record of what peers' suites said last: as JSON, as the page made from it, and held against a new run."""
+"""The last record of peers' suites: as JSON, as the page made from it, and as the bar for a new run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final
 
 import tabulate
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from portbench.complaint import first_complaint
 from portbench.errors import PortbenchError
 from portbench.files import replace_file
-from portbench.runner.checks.peers.outcome import COLUMNS, SuiteResult, Verdict
+from portbench.runner.checks.check import Report
+from portbench.runner.checks.peers.suite import Verdict, judged
 
-RECORD: Final = "peers.json"
-PAGE: Final = "peers.md"
 _BEGIN: Final = "<!-- made by portbench check peers --record -->"
 _END: Final = "<!-- end -->"
 
+Record = dict[str, Report]
+"""Reports by the names of their suites, in order."""
+_Name = Annotated[str, Field(min_length=1)]
 
-class Record(BaseModel):
-    """Suites by their names' order."""
 
+class _Stored(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    suites: tuple[SuiteResult, ...] = ()
 
-    def get(self, name: str) -> SuiteResult | None:
-        return next((each for each in self.suites if each.suite == name), None)
-
-    def with_results(self, results: Iterable[SuiteResult]) -> Record:
-        """Of suites that were run, the new results; of all others, and of programs that are not at hand, the old."""
-        known = {each.suite: each for each in self.suites}
-        for each in results:
-            known[each.suite] = _kept(known.get(each.suite), each)
-        return Record(suites=tuple(known[name] for name in sorted(known)))
+class _Program(_Stored):
+    program: _Name
+    verdict: Verdict
+    said: str = ""
 
 
-def _kept(then: SuiteResult | None, now: SuiteResult) -> SuiteResult:
-    """`now`, with what `then` knew of programs that are not at hand now."""
-    before = {} if then is None else {outcome.program: outcome for outcome in then.outcomes}
-    outcomes = (before.get(each.program, each) if each.verdict is Verdict.MISSING else each for each in now.outcomes)
-    return now.model_copy(update={"outcomes": tuple(outcomes)})
+class _Suite(_Stored):
+    suite: _Name
+    title: _Name
+    sources: tuple[_Name, ...] = ()
+    outcomes: tuple[_Program, ...] = ()
+    cases: int | None = None
+
+    def report(self) -> Report:
+        findings = tuple(judged(each.program, each.verdict, each.said) for each in self.outcomes)
+        return Report(self.suite, self.title, findings, sources=self.sources, cases=self.cases)
 
 
-def read(folder: Path) -> Record:
-    """The record in `folder`; an empty one where there is none. Raises PortbenchError."""
-    path = folder / RECORD
-    if not path.exists():
-        return Record()
+class _Document(_Stored):
+    suites: tuple[_Suite, ...]
+
+
+def read(file: Path) -> Record:
+    """An empty record where there is no file. Raises PortbenchError."""
+    if not file.exists():
+        return {}
     try:
-        return Record.model_validate_json(path.read_text(encoding="utf-8"))
+        suites = _Document.model_validate_json(file.read_text(encoding="utf-8")).suites
     except (OSError, UnicodeDecodeError) as error:
-        raise PortbenchError(f"{path}: cannot be read ({error})") from None
+        raise PortbenchError(f"{file}: cannot be read ({error})") from None
     except ValidationError as error:
-        raise PortbenchError(f"{path}: {first_complaint(error)}; restore it, or record again with --record") from None
+        raise PortbenchError(f"{file}: {first_complaint(error)}; restore it, or record again with --record") from None
+    return {each.suite: each.report() for each in suites}
 
 
-def write(folder: Path, record: Record) -> None:
-    """The record, and its table in the page where that has a place for it. Raises OSError or PortbenchError."""
-    replace_file(folder / RECORD, _json(record))
-    page = folder / PAGE
+def merged(record: Mapping[str, Report], reports: Iterable[Report]) -> Record:
+    """The new reports of suites that were run; the old ones of all others, and of programs that are not at hand."""
+    known = dict(record)
+    for now in reports:
+        if not now.skipped:
+            known[now.part] = _kept(record.get(now.part), now)
+    return {name: known[name] for name in sorted(known)}
+
+
+def _kept(then: Report | None, now: Report) -> Report:
+    before = {} if then is None else {finding.name: finding for finding in then.findings}
+    findings = (before.get(each.name, each) if each.is_missing else each for each in now.findings)
+    return replace(now, findings=tuple(findings))
+
+
+def write(file: Path, record: Mapping[str, Report]) -> None:
+    """Write the record, and its table into the page beside it where there is one. Raises OSError or PortbenchError."""
+    replace_file(file, _text(record))
+    page = file.with_suffix(".md")
     if not page.exists():
         return
     text = page.read_text(encoding="utf-8")
@@ -73,56 +93,72 @@ def write(folder: Path, record: Record) -> None:
     replace_file(page, f"{before}{_BEGIN}\n\n{markdown(record)}\n{_END}{after}")
 
 
-def _json(record: Record) -> str:
-    """A line a program, so that the history shows which changed."""
+def as_json(report: Report) -> dict[str, Any]:
+    head: dict[str, Any] = {"suite": report.part, "title": report.title}
+    head |= {"sources": list(report.sources)} if report.sources else {}
+    head |= {"cases": report.cases} if report.cases is not None else {}
+    head |= {"reason": report.skipped} if report.skipped else {}
+    outcomes = [
+        {"program": each.name, "verdict": each.outcome} | ({"said": each.note} if each.note else {})
+        for each in report.findings
+    ]
+    return {**head, "outcomes": outcomes}
+
+
+def _text(record: Mapping[str, Report]) -> str:
+    """JSON with a line for each program, so that the history shows the ones that changed."""
     suites = []
-    for each in record.suites:
-        head = each.model_dump(mode="json", exclude_defaults=True, exclude={"outcomes"})
-        lines = ",\n  ".join(outcome.model_dump_json(exclude_defaults=True) for outcome in each.outcomes)
+    for report in record.values():
+        head = as_json(report)
+        programs = (json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in head.pop("outcomes"))
+        lines = ",\n  ".join(programs)
         suites.append(f'{json.dumps(head)[:-1]}, "outcomes": [\n  {lines}\n ]}}')
     return '{"suites": [\n ' + ",\n ".join(suites) + "\n]}\n"
 
 
-def markdown(record: Record) -> str:
-    """The table, the revisions, and what is not right."""
-    lines = [[each.title, *(each.count(column) or "" for column in COLUMNS), each.total] for each in record.suites]
-    heads = ["suite", *COLUMNS, "programs"]
+def markdown(record: Mapping[str, Report]) -> str:
+    """The table, the revisions, and the programs that are not right."""
+    reports = list(record.values())
+    lines = [
+        [each.title, *(_count(each, verdict) or "" for verdict in Verdict), len(each.findings)] for each in reports
+    ]
+    heads = ["suite", *Verdict, "programs"]
     align = ["left", *["right"] * (len(heads) - 1)]
     table = tabulate.tabulate(lines, heads, tablefmt="pipe", colalign=align, disable_numparse=True)
     pinned = [
         f"- {each.title}: {', '.join(f'`{source}`' for source in each.sources if '@' in source)}"
-        for each in record.suites
+        for each in reports
         if any("@" in source for source in each.sources)
     ]
-    told = [f"- {each.title}: not run: {each.reason}" for each in record.suites if each.reason]
-    told += [line for each in record.suites for line in _not_right(each)]
+    told = [line for each in reports for line in _not_right(each)]
     revisions = ["What was run, at which commit:", "", *pinned, ""] if pinned else []
     return "\n".join([table, "", *revisions, *(told or ["Everything is right."]), ""])
 
 
-def _not_right(suite: SuiteResult) -> list[str]:
-    """A line for what is said, with all of which it is."""
+def _count(report: Report, verdict: Verdict) -> int:
+    return sum(finding.outcome == verdict for finding in report.findings)
+
+
+def _not_right(report: Report) -> list[str]:
+    """A line for each verdict and its reason, with all programs that it applies to."""
     programs: dict[str, list[str]] = {}
-    for each in suite.not_right:
-        programs.setdefault(f"{each.verdict}{': ' if each.said else ''}{each.said}", []).append(f"`{each.program}`")
-    return [f"- {suite.title}: {', '.join(names)} {said}" for said, names in programs.items()]
+    for each in report.findings:
+        if each.outcome != Verdict.RIGHT:
+            programs.setdefault(": ".join(filter(None, (each.outcome, each.note))), []).append(f"`{each.name}`")
+    return [f"- {report.title}: {', '.join(names)} {said}" for said, names in programs.items()]
 
 
-def lesser(record: Record, results: Iterable[SuiteResult]) -> list[str]:
-    """What is less than the record has, a line each: fewer right, or a program that was right and is not."""
-    faults: list[str] = []
-    for now in results:
-        then = record.get(now.suite)
-        if then is None:
-            continue
-        if now.reason:
-            faults.append(f"{now.suite}: could not be run: {now.reason}")
-            continue
-        right = {outcome.program for outcome in now.outcomes if outcome.verdict is Verdict.RIGHT}
-        was = {outcome.program for outcome in then.outcomes if outcome.verdict is Verdict.RIGHT}
-        verdicts = {outcome.program: outcome for outcome in now.outcomes}
-        for program in sorted(was - right):
-            found = verdicts.get(program)
-            said = "is not there any more" if found is None else f"is {found.verdict}: {found.said}".rstrip(": ")
-            faults.append(f"{now.suite}: {program} was right and {said}")
-    return faults
+def lesser(then: Report | None, now: Report) -> tuple[str, ...]:
+    """A line for each program that was right in the record and is not right now."""
+    if then is None:
+        return ()
+    found = {finding.name: finding for finding in now.findings}
+    lines = []
+    for program in sorted(each.name for each in then.findings if each.outcome == Verdict.RIGHT):
+        finding = found.get(program)
+        if finding is None:
+            lines.append(f"{now.part}: {program} was right and is not there any more")
+        elif finding.outcome != Verdict.RIGHT:
+            said = ": ".join(filter(None, (finding.outcome, finding.note)))
+            lines.append(f"{now.part}: {program} was right and is {said}")
+    return tuple(lines)

@@ -1,4 +1,4 @@
-"""Other people's repositories at the commits that the suites are pinned to: found in the user's folders, or fetched."""
+"""Other people's repositories at pinned commits: from the folders of the user, or fetched."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def obtain(source: Source, folders: Sequence[Path], cache: Path) -> Path:
 
 
 def _clones(source: Source, folders: Sequence[Path]) -> Iterator[Path]:
-    """Where a clone of it may be: by its name, its owner and name, or bare mirrors of both."""
+    """Folders that may be a clone: by its name, its owner and name, or bare mirrors of both."""
     owner = source.repository.partition("/")[0]
     for folder in folders:
         for name in (source.name, source.repository, f"{owner}+{source.name}", f"{source.name}.git"):
@@ -93,7 +93,7 @@ def _fetch(source: Source, clone: Path, folders: Sequence[Path]) -> None:
 
 
 def _git(clone: Path, *arguments: str, limit_s: float = _ASK_S) -> bytes:
-    # A folder that is no repository is not to be looked up in those above it.
+    # git must not search the folders above one that is no repository.
     own = {"GIT_CEILING_DIRECTORIES": str(clone.resolve().parent), "GIT_TERMINAL_PROMPT": "0"}
     command = ["git", "-C", str(clone), *arguments]
     try:

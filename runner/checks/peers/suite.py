@@ -1,40 +1,51 @@
-"""The contract of a suite, and all of them: a file each in `suites/` and in `programs/`, found by listing."""
+"""A suite of somebody else's programs, and the verdicts on them."""
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterable
+from enum import StrEnum
 
-from portbench.runner.checks.peers.outcome import SuiteResult
+from portbench.runner.checks.check import MISSING as NOT_AT_HAND
+from portbench.runner.checks.check import Finding, Report
 from portbench.runner.checks.peers.place import Place
-from portbench.runner.checks.peers.program import files as programs
 
-_SUITES: Final = Path(__file__).with_name("suites")
+
+class Verdict(StrEnum):
+    """The outcome of a program."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    WIRE = "needs a wire"
+    """It asks for a wire that cannot be laid here; it did everything that can be seen without."""
+    PART = "needs a part"
+    """It asks for a part that is not on the board; it did everything that can be seen without."""
+    BUILD = "other build"
+    """It asks for a feature that the firmware is built without, or expects another build; a list says which."""
+    REFUSED = "refused"
+    """The emulator said that it does not model what the program uses."""
+    MISSING = NOT_AT_HAND
+    """The program, or a thing that it needs to run, is not at hand."""
+
+
+def judged(program: str, verdict: Verdict, said: str = "") -> Finding:
+    """`said`: one line that says why the program is not right."""
+    return Finding(program, outcome=verdict, note=said)
+
+
+def refused(said: str) -> bool:
+    """Whether the emulator said that it does not model a thing."""
+    return "not modelled" in said or "not emulated" in said
 
 
 class Suite(ABC):
-    """Each file in `suites/` ends with `SUITE`, an object of a subclass; its name is the file's."""
-
     name: str
     title: str
 
     @abstractmethod
-    def run(self, place: Place) -> SuiteResult:
+    def run(self, place: Place) -> Report:
         """Raises PortbenchError where the suite cannot be run at all, and BoardError where the board stops."""
 
-
-def names() -> list[str]:
-    return sorted([*(path.stem for path in _SUITES.glob("[a-z]*.py")), *programs()])
-
-
-def suite(name: str) -> Suite:
-    """Raises PortbenchError where a file of programs is damaged."""
-    if (listed := programs().get(name)) is not None:
-        # Here, for it uses the contract that is in this file.
-        from portbench.runner.checks.peers.built import Built
-
-        return Built(name, listed)
-    found: Suite = importlib.import_module(f"{__package__}.suites.{name}").SUITE
-    return found
+    def report(self, findings: Iterable[Finding], sources: Iterable[str], cases: int | None = None) -> Report:
+        """`sources`: everything that was run, each pinned as `repository@commit` or `file sha256`."""
+        return Report(self.name, self.title, tuple(findings), sources=tuple(sources), cases=cases)

@@ -1,4 +1,1 @@
-"""How true the emulated board is: what others published of real boards, measured again.
-
-`results/silicon.toml` has the figures; `portbench check silicon` runs them, and writes docs/evidence/silicon.md.
-"""
+"""How true the emulated board is: figures that others published of real boards, measured again."""

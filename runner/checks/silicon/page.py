@@ -1,54 +1,54 @@
-"""docs/evidence/silicon.md: the tables of a validation, between what is said by hand of how the figures came to be."""
+"""docs/silicon.md: the tables of all publications, between a foreword and an afterword written by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from portbench.files import replace_file
-from portbench.results.silicon import NotCompared
-from portbench.runner.checks.silicon.table import emulated, number, ratio
+from portbench.results.silicon import FigureSet, NotCompared
+from portbench.runner.checks.check import Report, number, shown
+from portbench.runner.checks.silicon.compare import LIMITS, Pair, halves, silicon, summary, within
 from portbench.runner.checks.silicon.turnaround import Distribution
-from portbench.runner.checks.silicon.verdict import Outcome, summary
 
-PAGE: Final = Path("docs/evidence/silicon.md")
 _FOREWORD: Final = Path(__file__).with_name("foreword.md")
 _AFTERWORD: Final = Path(__file__).with_name("afterword.md")
 
 
 def publish(
-    outcomes: list[Outcome], turnarounds: dict[str, Distribution], not_compared: list[NotCompared], page: Path
+    pairs: list[Pair], turnarounds: Mapping[str, Distribution], not_compared: Iterable[NotCompared], page: Path
 ) -> None:
     """Raises OSError."""
-    parts = [_FOREWORD.read_text(encoding="utf-8").strip(), f"**{summary(outcomes)}.**"]
-    parts += [_set(outcome) for outcome in outcomes]
-    if not_compared:
-        parts.append(_not_compared(not_compared))
+    parts = [_FOREWORD.read_text(encoding="utf-8").strip(), f"**{summary(pairs)}.**"]
+    parts += [_section(*pair) for pair in pairs]
+    if entries := list(not_compared):
+        parts.append(_not_compared(entries))
     parts += [_turnaround(name, spread) for name, spread in turnarounds.items()]
     parts.append(_AFTERWORD.read_text(encoding="utf-8").strip())
     replace_file(page, "\n\n".join(parts) + "\n")
 
 
-def _set(outcome: Outcome) -> str:
-    each = outcome.figures_of
-    head = f"## {each.id}\n\n{each.what}. Source: {each.source}."
-    if outcome.missing is not None:
-        wanted = f"{each.runtime}'s image" if each.method == "row" else f"{each.runtime}'s image and the scripts"
-        return f"{head}\n\nOn silicon: {_silicon(outcome)}. Not measured: {wanted} could not be had."
-    lines = [head, f"Silicon: {each.measured_on}. Emulated: {each.runtime} ({each.relation})."]
-    limit = outcome.limit
+def _section(publication: FigureSet, report: Report) -> str:
+    head = f"## {publication.id}\n\n{publication.what}. Source: {publication.source}."
+    if report.skipped:
+        wanted = f"{publication.runtime}'s image" + ("" if publication.method == "row" else " or a script")
+        return f"{head}\n\nOn silicon: {silicon(publication)}. Not measured: {wanted} was missing."
+    lines = [head, f"Silicon: {publication.measured_on}. Emulated: {publication.runtime} ({publication.relation})."]
+    limit = LIMITS[publication.relation]
     if limit is not None:
-        lines[-1] += f" {outcome.within} of {len(outcome.compared)} are within {limit:.0%}."
-    table = [f"| figure | silicon {each.unit} | emulated {each.unit} | ratio |", "|---|---|---|---|"]
-    for found in outcome.compared:
-        beyond = found.within(limit) is False
-        shown = f"**{ratio(found)}**" if beyond else ratio(found)
-        table.append(f"| {found.name} | {number(found.silicon)} | {emulated(found)} | {shown} |")
+        lines[-1] += f" {within(report.findings)} of {len(report.findings)} are within {limit:.0%}."
+    unit = publication.unit
+    table = [f"| figure | silicon {unit} | emulated {unit} | ratio |", "|---|---|---|---|"]
+    for found in report.findings:
+        ratio = "" if found.ratio is None else f"{found.ratio:.3f}"
+        if found.met is False:
+            ratio = f"**{ratio}**"
+        table.append(f"| {found.name} | {number(publication.silicon[found.name])} | {shown(found)} | {ratio} |")
     lines.append("\n".join(table))
-    if halves := outcome.halves():
-        lines.append(halves)
-    notes = [note for note in (each.note, *outcome.notes) if note]
-    if notes:
+    if said := halves(publication, report.findings):
+        lines.append(said)
+    if notes := [note for note in (publication.note, *report.notes) if note]:
         lines.append(". ".join(note[:1].upper() + note[1:] for note in notes) + ".")
     return "\n\n".join(lines)
 
@@ -57,11 +57,6 @@ def _not_compared(entries: list[NotCompared]) -> str:
     lines = ["| figure | silicon | source | cannot be compared, because |", "|---|---|---|---|"]
     lines += [f"| {each.what} | {each.silicon} | {each.source} | {each.because} |" for each in entries]
     return "## What was published and cannot be compared\n\n" + "\n".join(lines)
-
-
-def _silicon(outcome: Outcome) -> str:
-    each = outcome.figures_of
-    return ", ".join(f"{name} {number(value)} {each.unit}" for name, value in each.silicon.items())
 
 
 def _turnaround(name: str, spread: Distribution) -> str:

@@ -26,10 +26,10 @@ class ScriptStore:
         self._offline = offline
         self._progress = progress
         self._faults: dict[str, str] = {}
-        """By host: a network that is not there is waited for once."""
+        """By host, so that an unreachable network is waited for once."""
 
     def obtain(self, script: Script) -> bytes:
-        """What the script holds. Raises PortbenchError."""
+        """The content of a script. Raises PortbenchError."""
         path = self.cache / script.file
         if not path.exists():
             self._download(script, path)

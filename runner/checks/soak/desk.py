@@ -1,4 +1,4 @@
-"""A board that stays, as `portbench desk` keeps one: no harness ends it, and none has its power in hand."""
+"""A board that stays, as `portbench desk` keeps one: the harness neither ends it nor controls its power."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_S = 0.02
 
 
 class Desk:
-    """Started when it is first wanted, and again where somebody has killed it."""
+    """The board starts when it is first needed, and again after a kill."""
 
     def __init__(self, definition: BoardDefinition, log: Path) -> None:
         self._definition = definition
@@ -32,7 +32,7 @@ class Desk:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """It is on the bus when this returns. Raises BoardError."""
+        """Start the board, and wait until it is on the bus. Raises BoardError."""
         if self.runs:
             return
         self.end()
@@ -50,7 +50,7 @@ class Desk:
         Deadline(_START_S, NAME).poll(there, _LOOK_S, "its process to start")
 
     def hold_bootsel(self) -> None:
-        """A hand plugs it in again with the button held: what a person does about a board that does not answer."""
+        """Plug the board in again with BOOTSEL held, as a person does with a board that does not answer."""
         control = ControlClient(runtime_dir() / NAME, NAME)
         try:
             control.call("power_cycle", Deadline(_START_S, NAME), bootsel=True)
@@ -58,7 +58,7 @@ class Desk:
             control.close()
 
     def sweep(self) -> None:
-        """Cleans what a killed one left, as whoever keeps a desk does by its next start. Raises BoardError."""
+        """Remove the leftovers of a killed board, as the next start of a desk does. Raises BoardError."""
         if self._process is not None and not self.runs:
             self.start()
 

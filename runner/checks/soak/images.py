@@ -1,4 +1,4 @@
-"""An image of its own for each cycle of a soak, so that each cycle flashes."""
+"""A different image for each cycle of a soak, so that each cycle flashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from portbench.boards import BoardDefinition
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import entry_for_file
-from portbench.runner.checks.soak.foreign import Foreign, write
+from portbench.runner.checks.soak.dead_images import DeadImage, write
 from portbench.runner.images import image_store
 
 _STAMP_OFFSET = 0xFF000
@@ -24,20 +24,20 @@ class ImageMaker:
         self._entry = entry
         self._board = board
         self._path = folder / f"{entry.id}.uf2"
-        self._foreign = folder / "foreign.uf2"
+        self._dead = folder / "dead.uf2"
         image = image_store([entry]).obtain(entry).path
         self._image = None if entry.family.traits.client_in_image or image is None else uf2.read(image)
 
-    def entry_for(self, number: int, foreign: Foreign | None = None) -> FirmwareEntry:
-        """The entry of cycle `number`'s image; `foreign`: of one that says it is and is not."""
-        if foreign is not None:
+    def entry_for(self, number: int, dead: DeadImage | None = None) -> FirmwareEntry:
+        """The entry of cycle `number`'s image; `dead`: of one that only claims to be the runtime."""
+        if dead is not None:
             version = re.sub(r"[^0-9.].*", "", self._entry.version or "")
-            write(self._foreign, foreign, self._entry.family, version)
+            write(self._dead, dead, self._entry.family, version)
             return entry_for_file(
-                self._foreign, family=self._entry.family, board=self._board.id, version=self._entry.version
+                self._dead, family=self._entry.family, board=self._board.id, version=self._entry.version
             )
         if self._image is None:
             return self._entry
-        stamp = b"portbench check soak %d" % number
+        stamp = b"portbench soak %d" % number
         self._path.write_bytes(uf2.with_data(self._image, uf2.FLASH_BASE + _STAMP_OFFSET, stamp))
         return entry_for_file(self._path, family=self._entry.family, board=self._board.id, version=self._entry.version)

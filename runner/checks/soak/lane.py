@@ -1,4 +1,4 @@
-"""One lane of a soak: a Bench with its emulated board, kept from cycle to cycle, and the judgement of each cycle."""
+"""One lane of a soak: a bench with its emulated board, kept from cycle to cycle, and the verdict on each cycle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 @dataclass
 class Record:
-    """What one cycle gave. `status`: measured, failed, skipped or interrupted; the lists are empty if all is well."""
+    """The result of a cycle. `status`: measured, failed, skipped or interrupted; the lists are empty if all is well."""
 
     number: int
     fault: str | None
@@ -60,7 +60,7 @@ class Record:
 
 
 class _View(ProgressView):
-    """Sees each stage begin: lets the strike happen and notes stages that took longer than they may."""
+    """Tells the lane of each stage, so that the fault can strike, and notes stages that took too long."""
 
     def __init__(self, timeouts_s: dict[Stage, float], lane: Lane) -> None:
         super().__init__(1, Console(file=io.StringIO()))
@@ -85,7 +85,7 @@ class _View(ProgressView):
 
 
 class Lane:
-    """`root`: a folder of its own for everything that its boards and runs make."""
+    """`root`: an empty folder for everything that its boards and runs make."""
 
     def __init__(
         self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker, *, on_desk: bool = False
@@ -110,7 +110,7 @@ class Lane:
         self.last_row: Row | None = None
 
     def use(self) -> None:
-        """From now on this process's boards, locks and temporary files are this lane's."""
+        """Make this lane's folders those of this process's boards, locks and temporary files."""
         os.environ[RUNTIME_DIR_VARIABLE] = str(self._boards)
         os.environ[LOCK_DIR_VARIABLE] = str(self._locks)
         tempfile.tempdir = str(self._temporary)
@@ -139,7 +139,7 @@ class Lane:
         self._view.overruns.clear()
         profile = replace(self._planned.profile, spi_hz=cycle.spi_hz)
         try:
-            entry = self._images.entry_for(cycle.number, cycle.foreign)
+            entry = self._images.entry_for(cycle.number, cycle.dead)
             if self._bench is None:
                 self._bench = Bench(self._options, image_store([entry], offline=True), Path(__file__).parents[3])
             row = self._bench.measure(replace(self._planned, entry=entry, profile=profile), self._view).row
@@ -157,9 +157,9 @@ class Lane:
             record.status, record.reason = str(row.status), row.reason or ""
             record.lost += self._judge(row, cycle)
             record.struck = self._disarm() or (self._armed and row.status is not Status.MEASURED)
-            if cycle.foreign is not None:
+            if cycle.dead is not None:
                 record.struck = row.status is Status.FAILED
-                record.lost += _judge_foreign(row)
+                record.lost += _judge_dead(row)
             if not record.struck and row.status is not Status.MEASURED:
                 record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
             if self._desk is not None and self._desk.runs and row.status is Status.FAILED:
@@ -180,7 +180,7 @@ class Lane:
         return record
 
     def end(self, others: set[int]) -> Record:
-        """Ends the bench; what is then left over or lost."""
+        """End the bench; the record has everything that is then left over or lost."""
         self.use()
         record = Record(-1, None, status="end")
         began_s = host_time()
@@ -198,7 +198,7 @@ class Lane:
         return record
 
     def _of_desk(self, do: Callable[[], None]) -> str | None:
-        """What the desk's board did not do in time, which the next cycle begins anew with."""
+        """Use the desk's board. An error is returned as a line; the next cycle starts the board again."""
         assert self._desk is not None
         try:
             do()
@@ -208,14 +208,14 @@ class Lane:
         return None
 
     def _left_behind(self, others: set[int]) -> list[str]:
-        """After a bench that was closed; the board on the desk is to be there as before."""
+        """The leaks of a closed bench; the board on the desk has to be there as before."""
         if self._desk is None or not self._desk.runs:
             return left_behind([self._boards, self._locks, self._temporary], others)
         found = left_behind([self._locks, self._temporary], others | self.board_pids)
         return found + [f"folder {folder}" for folder in self._boards.iterdir() if folder.name != NAME]
 
     def entered(self, stage: Stage) -> None:
-        """A stage of the row that is on begins."""
+        """Take note that a stage of the current row begins."""
         strike = self._strike
         if strike is None or strike.stage is not stage or self._armed:
             return
@@ -239,7 +239,7 @@ class Lane:
                     os.kill(pid, _KILL)
 
     def _disturb_no_more(self) -> None:
-        """A timer that has not gone off must not hit the next cycle; Ctrl-C may come until it has ended."""
+        """Stop the timer, so that it does not hit the next cycle; Ctrl-C may come until it has ended."""
         timer, self._timer = self._timer, None
         if timer is None:
             return
@@ -272,7 +272,7 @@ class Lane:
             control.close()
 
     def _disarm(self) -> bool:
-        """Ends all faults; whether any had struck."""
+        """End all faults; whether one of them had struck."""
         strike = self._strike
         if strike is None:
             return False
@@ -285,7 +285,7 @@ class Lane:
             return False  # the board was dropped with its failed row
 
     def _judge(self, row: Row, cycle: Cycle) -> list[str]:
-        """What is lost: a row that is not on disk, or figures that are not this run's."""
+        """The lost results: a row that is not on disk, or figures of another run."""
         assert self._bench is not None
         lost = []
         stored = json.loads(self._bench.writer.path.read_text(encoding="utf-8"))["rows"]
@@ -309,7 +309,7 @@ class Lane:
         return lost
 
     def _close(self) -> list[str]:
-        """Ends the bench as Ctrl-C or the end of a session does; what its file lost."""
+        """End the bench as Ctrl-C or the end of a session does; the rows that its file lost."""
         bench, self._bench = self._bench, None
         rows, self._rows = self._rows, 0
         if bench is None:
@@ -320,13 +320,13 @@ class Lane:
 
 
 def _fault_of(cycle: Cycle) -> str | None:
-    if cycle.foreign is not None:
-        return f"foreign image, {cycle.foreign}"
+    if cycle.dead is not None:
+        return f"dead image, {cycle.dead}"
     return cycle.strike.name if cycle.strike else None
 
 
-def _judge_foreign(row: Row) -> list[str]:
-    """Such an image has no figures, and its row says why without having waited for a deadline."""
+def _judge_dead(row: Row) -> list[str]:
+    """A dead image has no figures, and its row says why before any deadline."""
     if row.status is not Status.FAILED:
-        return [f"a foreign image's row is {row.status}"]
-    return [f"waited for a foreign image: {row.reason}"] if "still waiting" in (row.reason or "") else []
+        return [f"a dead image's row is {row.status}"]
+    return [f"waited for a dead image: {row.reason}"] if "still waiting" in (row.reason or "") else []

@@ -1,4 +1,4 @@
-"""What a run must not leave behind: processes, ports, sockets, threads, locks, temporary files."""
+"""Leaks of a run: processes, ports, sockets, threads, locks, temporary files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _other_processes: set[psutil.Process] = set()
 
 
 def pass_over_others() -> None:
-    """What runs, listens and is open in this process now is somebody else's.
+    """Do not report threads, ports, terminals and processes that this process has now.
 
-    Such as gRPC's threads, which outlive their use, the process that multiprocessing keeps for its resources, and
-    pytest's copies of the standard streams, a terminal perhaps.
+    Examples are gRPC's threads, which outlive their use, the process that multiprocessing keeps for its resources, and
+    pytest's copies of the standard streams, which may be a terminal.
     """
     _other_threads.clear()
     _other_threads.update(thread.ident for thread in threading.enumerate())
@@ -42,7 +42,7 @@ def _listening_ports() -> list[int]:
 
 
 def open_terminals() -> list[str]:
-    """Serial ports (pseudo-terminals) that this process has open, but for others' and its own standard streams."""
+    """Serial ports (pseudo-terminals) that this process has open, without its standard streams and earlier ones."""
     return [target for fd, target in _terminals() if fd > 2 and (fd, target) not in _other_terminals]
 
 
@@ -65,7 +65,7 @@ def left_behind(folders: list[Path], known_pids: set[int]) -> list[str]:
     """
     end = host_time() + _GRACE_S
     while True:
-        gc.collect()  # what Ctrl-C tore out of somebody's hands ends with its object
+        gc.collect()  # what Ctrl-C interrupted ends with its object
         found = _left_behind(folders, known_pids)
         if not found or host_time() > end:
             return found

@@ -1,4 +1,4 @@
-"""What happens in each cycle of a soak, drawn from its seed: the same seed gives the same cycles, one by one."""
+"""The plan of each cycle of a soak, drawn from its seed: the same seed gives the same cycles."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from portbench.boards.emulated.faults import Fault, FaultKind, When
-from portbench.runner.checks.soak.foreign import Foreign
+from portbench.runner.checks.soak.dead_images import DeadImage
 from portbench.runner.stages import Stage
 
 SPI_HZ = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
 """Far enough apart that the clock a client reports tells which of them it was given."""
 
 _CALM_SHARE = 0.15
-_FOREIGN_SHARE = 0.05
+_DEAD_SHARE = 0.05
 _SHORTEST_RUN_US = 1_500_000  # until the simulated link is up
 
 
 class Deed(StrEnum):
-    """What is done to the harness or the board's process, rather than to the board."""
+    """An attack on the harness or the board's process, rather than on the board."""
 
     CTRL_C = "ctrl-c"
     SECOND_HARNESS = "second-harness"
@@ -29,7 +29,7 @@ class Deed(StrEnum):
 
 @dataclass(frozen=True)
 class Strike:
-    """What goes wrong: `faults` are armed, or `deed` is done `delay_ms` after, when `stage` begins."""
+    """A fault of one cycle: when `stage` begins, `faults` are armed, or `deed` is done `delay_ms` later."""
 
     name: str
     stage: Stage
@@ -42,29 +42,29 @@ class Strike:
 class Cycle:
     """One flash, deployment and run. `strike` None: nothing goes wrong.
 
-    `foreign`: the image is none for the board, whatever it says.
+    `dead`: the image stops at its start.
     """
 
     number: int
     spi_hz: int
     strike: Strike | None
-    foreign: Foreign | None = None
+    dead: DeadImage | None = None
 
 
 def lane_of(seed: int, number: int, lanes: int) -> int:
-    """Which of the soak's lanes runs cycle `number`, whichever worker that is in."""
-    return random.Random(f"portbench check soak {seed} {number} lane").randrange(lanes)
+    """The index of the lane that runs cycle `number`, in every worker."""
+    return random.Random(f"portbench soak {seed} {number} lane").randrange(lanes)
 
 
 def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: bool = True) -> Cycle:
-    """Cycle `number` of the soak with `seed`. `console`: the runtime has one; else only the drive and the run count.
+    """Cycle `number` of the soak with `seed`. `console`: the runtime has a console that faults may strike.
 
-    `power`: the harness has the board's power in hand; else nothing strikes at a power-up, as there is none.
+    `power`: the harness controls the board's power; else no fault strikes at a power-up, since there is none.
     """
-    rng = random.Random(f"portbench check soak {seed} {number}")
+    rng = random.Random(f"portbench soak {seed} {number}")
     spi_hz = rng.choice(SPI_HZ) - number % 100_000  # no two cycles ask for the same, so that each flashes
-    if rng.random() < _FOREIGN_SHARE:
-        return Cycle(number, spi_hz, None, rng.choice(tuple(Foreign)))
+    if rng.random() < _DEAD_SHARE:
+        return Cycle(number, spi_hz, None, rng.choice(tuple(DeadImage)))
     strike = None
     if rng.random() >= _CALM_SHARE:
         makers = _EVERYWHERE + (_WITH_CONSOLE if console else ())
@@ -75,7 +75,7 @@ def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: 
 
 
 def _without_power_up(fault: Fault, exchanges: int, rng: random.Random) -> Fault:
-    """The same fault at a moment that comes without one."""
+    """The same fault at another moment than a power-up."""
     if fault.when is When.POWERED_US:
         when, after = rng.choice(((When.ENUMERATED, 1), (When.ANSWERED, rng.randrange(1, max(2, exchanges)))))
         return replace(fault, when=when, after=after, next_power_up=False)
@@ -111,7 +111,7 @@ def _flash_power(rng: random.Random, console: bool, exchanges: int) -> Strike:
 
 
 def _leaves_bus(rng: random.Random, console: bool, exchanges: int) -> Strike:
-    """The boot loader leaves the bus when its drive has just been seen, or while it is written to."""
+    """The boot loader leaves the bus when its drive has just appeared, or while an image is copied to it."""
     after, duration_ms = rng.randrange(700_000, 1_600_000), rng.randrange(10, 800)
     fault = Fault(FaultKind.SERIAL_DROPPED, When.POWERED_US, after, duration_ms, next_power_up=True)
     return _strike(Stage.FLASH, fault, name="drive-dropped")

@@ -1,4 +1,4 @@
-"""`python -m portbench.runner.checks.soak.worker`: the cycles of one worker of a soak, each told as a line of JSON."""
+"""`python -m portbench.runner.checks.soak.worker`: run the cycles of one worker, and print each as a line of JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIMEOUTS_S: dict[Stage, float] = {
     Stage.READY: 8,
     Stage.RUN: 12,
 }
-"""Short ones: a fault that nothing ends costs the soak the whole of its stage."""
+"""Short: a fault that nothing ends costs the soak the whole stage."""
 
 LONGEST_CYCLE_S = sum(TIMEOUTS_S.values()) + 60
 _BENCH_CYCLES = 20
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--root", type=Path, required=True)
     arguments.add_argument("--seed", type=int, required=True)
     arguments.add_argument("--numbers", required=True, help="the cycles' numbers, FIRST:END:STEP")
-    arguments.add_argument("--runtime", required=True, action="append")
+    arguments.add_argument("--runtime", required=True)
     arguments.add_argument("--workload", required=True)
     return arguments
 
@@ -64,19 +64,18 @@ def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
 
 def main() -> int:
     faulthandler.enable()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a soak in the background would ignore its own Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores Ctrl-C
     arguments = parser().parse_args()
     first, end, step = map(int, arguments.numbers.split(":"))
     lanes: list[Lane] = []
-    for runtime in arguments.runtime:
-        for on_desk in (False, True):
-            root = arguments.root / str(len(lanes))
-            root.mkdir(parents=True)
-            try:
-                lanes.append(make_lane(root, runtime, arguments.workload, on_desk=on_desk))
-            except PortbenchError as error:
-                print(f"soak: {error}", file=sys.stderr)
-                return 2
+    for on_desk in (False, True):
+        root = arguments.root / str(len(lanes))
+        root.mkdir(parents=True)
+        try:
+            lanes.append(make_lane(root, arguments.runtime, arguments.workload, on_desk=on_desk))
+        except PortbenchError as error:
+            print(f"soak: {error}", file=sys.stderr)
+            return 2
 
     def others(lane: Lane) -> set[int]:
         return set().union(*(each.board_pids for each in lanes if each is not lane))

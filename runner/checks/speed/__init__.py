@@ -1,4 +1,1 @@
-"""How fast the emulated board is, against the chip and against other emulators.
-
-Everything is measured in one run on one machine, so that the ratios mean something wherever it runs.
-"""
+"""The speed of the emulated board, against the chip and against other emulators."""

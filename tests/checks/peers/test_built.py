@@ -16,12 +16,12 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.runner.checks.peers import program
-from portbench.runner.checks.peers.built import Built
-from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
+from portbench.runner.checks.check import Finding, Report
+from portbench.runner.checks.peers.built import Built, files
+from portbench.runner.checks.peers.check import suites
 from portbench.runner.checks.peers.place import Place
-from portbench.runner.checks.peers.step import names, step
-from portbench.runner.checks.peers.suite import suite
+from portbench.runner.checks.peers.steps import STEPS, Runs, step
+from portbench.runner.checks.peers.suite import Verdict
 from tests.emulated.guests import uart_echo
 from tests.forward.conftest import SERVER
 from tests.ping_pong import NATIVE_IMAGE
@@ -63,21 +63,21 @@ def led() -> bytes:
     return body + struct.pack(f"<{len(words)}I", *words)
 
 
-def judged(tmp_path: Path, built: tuple[Path, ...], entries: str) -> SuiteResult:
+def judged(tmp_path: Path, built: tuple[Path, ...], entries: str) -> Report:
     path = tmp_path / "some.toml"
     path.write_text(HEAD + entries, encoding="utf-8")
     place = Place((), built, tmp_path / "cache", tmp_path, 600.0, 600.0, lambda line: None)
     return Built("some", path).run(place)
 
 
-def verdict(tmp_path: Path, built: Path, entry: str) -> Outcome:
-    (found,) = judged(tmp_path, (built,), f"[[program]]\n{entry}").outcomes
+def verdict(tmp_path: Path, built: Path, entry: str) -> Finding:
+    (found,) = judged(tmp_path, (built,), f"[[program]]\n{entry}").findings
     return found
 
 
-@pytest.mark.parametrize("name", sorted(program.files()))
+@pytest.mark.parametrize("name", sorted(files()))
 def test_every_file_says_of_each_program_what_right_is(name: str) -> None:
-    found = suite(name)
+    found = next(each for each in suites() if each.name == name)
     assert isinstance(found, Built) and found.name == name and found.title
 
 
@@ -97,7 +97,7 @@ def test_every_file_says_of_each_program_what_right_is(name: str) -> None:
     ],
 )
 def test_what_comes_is_right(entry: str, built: Path, tmp_path: Path) -> None:
-    assert verdict(tmp_path, built, entry).verdict is Verdict.RIGHT
+    assert verdict(tmp_path, built, entry).outcome is Verdict.RIGHT
 
 
 @pytest.mark.parametrize(
@@ -130,26 +130,25 @@ def test_what_comes_is_right(entry: str, built: Path, tmp_path: Path) -> None:
 )
 def test_what_does_not_come_is_told(entry: str, found: Verdict, said: str, built: Path, tmp_path: Path) -> None:
     outcome = verdict(tmp_path, built, entry)
-    assert (outcome.verdict, said in outcome.said) == (found, True), outcome
-    assert "\n" not in outcome.said
+    assert (outcome.outcome, said in outcome.note) == (found, True), outcome
+    assert "\n" not in outcome.note
 
 
 def test_what_is_not_modelled_is_refused(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from portbench.boards import BoardError
-    from portbench.runner.checks.peers.steps.runs import Runs
 
     def refuse(*arguments: Any) -> None:
         raise BoardError("not modelled: REGISTER+0x004 read (pc 0x10000200)")
 
     monkeypatch.setattr(Runs, "do", refuse)
     outcome = verdict(tmp_path, built, 'path = "echo"\nsteps = [{ runs = 0.01 }]')
-    assert (outcome.verdict, outcome.said.partition(":")[0]) == (Verdict.REFUSED, "not modelled")
+    assert (outcome.outcome, outcome.note.partition(":")[0]) == (Verdict.REFUSED, "not modelled")
 
 
 def test_a_program_is_taken_from_the_first_folder_that_has_it(built: Path, tmp_path: Path) -> None:
     entries = '[[program]]\npath = "echo"\nneeds_part = "one"\n[[program]]\npath = "gone"\nneeds_part = "one"\n'
     found = judged(tmp_path, (tmp_path, built), entries)
-    assert [(each.verdict, each.said) for each in found.outcomes] == [
+    assert [(each.outcome, each.note) for each in found.findings] == [
         (Verdict.PART, "one"),
         (Verdict.MISSING, "is not built"),
     ]
@@ -181,10 +180,10 @@ def test_a_slip_in_a_file_is_told_in_one_line(entry: str, complaint: str, tmp_pa
     assert str(caught.value).startswith(complaint) and "\n" not in str(caught.value)
 
 
-def test_each_step_is_named_after_its_file() -> None:
+def test_each_step_has_the_field_that_names_it() -> None:
     examples: dict[str, Any] = {"listens": 1, "pings": "10.0.0.1", "runs": 1, "holds": "GP1=low", "is_at": "GP1=low"}
     more = {"connects": {"connects": 1, "gets": "x"}, "toggles": {"toggles": "GP1"}}
-    for name in names():
+    for name in STEPS:
         assert name in type(step(more.get(name, {name: examples.get(name, "x")}))).model_fields
 
 

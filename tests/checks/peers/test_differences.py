@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
+from portbench.runner.checks.check import Finding
 from portbench.runner.checks.peers import differences
-from portbench.runner.checks.peers.differences import Difference, judged, last_line, load
-from portbench.runner.checks.peers.outcome import Outcome, Verdict
+from portbench.runner.checks.peers.differences import Difference, explained, last_line, load
+from portbench.runner.checks.peers.suite import Verdict, judged
 
 PRINTED = b'Traceback (most recent call last):\r\n  File "<stdin>", line 1\r\nNameError: no x\r\nCRASH'
 ENDS = Difference(because="no x here", tests=("a/*.py",), ends="NameError: no x")
 PRINTS = Difference(because="just so", tests=("b.py",), prints=hashlib.sha256(b"1\n2\n").hexdigest()[:12])
 
 
-def wrong(program: str) -> Outcome:
-    return Outcome(program=program, verdict=Verdict.WRONG)
+def wrong(program: str) -> Finding:
+    return judged(program, Verdict.WRONG)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,8 @@ def wrong(program: str) -> Outcome:
     ],
 )
 def test_only_what_the_list_says_is_explained(program: str, printed: bytes, verdict: Verdict, said: str) -> None:
-    outcome = judged(wrong(program), printed, (ENDS, PRINTS))
-    assert (outcome.program, outcome.verdict, outcome.said) == (program, verdict, said)
+    found = explained(wrong(program), printed, (ENDS, PRINTS))
+    assert (found.name, found.outcome, found.note) == (program, verdict, said)
 
 
 @given(st.binary())
@@ -59,14 +60,14 @@ def test_a_list_that_says_nothing_or_two_things_of_a_test_is_told(tmp_path: Path
 
 
 def test_circuitpythons_list_has_each_test_once_and_a_reason_for_each() -> None:
-    known = load(Path(differences.__file__).with_name("suites") / "circuitpython_tests.toml")
+    known = load(Path(differences.__file__).with_name("circuitpython.toml"))
     patterns = [(pattern, each.ends, each.prints) for each in known for pattern in each.tests]
     assert len(known) > 20 and len(patterns) == len(set(patterns)) and all(each.because for each in known)
 
 
 @pytest.mark.engine  # the suites import the emulated board
 def test_circuitpythons_script_tells_by_lines_and_counts_at_its_end() -> None:
-    from portbench.runner.checks.peers.suites.circuitpython_tests import read_output
+    from portbench.runner.checks.peers.circuitpython import read_output
 
     lines = [
         "skip  c.py",
@@ -77,7 +78,7 @@ def test_circuitpythons_script_tells_by_lines_and_counts_at_its_end() -> None:
     ]
     outcomes, cases = read_output(lines)
     assert cases == 31
-    assert [(each.program, each.verdict) for each in outcomes] == [
+    assert [(each.name, each.outcome) for each in outcomes] == [
         ("a.py", Verdict.WRONG),
         ("b/two.py", Verdict.RIGHT),
     ]

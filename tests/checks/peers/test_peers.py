@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
-from portbench.runner.checks.peers.record import PAGE, RECORD, Record, lesser, markdown, read, write
+from portbench.runner.checks.check import Report, faults
+from portbench.runner.checks.peers.record import lesser, markdown, merged, read, write
 from portbench.runner.checks.peers.sources import Source, obtain
+from portbench.runner.checks.peers.suite import Verdict, judged
 
 
-def result(suite: str = "one", **programs: Verdict) -> SuiteResult:
-    outcomes = tuple(Outcome(program=name, verdict=verdict, said="why") for name, verdict in programs.items())
-    return SuiteResult(suite=suite, title=suite.title(), outcomes=outcomes)
+def result(suite: str = "one", **programs: Verdict) -> Report:
+    findings = tuple(judged(name, verdict, "why") for name, verdict in programs.items())
+    return Report(suite, suite.title(), findings)
 
 
 MIXED = result(
@@ -33,82 +35,84 @@ MIXED = result(
 )
 
 
-def test_each_verdict_is_counted() -> None:
-    assert [MIXED.count(verdict) for verdict in Verdict] == [2, 1, 1, 1, 0, 1, 1] and MIXED.total == 7
-    assert [outcome.program for outcome in MIXED.not_right] == ["b", "d", "e", "f", "g"]
-
-
 def test_a_record_is_what_was_written_and_its_page_has_the_table(tmp_path: Path) -> None:
-    assert read(tmp_path) == Record()
-    (tmp_path / PAGE).write_text("before\n<!-- made by portbench check peers --record -->\nold\n<!-- end -->\nafter\n")
-    write(tmp_path, Record().with_results([MIXED]))
-    assert read(tmp_path).suites == (MIXED,)
-    page = (tmp_path / PAGE).read_text()
-    assert page.startswith("before\n") and page.endswith("<!-- end -->\nafter\n") and "old" not in page
-    row = next(line for line in page.splitlines() if line.startswith("| One "))
+    file, page = tmp_path / "peers.json", tmp_path / "peers.md"
+    assert read(file) == {}
+    page.write_text("before\n<!-- made by portbench check peers --record -->\nold\n<!-- end -->\nafter\n")
+    write(file, merged({}, [MIXED]))
+    assert read(file) == {"one": MIXED}
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("<!-- end -->\nafter\n") and "old" not in text
+    row = next(line for line in text.splitlines() if line.startswith("| One "))
     assert [cell.strip() for cell in row.strip("|").split("|")] == ["One", "2", "1", "1", "1", "", "1", "1", "7"]
-    assert "- One: `e` refused: why\n" in page and "`a`" not in page
-    write(tmp_path, read(tmp_path).with_results([result("two", z=Verdict.RIGHT), result(a=Verdict.RIGHT)]))
-    assert [each.suite for each in read(tmp_path).suites] == ["one", "two"]
-    assert "Everything is right." in (tmp_path / PAGE).read_text()
+    assert "- One: `e` refused: why\n" in text and "`a`" not in text
+    write(file, merged(read(file), [result("two", z=Verdict.RIGHT), result(a=Verdict.RIGHT)]))
+    assert list(read(file)) == ["one", "two"]
+    assert "Everything is right." in page.read_text()
 
 
 def test_what_is_said_of_many_is_said_once() -> None:
-    page = markdown(Record(suites=(result(a=Verdict.WRONG, b=Verdict.BUILD, c=Verdict.WRONG),)))
+    page = markdown({"one": result(a=Verdict.WRONG, b=Verdict.BUILD, c=Verdict.WRONG)})
     assert page.endswith("- One: `a`, `c` wrong: why\n- One: `b` other build: why\n")
 
 
 def test_what_is_not_at_hand_takes_nothing_from_the_record() -> None:
     now = result(a=Verdict.MISSING, b=Verdict.MISSING, c=Verdict.WRONG, h=Verdict.MISSING)
-    (kept,) = Record(suites=(MIXED,)).with_results([now]).suites
-    verdicts = {outcome.program: outcome.verdict for outcome in kept.outcomes}
+    kept = merged({"one": MIXED}, [now])["one"]
+    verdicts = {finding.name: finding.outcome for finding in kept.findings}
     assert verdicts == {"a": Verdict.RIGHT, "b": Verdict.WRONG, "c": Verdict.WRONG, "h": Verdict.MISSING}
+    assert merged({"one": MIXED}, [Report("one", "One", skipped="no git")]) == {"one": MIXED}
 
 
-def test_the_page_is_made_from_the_record() -> None:
+def test_the_page_is_made_from_the_record(tmp_path: Path) -> None:
     docs = Path(__file__).parents[3] / "docs" / "evidence"
-    record, page = read(docs), (docs / PAGE).read_text(encoding="utf-8")
-    assert record.suites and markdown(record) in page, "run: portbench check peers --record"
-    assert all(suite.outcomes and not suite.reason for suite in record.suites)
+    record, page = read(docs / "peers.json"), (docs / "peers.md").read_text(encoding="utf-8")
+    assert record and markdown(record) in page, "run: portbench check peers --record docs/evidence/peers.json"
+    assert all(report.findings and not report.skipped for report in record.values())
+    write(tmp_path / "peers.json", record)
+    assert (tmp_path / "peers.json").read_bytes() == (docs / "peers.json").read_bytes()
 
 
 def test_a_damaged_record_and_a_page_without_a_place_are_told(tmp_path: Path) -> None:
-    (tmp_path / RECORD).write_text('{"suites": [{"suite": 1}]}')
+    file = tmp_path / "peers.json"
+    file.write_text('{"suites": [{"suite": 1}]}')
     with pytest.raises(PortbenchError, match=r"peers\.json: .*restore it, or record again with --record"):
-        read(tmp_path)
-    (tmp_path / PAGE).write_text("nothing")
+        read(file)
+    (tmp_path / "peers.md").write_text("nothing")
     with pytest.raises(PortbenchError, match="has no place for the table"):
-        write(tmp_path, Record())
+        write(file, {})
 
 
 @pytest.mark.parametrize(
-    ("now", "faults"),
+    ("now", "lines"),
     [
         (MIXED, []),
-        (result("other", a=Verdict.WRONG), []),
         (result(a=Verdict.RIGHT, c=Verdict.RIGHT, b=Verdict.RIGHT), []),
         (result(a=Verdict.RIGHT, c=Verdict.WRONG), ["one: c was right and is wrong: why"]),
         (result(a=Verdict.RIGHT), ["one: c was right and is not there any more"]),
         # As many right as before, but not the same ones.
         (result(a=Verdict.RIGHT, b=Verdict.RIGHT, c=Verdict.MISSING), ["one: c was right and is not had: why"]),
-        (SuiteResult(suite="one", title="One", reason="no git"), ["one: could not be run: no git"]),
     ],
 )
-def test_what_is_less_than_the_record_is_told(now: SuiteResult, faults: list[str]) -> None:
-    assert lesser(Record(suites=(MIXED,)), [now]) == faults
+def test_what_is_less_than_the_record_is_told(now: Report, lines: list[str]) -> None:
+    assert list(lesser(MIXED, now)) == lines
+    assert lesser(None, now) == ()
+
+
+def test_a_suite_that_could_not_be_run_is_a_fault() -> None:
+    assert faults([MIXED, Report("two", "Two", skipped="no git")]) == ["1 of 2 parts could not be measured: two"]
 
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=20), st.sampled_from(Verdict)), unique_by=lambda pair: pair[0]))
 def test_nothing_is_less_than_itself_and_every_fault_is_less(programs: list[tuple[str, Verdict]]) -> None:
-    was = SuiteResult(
-        suite="one", title="One", outcomes=tuple(Outcome(program=name, verdict=verdict) for name, verdict in programs)
-    )
-    record = Record(suites=(was,))
-    assert lesser(record, [was]) == []
-    none = was.model_copy(update={"outcomes": ()})
-    assert len(lesser(record, [none])) == was.count(Verdict.RIGHT)
-    assert Record.model_validate_json(record.model_dump_json(exclude_defaults=True)) == record
-    assert markdown(record)
+    was = Report("one", "One", tuple(judged(name, verdict) for name, verdict in programs))
+    assert lesser(was, was) == ()
+    right = sum(verdict is Verdict.RIGHT for _, verdict in programs)
+    assert len(lesser(was, Report("one", "One"))) == right
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder, "peers.json"), {"one": was})
+        assert read(Path(folder, "peers.json")) == {"one": was}
+    assert markdown({"one": was})
 
 
 def results(folder: Path, *rows: tuple[str, str, str]) -> Path:
@@ -123,8 +127,8 @@ def test_micropythons_results_are_read_and_its_own_skips_are_not_counted(tmp_pat
 
     path = results(tmp_path, ("b.py", "fail", "truth"), ("a.py", "pass", ""), ("c.py", "skip", "too large"))
     assert read_results(path) == (
-        Outcome(program="a.py", verdict=Verdict.RIGHT),
-        Outcome(program="b.py", verdict=Verdict.WRONG, said="truth"),
+        judged("a.py", Verdict.RIGHT),
+        judged("b.py", Verdict.WRONG, "truth"),
     )
     with pytest.raises(PortbenchError, match="result 'perhaps' is none of pass, fail, skip"):
         read_results(results(tmp_path, ("a.py", "perhaps", "")))
@@ -146,10 +150,10 @@ def test_what_upstream_corrected_since_is_right_if_it_is_just_that(tmp_path: Pat
     (tmp_path / "a_other.py.out").write_bytes(b"Traceback\ndone\n")
     (tmp_path / "a_unknown.py.out").write_bytes(b"done\n")
     names = ("same", "other", "silent", "unknown")
-    wrong = [Outcome(program=f"a/{name}.py", verdict=Verdict.WRONG) for name in names]
+    wrong = [judged(f"a/{name}.py", Verdict.WRONG) for name in names]
     found = corrected(wrong, tmp_path, tmp_path)
-    assert [outcome.verdict for outcome in found] == [Verdict.RIGHT, *[Verdict.WRONG] * 3]
-    assert found[0].said == "as upstream expects it since" and found[1:] == tuple(wrong[1:])
+    assert [each.outcome for each in found] == [Verdict.RIGHT, *[Verdict.WRONG] * 3]
+    assert found[0].note == "as upstream expects it since" and found[1:] == tuple(wrong[1:])
 
 
 @pytest.fixture

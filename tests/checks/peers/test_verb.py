@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,35 +13,29 @@ from tests.cli.conftest import Invoke
 pytestmark = pytest.mark.engine
 
 
-def test_the_suites_are_found_by_listing(invoke: Invoke) -> None:
-    from portbench.runner.checks.peers.suite import names, suite
+def test_all_suites_are_listed(invoke: Invoke) -> None:
+    from portbench.runner.checks.peers.check import suites
 
-    assert {"micropython_tests", "micropython_native", "micropython_perf", "public_images"} <= set(names())
-    assert all(suite(name).name == name for name in names())
+    names = sorted(each.name for each in suites())
+    assert {"micropython_tests", "micropython_native", "micropython_perf", "public_images"} <= set(names)
     lines = invoke("check", "peers", "--list").stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines] == names()
+    assert [line.partition(":")[0] for line in lines] == names
 
 
 def test_a_suite_that_cannot_be_run_ends_with_status_1_and_its_reason(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
-    done = invoke(
-        "check",
-        "peers",
-        "--suite",
-        "micropython_tests",
-        "--sources",
-        str(tmp_path),
-        "--record-in",
-        str(tmp_path),
-        "--record",
-    )
+    file = tmp_path / "record.json"
+    sources = ("--sources", str(tmp_path))
+    done = invoke("check", "peers", "--part", "micropython_tests", *sources, "--record", str(file))
     assert done.exit_code == 1
-    assert "no image with sha256 9601974d89e3 is in a --sources DIR or $PORTBENCH_FIRMWARE_DIR" in done.stderr
-    assert read(tmp_path).suites == ()  # what was not run takes nothing's place
-    done = invoke(
-        "check", "peers", "--suite", "public_images", "--sources", str(tmp_path), "--record-in", str(tmp_path)
-    )
-    assert done.exit_code == 0 and "public_images: cp-pico-9.1.4 not had: cp-pico-9.1.4: no image" in done.stdout
-    assert invoke("check", "peers", "--suite", "none").exit_code == 2
+    assert "no image with sha256 9601974d89e3 is in a --sources DIR or $PORTBENCH_FIRMWARE_DIR" in done.stdout
+    assert done.stderr.splitlines()[-1] == "1 of 1 parts could not be measured: micropython_tests"
+    assert read(file) == {}  # a suite that was not run replaces nothing
+    done = invoke("check", "peers", "--part", "public_images", *sources)
+    assert done.exit_code == 1 and "public_images: cp-pico-9.1.4 not had: cp-pico-9.1.4: no image" in done.stdout
+    assert done.stderr.splitlines()[-1] == "1 of 1 parts could not be measured: public_images"
+    (suite,) = json.loads(invoke("check", "peers", "--part", "public_images", *sources, "--json").stdout)["suites"]
+    assert "cp-pico-9.1.4" in [outcome["program"] for outcome in suite["outcomes"]]
+    assert invoke("check", "peers", "--part", "none").exit_code == 2

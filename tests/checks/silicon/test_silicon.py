@@ -1,4 +1,4 @@
-"""Validation without an image: what is a fault, what a page says, and what published programs print."""
+"""The check against silicon without an image: what is a fault, what a page says, and what published programs print."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.errors import PortbenchError
 from portbench.results.silicon import FigureSet, Script
+from portbench.runner.checks.check import faults
+from portbench.runner.checks.silicon.compare import compare, summary, within
 from portbench.runner.checks.silicon.scripts import ScriptStore
 from portbench.runner.checks.silicon.turnaround import Distribution, measure
-from portbench.runner.checks.silicon.verdict import compare, summary
 from portbench.workloads import workload
 
 
@@ -40,7 +41,7 @@ def figures(relation: str = "same binary", **silicon: float) -> FigureSet:
 
 
 @pytest.mark.parametrize(
-    ("relation", "emulated", "within", "fault"),
+    ("relation", "emulated", "kept", "fault"),
     [
         ("same binary", 1010.0, True, False),
         ("same binary", 990.0, True, False),
@@ -52,38 +53,39 @@ def figures(relation: str = "same binary", **silicon: float) -> FigureSet:
     ],
 )
 def test_only_the_same_binary_is_held_to_silicon(
-    relation: str, emulated: float, within: bool | None, fault: bool
+    relation: str, emulated: float, kept: bool | None, fault: bool
 ) -> None:
-    outcome = compare(figures(relation), {"a": [emulated]})
-    assert (outcome.compared[0].within(outcome.limit), outcome.is_fault) == (within, fault)
+    report = compare(figures(relation), {"a": [emulated]})
+    assert (report.findings[0].met, bool(faults([report]))) == (kept, fault)
 
 
 def test_one_step_of_what_was_published_is_no_difference() -> None:
     steps = figures(a=97.0, b=958.0).model_copy(update={"resolution": 1.0})
-    assert compare(steps, {"a": [98.0], "b": [967.0]}).within == 2
-    assert compare(steps, {"a": [98.1], "b": [968.0]}).within == 0
+    assert within(compare(steps, {"a": [98.0], "b": [967.0]}).findings) == 2
+    assert within(compare(steps, {"a": [98.1], "b": [968.0]}).findings) == 0
 
 
 def test_a_figure_that_did_not_come_is_a_fault() -> None:
-    outcome = compare(figures(a=1.0, b=2.0), {"a": [1.0]})
-    assert outcome.is_fault and outcome.compared[1].ratio is None and outcome.within == 1
+    report = compare(figures(a=1.0, b=2.0), {"a": [1.0]})
+    assert report.faults == ("a-set: b: no figure",)
+    assert report.findings[1].ratio is None and within(report.findings) == 1
 
 
 @given(st.floats(0.001, 1e9), st.floats(0.5, 2.0))
 def test_a_ratio_is_what_it_says(silicon: float, ratio: float) -> None:
-    (found,) = compare(figures(a=silicon), {"a": [silicon * ratio]}).compared
+    (found,) = compare(figures(a=silicon), {"a": [silicon * ratio]}).findings
     assert found.ratio == pytest.approx(ratio)
 
 
 def test_a_range_has_its_middle() -> None:
-    (found,) = compare(figures("other conditions", a=1.383), {"a": [1.1, 1.2, 1.4]}).compared
-    assert (found.least, found.emulated, found.most) == (1.1, 1.2, 1.4)
+    (found,) = compare(figures("other conditions", a=1.383), {"a": [1.1, 1.2, 1.4]}).findings
+    assert (found.least, found.value, found.most) == (1.1, 1.2, 1.4)
 
 
 def test_the_summary_counts_what_was_measured() -> None:
-    good = compare(figures(a=1.0, b=1.0), {"a": [1.0], "b": [1.02]})
-    other = compare(figures("other version", a=1.0), {"a": [1.03]})
-    assert summary([good, other]) == (
+    same, other = figures(a=1.0, b=1.0), figures("other version", a=1.0)
+    pairs = [(same, compare(same, {"a": [1.0], "b": [1.02]})), (other, compare(other, {"a": [1.03]}))]
+    assert summary(pairs) == (
         "1 of 2 figures of the same image are within 1% of silicon; "
         "1 of 1 figures of a neighbouring version are within 4% of silicon"
     )
@@ -133,7 +135,7 @@ class TestPrinted:
     SAID = "Loop 10 times\r\nCalculation time: 97 ms\r\n\r\nPi 9 bits\r\nError occurred during operation!\r\n"
 
     def test_what_the_script_says_of_each_is_read_and_an_error_left_out(self) -> None:
-        from portbench.runner.checks.silicon.script_run import is_whole, values
+        from portbench.runner.checks.silicon.programs import is_whole, values
 
         assert values(self.SAID, ["Loop 10 times", "Pi 9 bits"], "x") == {"Loop 10 times": [97.0]}
         assert values(self.SAID, ["Loop 10 times"], "x") == {"Loop 10 times": [97.0]}
@@ -144,7 +146,7 @@ class TestPrinted:
         assert is_whole("Traceback (most recent call last):\r\n", ["A"]) and is_whole("\r\nTest finished.\r\n", ["A"])
 
     def test_what_is_not_said_or_no_number_is_told(self) -> None:
-        from portbench.runner.checks.silicon.script_run import values
+        from portbench.runner.checks.silicon.programs import values
 
         with pytest.raises(BoardError, match="x: the script ended without B; it said "):
             values("A\r\nCalculation time: 1 ms\r\n", ["A", "B"], "x")
@@ -153,13 +155,13 @@ class TestPrinted:
 
     @pytest.mark.parametrize("printed", ["", "1 x y", "SKIP", "-1 -1 SKIP: no matching params", "0 5 ok"])
     def test_what_is_no_score_is_told(self, printed: str) -> None:
-        from portbench.runner.checks.silicon.perf_bench import score_of
+        from portbench.runner.checks.silicon.programs import score_of
 
         with pytest.raises(BoardError, match=r"^bm: "):
             score_of(printed, "bm")
 
     def test_a_score_is_the_norm_by_the_time(self) -> None:
-        from portbench.runner.checks.silicon.perf_bench import score_of
+        from portbench.runner.checks.silicon.programs import score_of
 
         assert score_of("2000 4 None", "bm") == 2000.0
 

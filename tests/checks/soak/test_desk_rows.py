@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.emulated.faults import Fault, FaultKind, When
-from portbench.runner.checks.soak.foreign import Foreign
+from portbench.runner.checks.soak.dead_images import DeadImage
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
 from portbench.runner.stages import Stage
 from portbench.where import Where
@@ -25,18 +25,16 @@ def test_rows_follow_each_other_on_a_board_that_keeps_its_power(make_lane: MakeL
 
 
 @pytest.mark.parametrize(
-    ("foreign", "says"),
+    ("dead", "says"),
     [
-        (Foreign.STANDS_STILL, "stopped: no SPI frame for the W5500 in 8 s of simulated time"),
-        (Foreign.LOCKS_UP, "stopped: core 0 locked up at pc 0x10000280"),
-        (Foreign.RESETS, "resets in"),
+        (DeadImage.STANDS_STILL, "stopped: no SPI frame for the W5500 in 8 s of simulated time"),
+        (DeadImage.LOCKS_UP, "stopped: core 0 locked up at pc 0x10000280"),
+        (DeadImage.RESETS, "resets in"),
     ],
 )
-def test_a_foreign_image_is_given_up_and_the_next_row_measured(
-    make_lane: MakeLane, foreign: Foreign, says: str
-) -> None:
+def test_a_dead_image_is_given_up_and_the_next_row_measured(make_lane: MakeLane, dead: DeadImage, says: str) -> None:
     lane = make_lane(NATIVE, on_desk=True)
-    record = lane.run(Cycle(0, SPI_HZ[0], None, foreign), set())
+    record = lane.run(Cycle(0, SPI_HZ[0], None, dead), set())
     assert record.status == "failed" and says in record.reason and record.lost == [], record.reason
     after = lane.run(Cycle(1, SPI_HZ[1], None), set())
     assert (after.status, after.lost, after.leaks, after.hangs) == ("measured", [], [], []), after.reason

@@ -7,26 +7,28 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from portbench.boards.emulated.faults import FaultKind, When
-from portbench.runner.checks.soak.foreign import Foreign
+from portbench.runner.checks.check import Report, faults
+from portbench.runner.checks.soak import check
+from portbench.runner.checks.soak.check import Soak, SoakOptions
+from portbench.runner.checks.soak.dead_images import DeadImage
 from portbench.runner.checks.soak.lane import Record
 from portbench.runner.checks.soak.leaks import left_behind, open_terminals, pass_over_others
 from portbench.runner.checks.soak.plan import SPI_HZ, Deed, lane_of, plan_cycle
-from portbench.runner.checks.soak.report import Tally
 
 
 @given(st.integers(0, 2**32), st.integers(0, 10**6), st.booleans(), st.integers(1, 1000), st.booleans())
 def test_a_cycle_is_its_seeds(seed: int, number: int, console: bool, exchanges: int, power: bool) -> None:
     cycle = plan_cycle(seed, number, console=console, exchanges=exchanges, power=power)
     assert cycle == plan_cycle(seed, number, console=console, exchanges=exchanges, power=power)
-    assert cycle.foreign is None or cycle.strike is None
+    assert cycle.dead is None or cycle.strike is None
     assert any(hz - 100_000 < cycle.spi_hz <= hz for hz in SPI_HZ)
 
 
@@ -53,12 +55,12 @@ def test_every_kind_of_fault_comes(console: bool, power: bool) -> None:
         FaultKind.PORT_RENAMED,
     }
     cycles = [plan_cycle(1, number, console=console, exchanges=20, power=power) for number in range(1000)]
-    strikes = [cycle.strike for cycle in cycles if cycle.foreign is None]
+    strikes = [cycle.strike for cycle in cycles if cycle.dead is None]
     kinds = Counter(fault.kind for strike in strikes if strike for fault in strike.faults)
     assert set(kinds) == set(FaultKind) - (set() if console else needs_console)
     assert {strike.deed for strike in strikes if strike} == {None, *Deed}
     assert min(kinds.values()) >= 10 and strikes.count(None) >= 100
-    assert {cycle.foreign for cycle in cycles} == {None, *Foreign}
+    assert {cycle.dead for cycle in cycles} == {None, *DeadImage}
 
 
 def test_cycles_ask_for_different_clocks_so_that_each_flashes() -> None:
@@ -70,18 +72,47 @@ def record(number: int, **more: object) -> Record:
     return Record(number, **{"fault": "power-lost", "struck": True, "status": "measured", **more})  # type: ignore[arg-type]
 
 
+class Replay:
+    """Takes the place of the worker processes."""
+
+    def __init__(self, *records: Record) -> None:
+        self._records = records
+
+    def __call__(self, options: SoakOptions, runtime: str, root: Path, heard: Callable[[Record], None]) -> Replay:
+        self._heard = heard
+        return self
+
+    def run(self) -> tuple[list[Record], list[str]]:
+        for each in self._records:
+            self._heard(each)
+        return list(self._records), []
+
+
 @pytest.mark.parametrize("trouble", ["hangs", "lost", "leaks"])
-def test_one_trouble_fails_the_soak(trouble: str) -> None:
-    tally = Tally()
-    tally.add(record(1))
-    tally.add(record(2, status="failed", reason="run: no answer"))
-    assert tally.passed and tally.cycles == 2 and tally.by_fault["power-lost"]["recovered"] == 1
-    tally.add(record(3, **{trouble: ["something"]}))
-    assert not tally.passed
-    with Path(os.devnull).open("w", encoding="utf-8") as file:
-        console = Console(file=file, width=120, record=True)
-        tally.show(console, reasons=True)
-    assert "cycle 3 (power-lost): something" in console.export_text()
+def test_one_trouble_fails_the_soak(trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def soak(*records: Record) -> tuple[Soak, Report]:
+        monkeypatch.setattr(check, "Workers", Replay(*records))
+        made = Soak(lambda line: None, SoakOptions("ping_pong", cycles=len(records), reasons=True))
+        return made, made.run("portbench-native")
+
+    well = (record(1), record(2, status="failed", reason="run: no answer"))
+    made, report = soak(*well)
+    assert faults([report]) == [] and len(report.findings) == 2
+    assert [(each.group, each.outcome) for each in report.findings] == [
+        ("power-lost", "recovered"),
+        ("power-lost", "failed"),
+    ]
+    assert "power-lost: 1 x run: no answer" in made.summary([report])
+    made, report = soak(*well, record(3, **{trouble: ["something"]}))
+    assert [line for line in faults([report]) if line.startswith("cycle 3 (power-lost): ") and "something" in line]
+    titles = {"hangs": "hangs", "lost": "lost results", "leaks": "leaks"}
+    assert f"{titles[trouble]}: 1" in made.summary([report])
+
+
+def test_cycles_that_were_not_run_fail_the_soak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "Workers", Replay(record(0)))
+    report = Soak(lambda line: None, SoakOptions("ping_pong", cycles=2)).run("portbench-native")
+    assert faults([report]) == ["portbench-native: only 1 of 2 cycles were run"]
 
 
 @pytest.mark.slow

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Start
@@ -9,7 +12,10 @@ from tests.cli.conftest import Start
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
 
-def test_some_cycles_with_faults_pass(start: Start) -> None:
-    done = start("check", "soak", "--cycles", 8, "--seed", 5, "--reasons", "--records", "records.txt")
+def test_some_cycles_with_faults_pass(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "records.txt"
+    done = start("check", "soak", "--cycles", 8, "--seed", 5, "--reasons", "--record", file)
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(line in done.stdout for line in ("hangs: 0", "lost results: 0", "leaks: 0", "8 cycles"))
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    assert sorted(record["number"] for record in records if record["number"] >= 0) == list(range(8))

@@ -16,11 +16,11 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
 from portbench.firmware.uf2 import flash_content
-from portbench.runner.checks.speed import measure
-from portbench.runner.checks.speed.figures import Target
+from portbench.runner.checks.check import Target
+from portbench.runner.checks.speed import check
+from portbench.runner.checks.speed.check import Speed
 from portbench.runner.checks.speed.loop import measure_loop
 from portbench.runner.checks.speed.many import measure_many, memory_bytes
-from portbench.runner.checks.speed.measure import Session
 from portbench.runner.checks.speed.repl import ReplMachine
 from portbench.runner.plugin import PROJECT
 
@@ -30,7 +30,7 @@ EVB = board_definition("W5500_EVB_PICO")
 
 @pytest.fixture
 def micropython(image: Image) -> Path:
-    return image(measure.MICROPYTHON)
+    return image(check.MICROPYTHON)
 
 
 def limit(seconds: float = 60) -> Deadline:
@@ -83,7 +83,7 @@ def test_memory_is_what_the_system_tells() -> None:
 
 def test_rows_through_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     known = catalogue.load()
-    monkeypatch.setattr(measure, "ROWS", {("portbench-native", "tuned"): Target("below", 2)})
-    (figure,) = measure.rows(Session(EVB, ImageStore(known, offline=True), True, PROJECT))
+    monkeypatch.setattr(check, "ROWS", {("portbench-native", "tuned"): Target("below", 2)})
+    (figure,) = check.rows(Speed(print, EVB, ImageStore(known, offline=True), True, PROJECT))
     assert figure.value is not None and 0 < figure.value < 30 and "x real time" in figure.note
     assert figure.name == "portbench-native tuned: ping_pong" and figure.target is None  # the target is for a whole row

@@ -16,7 +16,7 @@ from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware.images import ImageStore
 from portbench.runner.checks.speed import cores
-from portbench.runner.checks.speed.measure import PARTS, Session
+from portbench.runner.checks.speed.check import PARTS, Speed
 
 pytestmark = pytest.mark.engine
 PICO = board_definition("RPI_PICO")
@@ -40,7 +40,7 @@ def test_each_core_turns_in_its_loop_once_in_three_cycles(both: bool) -> None:
 
 
 def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
-    session = Session(PICO, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(print, PICO, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
     for_a_second, against_one = PARTS["cores"](session)
     assert for_a_second.value is not None and for_a_second.value > 0
     assert against_one.value is not None and against_one.value > 0

@@ -12,14 +12,14 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench.boards import board_definition
 from portbench.firmware.images import ImageStore
-from portbench.runner.checks.speed.measure import PARTS, PICO_W_ROWS, Session
+from portbench.runner.checks.speed.check import PARTS, PICO_W_ROWS, Speed
 
 pytestmark = pytest.mark.engine
 PICO_W = board_definition("RPI_PICO_W")
 
 
 def test_without_an_image_each_row_says_so(tmp_path: Path) -> None:
-    session = Session(PICO_W, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(print, PICO_W, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
     figures = list(PARTS["pico-w"](session))
     names = [f"{runtime} {profile}: {workload}" for runtime, profile, workload in PICO_W_ROWS]
     assert [figure.name for figure in figures] == names

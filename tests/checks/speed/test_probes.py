@@ -15,7 +15,7 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench import _engine
 from portbench.firmware.images import ImageStore
-from portbench.runner.checks.speed.measure import PARTS, Session
+from portbench.runner.checks.speed.check import PARTS, Speed
 from portbench.runner.checks.speed.probes import PROBES, Bench, ProbeCost, ratios, unprobed_engine
 
 pytestmark = pytest.mark.engine
@@ -39,7 +39,7 @@ def test_ratios_are_of_the_same_run() -> None:
 
 
 def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
-    session = Session(EVB, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(print, EVB, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
     figures = {figure.name: figure for figure in PARTS["probes"](session)}
     for name in PROBES:
         value = figures[f"probes: {name} on against off"].value

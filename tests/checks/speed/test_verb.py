@@ -11,24 +11,28 @@ from tests.cli.conftest import Invoke, Start
 
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
-from portbench.runner.checks.speed import measure
-from portbench.runner.checks.speed.figures import Figure, Target
+from portbench.runner.checks.check import Finding, Target
+from portbench.runner.checks.speed import check
 
 
-def test_without_images_parts_are_skipped(start: Start) -> None:
-    done = start("check", "speed", *("--part=loop", "--part=circuitpython", "--part=boards"), "--check", "--json")
-    assert done.returncode == 0, done.stderr
+def test_without_images_parts_are_skipped_and_the_status_says_so(start: Start) -> None:
+    parts = ("loop", "circuitpython", "boards")
+    done = start("check", "speed", *(f"--part={part}" for part in parts), "--json")
     figures = json.loads(done.stdout)["figures"]
     assert [figure["value"] for figure in figures] == [None] * 3
     assert all("PORTBENCH_FIRMWARE_DIR" in figure["note"] for figure in figures)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "3 of 3 parts could not be measured: loop, circuitpython, boards"
     assert "skipped" in start("check", "speed", "--part=loop").stdout
 
 
-def test_check_fails_for_a_missed_target(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    missed = Figure("speed", 1.0, "M instr/s", Target("at least", 150))
-    monkeypatch.setitem(measure.PARTS, "loop", lambda session: iter([missed]))
-    assert invoke("check", "speed", "--part", "loop").exit_code == 0
-    assert invoke("check", "speed", "--part", "loop", "--check").exit_code == 1
+def test_a_missed_target_fails(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound, status in ((150.0, 1), (0.5, 0)):
+        figure = Finding("speed", 1.0, "M instr/s", Target("at least", bound))
+        monkeypatch.setitem(check.PARTS, "loop", lambda speed, figure=figure: iter([figure]))
+        done = invoke("check", "speed", "--part", "loop")
+        assert done.exit_code == status
+        assert ("speed: 1 M instr/s, not at least 150" in done.stderr) == bool(status)
 
 
 def test_a_board_that_is_not_there_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
@@ -36,7 +40,7 @@ def test_a_board_that_is_not_there_is_one_line(invoke: Invoke, tmp_path: Path) -
     assert done.exit_code == 1 and "unknown board 'nothing'" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_help_names_every_part(invoke: Invoke) -> None:
-    said = " ".join(invoke("check", "speed", "--help").output.split())
-    *parts, last = measure.PARTS
-    assert f"only {', '.join(parts)} or {last} (repeatable)" in said
+def test_every_part_is_listed(invoke: Invoke) -> None:
+    lines = invoke("check", "speed", "--list").stdout.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == list(check.PARTS)
+    assert all(line.partition(": ")[2] for line in lines)

@@ -1,75 +1,47 @@
-"""Flash, deploy and run again and again while things go wrong, and see that nothing is lost.
+"""Flash, deploy and run again and again while things go wrong.
 
-Cycle N of a seed is always the same: --first N --cycles 1 repeats it. Ends with status 1 if any cycle hung, lost a
-result or left something behind. docs/soak.md has the faults.
+Each part is a runtime; portbench-native alone is the default. No cycle may hang, lose a result or leave anything
+behind. --first N --cycles 1 repeats cycle N of a seed. --record FILE gets a line of JSON for each cycle.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from portbench.errors import OptionError, PortbenchError
-from portbench.firmware import catalogue
-from portbench.runner.cli.console import console
+from portbench.errors import OptionError
+from portbench.nearest import unknown
+from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.engine import needs_engine
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.seconds import Seconds
-from portbench.runner.interruptions import Interruptions
-from portbench.workloads import workloads
 
-_FILE_COLUMNS = 110
+if TYPE_CHECKING:
+    from portbench.runner.checks.check import Check
 
 
 @click.command()
-@click.option("--cycles", type=click.IntRange(1), default=100, show_default=True, help="how many")
-@click.option("--seed", type=int, default=1, show_default=True, help="of all that is drawn")
-@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="number of the first cycle")
-@bench_option("runtime", default=["portbench-native"], show_default=True, help="id of the catalogue (repeatable)")
-@bench_option("workload", single=True, help="what each runs (default: what is measured by default)")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="processes at once")
-@click.option("--reasons", is_flag=True, help="list why rows failed")
-@click.option("--records", type=click.Path(path_type=Path), help="write each cycle's record there, a line of JSON each")
-@click.option("--limit-s", type=Seconds(), default=7200.0, show_default=True, help="give up after this")
+@check_options
+@click.option("--cycles", type=click.IntRange(1), default=100, show_default=True, help="Number of cycles of a part.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random choices.")
+@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Number of the first cycle.")
+@bench_option("workload", single=True, help="Workload of each cycle (default: the default one).")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes at once.")
+@click.option("--reasons", is_flag=True, help="List the reasons of failed rows.")
+@click.option("--limit-s", type=Seconds(), default=7200.0, show_default=True, help="Give a part up after this time.")
 def COMMAND(
-    cycles: int,
-    seed: int,
-    first: int,
-    runtime: tuple[str, ...],
-    workload: str | None,
-    workers: int,
-    reasons: bool,
-    records: Path | None,
-    limit_s: float,
+    cycles: int, seed: int, first: int, workload: str | None, workers: int, reasons: bool, limit_s: float, **shared: Any
 ) -> int:
-    with one_line():
+    def make() -> Check:
         needs_engine()
-        from portbench.runner.checks.soak.soak import Soak, SoakOptions
+        from portbench.runner.checks.soak.check import Soak, SoakOptions
+        from portbench.workloads import workloads
 
-        try:
-            for each in runtime:
-                catalogue.load().get(each)
-        except PortbenchError as error:
-            raise OptionError(f"--runtime: {error}") from None
         known = workloads()
         if workload is not None and workload not in known:
-            raise OptionError(f"--workload: {workload!r} is none of {', '.join(known)}")
-        options = SoakOptions(runtime, workload or next(iter(known)), cycles, seed, first, workers, records, limit_s)
-    out = console(_FILE_COLUMNS)
-    interruptions = Interruptions()
-    interruptions.listen()
-    root = Path(tempfile.mkdtemp(prefix="pbsoak-"))
-    try:
-        soak = Soak(options, root, out)
-        soak.run()
-    finally:
-        interruptions.ending()
-        shutil.rmtree(root, ignore_errors=True)
-        interruptions.restore()
-    out.print(f"seed {seed}, {', '.join(runtime)}")
-    soak.tally.show(out, reasons=reasons)
-    return 0 if soak.tally.passed and soak.tally.cycles == cycles else 1
+            raise OptionError(f"--workload: {unknown('workload', workload, known)}")
+        asked = workload or next(iter(known))
+        return Soak(tell, SoakOptions(asked, cycles, seed, first, workers, limit_s, reasons), shared["record"])
+
+    return carry_out(make, **shared)

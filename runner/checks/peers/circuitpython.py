@@ -1,7 +1,7 @@
 """CircuitPython's tests/run-tests.py, in bytecode, with the modules that its tests share on the board's drive.
 
-Upstream runs it on the PC only, where modules are built in that no board's image has, and some tests have no rule to
-skip themselves: `circuitpython_tests.toml` has those.
+Upstream runs it on the PC only, whose build has modules that no board's image has. Some tests have no rule to skip
+themselves there: `circuitpython.toml` lists them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Final
 from portbench.boards import Deadline
 from portbench.boards.board import Deployment
 from portbench.errors import PortbenchError
-from portbench.runner.checks.peers.differences import judged, load
-from portbench.runner.checks.peers.outcome import Outcome, SuiteResult, Verdict
+from portbench.runner.checks.check import Finding, Report
+from portbench.runner.checks.peers.differences import explained, load
 from portbench.runner.checks.peers.place import Place
 from portbench.runner.checks.peers.sources import Source
-from portbench.runner.checks.peers.suite import Suite
+from portbench.runner.checks.peers.suite import Suite, Verdict, judged
 
 SOURCE: Final = Source("adafruit/circuitpython", "fad755d5e759b14302f5170f7130e38a99942d4f", ("tests", "tools"))
 """9.1.4: the tests of the firmware's own tag."""
@@ -32,11 +32,11 @@ _LINE: Final = re.compile(r"(?P<result>pass|FAIL) +(?P<test>\S+)")
 _END: Final = re.compile(r"(?P<tests>\d+) tests performed \((?P<cases>\d+) individual testcases\)")
 
 
-class Tests(Suite):
+class CircuitPythonTests(Suite):
     name = "circuitpython_tests"
     title = "CircuitPython 9.1.4, tests/run-tests.py"
 
-    def run(self, place: Place) -> SuiteResult:
+    def run(self, place: Place) -> Report:
         image = place.image(IMAGE, "CircuitPython 9.1.4 for the W5500-EVB-Pico")
         known = load(DIFFERENCES)
         tests = place.source(SOURCE) / "tests"
@@ -51,33 +51,29 @@ class Tests(Suite):
             # -P: pyboard.py beside the script is another, which wants a USB device and its drive's block device.
             command = [sys.executable, "-P", "run-tests.py", "--target", "rp2", "--device", device.port]
             said = place.run([*command, "-r", str(results)], tests, {"MICROPY_CPYTHON3": sys.executable}, board)
-        outcomes, cases = read_output(said)
-        judgements = tuple(
-            judged(outcome, _printed(results, outcome.program), known) if outcome.verdict is Verdict.WRONG else outcome
-            for outcome in outcomes
+        findings, cases = read_output(said)
+        findings = tuple(
+            explained(finding, _printed(results, finding.name), known) if finding.outcome == Verdict.WRONG else finding
+            for finding in findings
         )
-        pinned = (SOURCE.pinned, f"{image.name} {IMAGE[:12]}")
-        return SuiteResult(suite=self.name, title=self.title, sources=pinned, outcomes=judgements, cases=cases)
+        return self.report(findings, (SOURCE.pinned, f"{image.name} {IMAGE[:12]}"), cases)
 
 
-def read_output(lines: Iterable[str]) -> tuple[tuple[Outcome, ...], int]:
-    """The tests that were run, and the cases in them; what the script skips is not counted. Raises PortbenchError."""
-    outcomes, last = [], "nothing"
+def read_output(lines: Iterable[str]) -> tuple[tuple[Finding, ...], int]:
+    """The tests that were run, and the cases in them; skipped tests are not counted. Raises PortbenchError."""
+    findings, last = [], "nothing"
     for line in lines:
         last = line
         if match := _LINE.fullmatch(line):
             verdict = Verdict.RIGHT if match["result"] == "pass" else Verdict.WRONG
-            outcomes.append(Outcome(program=match["test"], verdict=verdict))
+            findings.append(judged(match["test"], verdict))
         elif match := _END.fullmatch(line):
-            if int(match["tests"]) != len(outcomes):
-                raise PortbenchError(f"run-tests.py counts {match['tests']} tests, and told of {len(outcomes)}")
-            return tuple(sorted(outcomes, key=lambda outcome: outcome.program)), int(match["cases"])
+            if int(match["tests"]) != len(findings):
+                raise PortbenchError(f"run-tests.py counts {match['tests']} tests, and told of {len(findings)}")
+            return tuple(sorted(findings, key=lambda finding: finding.name)), int(match["cases"])
     raise PortbenchError(f"run-tests.py ended without its count; it said: {last}")
 
 
 def _printed(results: Path, test: str) -> bytes:
-    """What the script kept of a test that failed."""
+    """The output of a failed test, as the script keeps it."""
     return (results / f"{test.replace('/', '_')}.out").read_bytes()
-
-
-SUITE = Tests()

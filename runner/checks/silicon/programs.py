@@ -1,5 +1,8 @@
-"""A published script, unchanged, on simulated time: saved to a CircuitPython board's drive while it runs, or pasted at
-MicroPython's raw prompt."""
+"""Published programs, unchanged, on simulated time.
+
+A script is saved to the drive of a running CircuitPython board, or pasted at MicroPython's raw prompt. perf_bench runs
+as MicroPython's run-perfbench.py runs it: each script with benchrun.py at the raw prompt.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ from portbench.runner.checks.silicon.raw_prompt import RawPrompt
 from portbench.runner.checks.speed.repl import ReplMachine
 
 _LIMIT_S: Final = 3600.0
+_SCORE_LIMIT_S: Final = 900.0
+N, M = 100, 100
+"""The speed and the memory of the board, as the published scores were taken with."""
 _STEP_US: Final = 100_000
 _FIRST_START_US: Final = 10_000_000
 """CircuitPython makes its file system and runs the code.py that it comes with: 4.2 s."""
@@ -26,10 +32,10 @@ _OVER: Final = "Test finished."
 _RAISED: Final = "Traceback (most recent call last)"
 
 
-def measure(
+def times_ms(
     entry: FirmwareEntry, image: Path, board: BoardDefinition, content: bytes, names: Collection[str]
 ) -> dict[str, list[float]]:
-    """What the script says of each of `names` as it goes; it is not waited for further. Raises BoardError."""
+    """The milliseconds that the script prints for each of `names`; its end is not waited for. Raises BoardError."""
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the script")
     if entry.family is Family.CIRCUITPYTHON:
         read = _saved(image, board, content)
@@ -45,7 +51,7 @@ def measure(
 
 
 def is_whole(said: str, names: Collection[str]) -> bool:
-    """Whether no more of `names` will come."""
+    """Whether all of `names` have been printed, or the script has ended."""
     return _OVER in said or _RAISED in said or set(names) <= {match["name"] for match in _TIMED.finditer(said)}
 
 
@@ -66,8 +72,27 @@ def values(said: str, names: Collection[str], what: str) -> dict[str, list[float
 
 
 def _saved(image: Path, board: BoardDefinition, content: bytes) -> Callable[[], bytes]:
-    """What reads the board on from when its code.py was written."""
+    """A function that reads the console, from the moment when code.py was written."""
     repl = ReplMachine(image, board)
     repl.run_until(_FIRST_START_US * PS_PER_US)
     repl.machine.volume_apply([("write", "code.py", content)])
     return lambda: repl.read(_STEP_US)
+
+
+def score(image: Path, board: BoardDefinition, content: bytes, benchrun: bytes, what: str) -> float:
+    """The score of one test, on a machine that has just been switched on. Raises BoardError."""
+    prompt = RawPrompt(image, board, Deadline(_SCORE_LIMIT_S, what))
+    script = b"import sys\nsys.path.remove('')\n\n" + content + benchrun + b"bm_run(%u, %u)\n" % (N, M)
+    return score_of(prompt.execute(script), what)
+
+
+def score_of(printed: str, what: str) -> float:
+    """The score in `TIME_US NORM RESULT`. Raises BoardError."""
+    words = printed.split(None, 2)
+    try:
+        time_us, norm = int(words[0]), int(words[1])
+    except (ValueError, IndexError):
+        raise BoardError(f"{what}: printed {printed[:80]!r}, which is no time and no norm") from None
+    if time_us <= 0 or norm <= 0:
+        raise BoardError(f"{what}: {printed.strip()[:80]}")
+    return 1e6 * norm / time_us

@@ -1,6 +1,6 @@
-"""Images that are not for the board: each stops at its start in a way of its own, and its row has to say which.
+"""Images that stop at their start, each in another way; a row of one has to say which.
 
-They are assembled here, since nobody may pass on what other people have built.
+They are assembled here, since other people's images may not be passed on.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _VECTORS = 48
 _BKPT = 0xBE00
 
 
-class Foreign(StrEnum):
-    """What the image does instead of what its name says."""
+class DeadImage(StrEnum):
+    """The behaviour of the image."""
 
     STANDS_STILL = "stands-still"
     LOCKS_UP = "locks-up"
     RESETS = "resets"
 
 
-PROGRAMS: Final[dict[Foreign, tuple[int, ...]]] = {
-    Foreign.STANDS_STILL: (0xE7FE,),  # B .
-    Foreign.LOCKS_UP: (_BKPT,),  # and again in its handler
+PROGRAMS: Final[dict[DeadImage, tuple[int, ...]]] = {
+    DeadImage.STANDS_STILL: (0xE7FE,),  # B .
+    DeadImage.LOCKS_UP: (_BKPT,),  # and again in its handler
     # AIRCR: VECTKEY and SYSRESETREQ
-    Foreign.RESETS: (0x4801, 0x4902, 0x6001, 0xE7FE, 0xED0C, 0xE000, 0x0004, 0x05FA),
+    DeadImage.RESETS: (0x4801, 0x4902, 0x6001, 0xE7FE, 0xED0C, 0xE000, 0x0004, 0x05FA),
 }
 
 _BANNERS: Final[dict[Family, bytes]] = {
@@ -51,7 +51,7 @@ _BANNERS: Final[dict[Family, bytes]] = {
 
 
 def banner(family: Family, version: str = "1.26.0") -> bytes:
-    """What an image of `family` says of itself."""
+    """The text in an image of `family` that tells its name and version."""
     return _BANNERS[family].replace(b"%s", version.encode())
 
 
@@ -66,5 +66,5 @@ def build(program: tuple[int, ...], says: bytes) -> bytes:
     return uf2.build(content)
 
 
-def write(path: Path, foreign: Foreign, family: Family, version: str) -> None:
-    path.write_bytes(build(PROGRAMS[foreign], banner(family, version)))
+def write(path: Path, dead: DeadImage, family: Family, version: str) -> None:
+    path.write_bytes(build(PROGRAMS[dead], banner(family, version)))

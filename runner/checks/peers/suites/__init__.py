@@ -1,1 +1,0 @@
-"""The suites, one file each."""
