@@ -196,23 +196,24 @@ class Bench:
         )
 
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
-        """What the first run of an emulated row is asked for beside its figures, in runs of its own: where those fail,
-        the row has been measured all the same, and says so."""
+        """Add the waveform and the changes' gains to the first run of an emulated row, by repeating it. The row stays
+        measured if that fails, and says so."""
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
         if not (self.options.attribute or self.options.what_if):
             return
-        from portbench.runner.closer import waveform, what_ifs  # with the engine, which real boards do without
+        from portbench.runner.replayed import ReplayedRow  # imports the engine, which real boards do not need
 
         around = surroundings(planned, self.options)
         options = replace(
             self.options, turnaround_us=around.turnaround_us, phy_link_delay_s=around.phy_link_delay_s, seed=around.seed
         )
         try:
+            replayed = ReplayedRow.quick(planned, options)
             if self.options.attribute:
-                draft.waveform = waveform(planned, options)
+                draft.waveform = replayed.waveform()
             if self.options.what_if:
-                draft.what_if = what_ifs(planned, options)
+                draft.what_if = list(replayed.what_if(replayed.row()))
         except PortbenchError as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from portbench.results.attribution import CAUSES, Span
+from portbench.results.closer import WhatIf
 from portbench.results.explain import Facts, Sentence, explained
 from portbench.results.model import Row
-from portbench.runner.explain.what_if import WhatIf
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Explained:
             "stages": [{"name": stage.name, **_span(stage, 1)} for stage in facts.attribution.stages],
             "sentences": [asdict(sentence) for sentence in self.sentences],
             "beside": None if self.beside is None else self._beside(self.beside),
-            "what_if": [asdict(each) for each in self.what_if],
+            "what_if": [each.model_dump() for each in self.what_if],
         }
 
     def _beside(self, other: Row) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols
+from portbench.runner.replayed import ReplayedRow
 from portbench.runner.stages import Stage
-from portbench.runner.trace.record import prepared_run
 
 _SRAM = (0x2000_0000, 264 << 10)
 _MOST_BEFORE = 0x1000
@@ -41,12 +41,13 @@ def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | No
     if image is None:
         raise PortbenchError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
     names = image_symbols(image, elf)
-    replay, run, figures = prepared_run(row, options)
+    replayed = ReplayedRow(row, options)
+    run, figures = replayed.finished_run()
     symbols = Symbols(names) if names else recovered_symbols(flash_content(image), run.machine.read_sram(*_SRAM))
     del run
     window = (0.0, figures.end_us) if how.whole else measured_window(figures)
     deadline = Deadline(_TIMES_SLOWER * options.timeouts_s[Stage.RUN], row.label)
-    raw = replay.profile(figures, window, deadline, samples_hz=how.samples_hz, starts=symbols.starts)
+    raw = replayed.replay.profile(figures, window, deadline, samples_hz=how.samples_hz, starts=symbols.starts)
     title = f"{row.entry.id} {row.profile.name}"
     if how.samples_hz:
         return sampled_profile(raw, symbols, window, how.samples_hz, title)

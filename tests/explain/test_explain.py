@@ -23,26 +23,25 @@ from portbench.results.explain import compared, explained
 from portbench.results.model import Row
 from portbench.results.storage import read
 from portbench.runner.cli.group import portbench
-from portbench.runner.explain.measure import Measured
 from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.trace.record import prepared_flash
+from portbench.runner.replayed import ReplayedRow, prepared_flash
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 MESSAGES = 12
 
 
-def measured(runtime: str, profile: str | None = None, **given: str) -> Measured:
+def measured(runtime: str, profile: str | None = None, **given: str) -> ReplayedRow:
     asked = {"runtime": [runtime], "where": "emulated", "runs": "1", **given}
     if profile is not None:
         asked["profile"] = [profile]
     if "workload" in asked:
         asked["workload"] = [asked["workload"]]
     options = replace(read_options(asked), quick=True)
-    return Measured(plan(options)[0], options)
+    return ReplayedRow(plan(options)[0], options)
 
 
 def check_whole(row: Row, *, exact: bool = True) -> Attribution:
@@ -65,7 +64,7 @@ def native_row() -> PlannedRow:
 
 @pytest.fixture(scope="module")
 def native(native_row: PlannedRow) -> Attributed:
-    """Not with the probes that `Measured` compares with, but with all others on as well."""
+    """Not with the probes that `ReplayedRow` compares with, but with all others on as well."""
     options = read_options({"where": "emulated", "messages": "12"})
     config, flash = prepared_flash(native_row, options)
     settings = native_row.settings.model_dump(mode="json")
@@ -181,7 +180,7 @@ def test_what_if_is_run_and_not_stored(tmp_path: Path) -> None:
     [
         (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row, and --file runs nothing"),
         (["portbench-native/"], "'portbench-native/' is no row; use RUNTIME/PROFILE"),
-        (["portbench-native/fast"], "--profile: 'fast' is none of tuned"),
+        (["portbench-native/fast"], "--profile: unknown profile 'fast'; choose one of tuned"),
     ],
 )
 def test_what_cannot_be_explained_is_told_in_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:

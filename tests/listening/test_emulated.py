@@ -11,7 +11,8 @@ from portbench.boards.emulated.replay import Replay
 from portbench.results.model import Row, Status
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.trace.record import Choice, prepared_flash, trace_row
+from portbench.runner.replayed import prepared_flash
+from portbench.runner.trace.record import Choice, trace_row
 from portbench.workloads import workload
 from tests.conftest import Image
 from tests.listening.conftest import Measure

@@ -24,9 +24,9 @@ from portbench.boards.emulated.replay import Recording, Replay
 from portbench.boards.emulated.trace import busiest, exchange_window
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
+from portbench.runner.replayed import prepared_flash
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
 from portbench.runner.trace.perfetto import trace_events, write_perfetto
-from portbench.runner.trace.record import prepared_flash
 from portbench.runner.trace.vcd import shifted, write_vcd
 from tests.ping_pong import EVB
 from tests.trace.in_speedscope import in_speedscope

@@ -17,7 +17,8 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.trace.record import Choice, prepared_flash, trace_row
+from portbench.runner.replayed import prepared_flash
+from portbench.runner.trace.record import Choice, trace_row
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Session

@@ -28,7 +28,7 @@ from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 
 if TYPE_CHECKING:
-    from portbench.runner.explain.measure import Measured
+    from portbench.runner.replayed import ReplayedRow
 
 _FILE_COLUMNS = 80
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -91,7 +91,7 @@ class _Source:
         self._values = values
         asked = {name for name in values if name != "workload"}
         self._stored = run_file(file, results_dir) if file is not None or not (asked or run_again) else None
-        self.measured: dict[str, Measured] = {}
+        self.measured: dict[str, ReplayedRow] = {}
 
     def row(self, text: str, elf: Path | None = None) -> Row:
         """Raises OptionError where there is no such row, or nothing in it was timed."""
@@ -114,10 +114,10 @@ class _Source:
                     " portbench run --attribute"
                 )
         needs_engine()
-        from portbench.runner.explain.measure import Measured
+        from portbench.runner.replayed import ReplayedRow
 
         options = self._options(name)
-        self.measured[text] = Measured(_planned(options), options, elf)
+        self.measured[text] = ReplayedRow(_planned(options), options, elf)
         return self.measured[text].row()
 
     def _options(self, name: RowName) -> BenchOptions:

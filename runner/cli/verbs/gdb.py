@@ -28,13 +28,14 @@ def COMMAND(port: int, **values: Any) -> int:
     with one_line():
         needs_engine()
         from portbench.boards.emulated.gdb_server import GdbServer
-        from portbench.runner.trace.record import prepared_replay
+        from portbench.runner.replayed import ReplayedRow
 
         bench = replace(read_options(given(values) | {"where": "emulated", "runs": "1"}), quick=True)
         row = plan(bench)[0]
         server = GdbServer(port, lambda line: click.echo(line, err=True))
         try:
-            replay, figures = prepared_replay(row, bench)
+            replayed = ReplayedRow(row, bench)
+            replay, figures = replayed.replay, replayed.figures
             with until_stopped() as wait:
                 click.echo(f"{row.label} waits at its power-up; Ctrl-C ends it\n  {server.hint}", err=True)
                 again = replay.debug(figures, server, wait)

@@ -17,13 +17,12 @@ from portbench.boards.emulated.replay import Figures, Recording
 from portbench.boards.emulated.trace import SpiFrame
 from portbench.results.closer import MOST_FRAMES
 from portbench.results.model import Row, Status
-from portbench.runner import closer
 from portbench.runner.bench import Bench
-from portbench.runner.closer import waveform, waveform_of
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.progress import ProgressView
+from portbench.runner.replayed import ReplayedRow, waveform_of
 
 pytestmark = pytest.mark.engine
 
@@ -83,7 +82,7 @@ def test_what_changes_bring_to_the_native_client(rows: list[Row]) -> None:
 
 def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
     asked = {"runtime": ["wiznet-hardwired"], "workload": ["interpreter"], "where": "emulated"}
-    assert waveform(plan(read_options(asked))[0], options) is None
+    assert ReplayedRow.quick(plan(read_options(asked))[0], options).waveform() is None
 
 
 def test_a_look_that_fails_leaves_the_row_measured(
@@ -92,7 +91,7 @@ def test_a_look_that_fails_leaves_the_row_measured(
     def fails(*_: object) -> None:
         raise BoardError("the board went away")
 
-    monkeypatch.setattr(closer, "waveform", fails)
+    monkeypatch.setattr(ReplayedRow, "waveform", fails)
     (row,) = measured(options, tmp_path, planned[:1])
     assert (row.status, row.note) == (Status.MEASURED, "not looked at closer: the board went away")
     assert row.attribution is not None and row.waveform is None

@@ -1,0 +1,207 @@
+"""A row measured closely on an emulated board: attributed, recorded, profiled, or with one thing changed.
+
+The row's image and client are put on the board once, as a bench run does it; each run starts from that flash. A
+recorded run must equal the plain one.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
+from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.replay import Figures, Recording, Replay, Run
+from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
+from portbench.boards.simulated_lan import MASK, board_address
+from portbench.errors import PortbenchError
+from portbench.results.closer import MOST_FRAMES, CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf
+from portbench.results.model import Row
+from portbench.runner.client_result import ClientResult, check_result
+from portbench.runner.collect import RowDraft
+from portbench.runner.images import image_store
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.profile.attributed import with_names
+from portbench.runner.program import Peer, build_program
+from portbench.runner.stages import PreparedBoard, Stage, StageClock
+from portbench.where import Where
+from portbench.workloads import Readiness
+
+_NS: float = 1000.0
+
+
+class ReplayedRow:
+    """A row whose flash is prepared once, to be run as often as wanted. All methods raise PortbenchError."""
+
+    def __init__(self, row: PlannedRow, options: BenchOptions, elf: Path | None = None) -> None:
+        if row.entry.family.traits.timed_by_pc:
+            raise PortbenchError(
+                f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime"
+            )
+        self.planned = row
+        self._options = options
+        self._elf = elf
+
+    @classmethod
+    def quick(cls, row: PlannedRow, options: BenchOptions) -> ReplayedRow:
+        """The row with few exchanges."""
+        options = replace(options, quick=True)
+        settings = options.settings_for(row.workload, row.profile)
+        return cls(replace(row, settings=settings, number=1, of=1), options)
+
+    @cached_property
+    def _prepared(self) -> tuple[EmulatedConfig, bytes]:
+        return prepared_flash(self.planned, self._options)
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The row's run, to be repeated."""
+        return self._replay(*self._prepared)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures of the plain run."""
+        return self.finished_run()[1]
+
+    def finished_run(self) -> tuple[Run, Figures]:
+        """The plain run at its end, and its figures."""
+        run = self.replay.start()
+        figures = run.to_end(self._deadline())
+        self._result(figures)
+        return run, figures
+
+    def row(self) -> Row:
+        """The row with its attribution."""
+        attributed = self.replay.attribute(self.planned.workload.timed, self._deadline())
+        if attributed.figures != self.figures:
+            raise BoardError(f"{self.planned.label}: recording it changed the run; the engine's recorder is at fault")
+        image = image_store([self.planned.entry]).obtain(self.planned.entry).path
+        return self._as_row(self.figures, with_names(attributed.attribution, image, self._elf))
+
+    def what_if(self, row: Row) -> Iterator[WhatIf]:
+        """The gain of each change to `row`, measured by running it."""
+        for name, title, change in self._changes(row):
+            value = self._as_row(self._replay(*change()).run(self._deadline()), None).value
+            if value is not None and row.value is not None:
+                times = self.planned.workload.headline.factor(value, row.value)
+                yield WhatIf(name=name, title=title, value=value, times=times)
+
+    def waveform(self) -> Waveform | None:
+        """The middle exchange of the row; None of a row without exchanges."""
+        if self.planned.workload.readiness is Readiness.BOOTED or self.planned.board.network is None:
+            return None
+        session = busiest(self.figures.sessions)
+        if session is None or not session.received_us:
+            return None
+        number = max(1, len(session.received_us) // 2)
+        window = exchange_window(self.figures.sessions, number)
+        recording = self.replay.record(self.figures, window, self._deadline())
+        return waveform_of(recording, self.planned.workload.exchange, number, self.replay.intn_pin)
+
+    def _changes(self, row: Row) -> Iterator[tuple[str, str, Callable[[], tuple[EmulatedConfig, bytes]]]]:
+        def with_config(**changes: object) -> Callable[[], tuple[EmulatedConfig, bytes]]:
+            return lambda: (replace(self._prepared[0], **changes), self._prepared[1])  # type: ignore[arg-type]
+
+        yield "no_cache_misses", "no flash cache miss costs anything", with_config(xip_miss_cost=False)
+        if self.planned.workload.readiness is Readiness.BOOTED:
+            return
+        yield "spi_twice", "SPI twice as fast", with_config(spi_speed=2)
+        yield "turnaround_0", "the PC answers at once", with_config(turnaround_us=0)
+        if row.conditions.intn is False and "intn" in self.planned.entry.family.traits.profile_keys:
+            yield "intn", "INTn connected", self._with_intn
+
+    def _with_intn(self) -> tuple[EmulatedConfig, bytes]:
+        profile = replace(self.planned.profile, intn=True)
+        return prepared_flash(replace(self.planned, profile=profile), self._options)
+
+    def _replay(self, config: EmulatedConfig, flash: bytes) -> Replay:
+        settings = self.planned.settings.model_dump(mode="json")
+        return Replay(self.planned.board, config, flash, self.planned.workload.name, settings)
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self._options.timeouts_s[Stage.RUN], self.planned.label)
+
+    def _result(self, figures: Figures) -> ClientResult:
+        return check_result(figures.result, self.planned.workload, self.planned.settings, figures.sessions)
+
+    def _as_row(self, figures: Figures, attribution: dict[str, object] | None) -> Row:
+        draft = RowDraft(self.planned, self._options, Where.EMULATED, attribution=attribution)
+        draft.image = image_store([self.planned.entry]).obtain(self.planned.entry)
+        draft.own_network = _network(self._prepared[0])
+        return draft.measured(self._result(figures), RunOutput(figures.result, []))
+
+
+def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:
+    """The settings and the flash of a board that holds the row's image and client. Raises PortbenchError."""
+    image = image_store([row.entry]).obtain(row.entry)
+    clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
+    with (
+        tempfile.TemporaryDirectory(prefix="portbench-replay-") as scratch,
+        EmulatedBoard(
+            row.board,
+            turnaround_us=options.turnaround_us,
+            phy_link_delay_s=options.phy_link_delay_s,
+            access_point=options.access_point,
+        ) as board,
+    ):
+        assert board.own_network is not None
+        peer = Peer(board.own_network.server, board.own_network.port)
+        program = build_program(row, image, board, peer, options, Path(scratch))
+        PreparedBoard(board).prepare(program, clock)
+        flash = board.control("flash", clock.stage(Stage.RUN))["flash"]
+        return board.config, base64.b64decode(flash)
+
+
+def _network(config: EmulatedConfig) -> OwnNetwork:
+    ip = config.pc_ip
+    static = (board_address(ip), MASK, ip, ip)
+    return OwnNetwork(ip, config.server_port, static, config.turnaround_us)
+
+
+def waveform_of(recording: Recording, noun: str, number: int, intn_pin: int | None) -> Waveform:
+    """The part of `recording` on the wires of the network chip."""
+
+    def ns(time_us: float) -> int:
+        return round((time_us - recording.start_us) * _NS)
+
+    frames = recording.frames[:MOST_FRAMES]
+    cable: list[CableFrame] = []
+    intn: list[IntnLevel] = []
+    for record in recording.records:
+        if record["kind"] == "lan":
+            length, took_us = record["len"], cable_us(record["len"])
+            # Those from the board are recorded as they leave, those to it as they arrive.
+            begun_us = max(record["t_us"] - (0.0 if record["from_board"] else took_us), recording.start_us)
+            cable.append(
+                CableFrame(
+                    start_ns=ns(begun_us),
+                    duration_ns=round(took_us * _NS),
+                    sender="board" if record["from_board"] else "pc",
+                    length_bytes=length,
+                )
+            )
+        elif record["kind"] == "pins" and intn_pin is not None:
+            high = bool(record["level"] >> intn_pin & 1)
+            if not intn or intn[-1].high != high:
+                intn.append(IntnLevel(at_ns=ns(record["t_us"]), high=high))
+    return Waveform(
+        noun=noun,
+        number=number,
+        duration_ns=ns(recording.end_us),
+        spi=SpiFrames(
+            start_ns=[ns(frame.start_us) for frame in frames],
+            duration_ns=[round(frame.duration_us * _NS) for frame in frames],
+            name=[frame.name for frame in frames],
+            write=[frame.write for frame in frames],
+            wire_bytes=[frame.wire_bytes for frame in frames],
+        ),
+        spi_left_out=len(recording.frames) - len(frames),
+        cable=cable,
+        intn=intn,
+    )
