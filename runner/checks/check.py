@@ -6,7 +6,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -62,7 +62,7 @@ class Finding:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None where nothing is expected. A missing figure is near no target."""
+        """True if the target is met, None without a target. A missing figure is near no target."""
         if self.target is None or (self.target.kind == "near" and self.target.tolerance is None):
             return None
         if self.value is None:
@@ -119,10 +119,6 @@ class Check(ABC):
     def run(self, part: str) -> Report:
         """Raises PortbenchError where the part cannot be measured at all."""
 
-    @abstractmethod
-    def results(self, reports: Sequence[Report]) -> dict[str, Any]:
-        """The reports as JSON, under the key of this check's findings."""
-
     def measure(self, part: str) -> Report:
         """Run a part; a part that cannot be measured is reported as skipped."""
         title = self.parts()[part]
@@ -136,12 +132,19 @@ class Check(ABC):
         """Lines below the table."""
         return ()
 
+    def more(self) -> dict[str, Any]:
+        """Results that belong to no part, for the JSON."""
+        return {}
+
     def document(self, reports: Sequence[Report]) -> dict[str, Any]:
+        """The reports as JSON."""
         return {
+            "check": self.title,
             "started_utc": self.started_utc.isoformat(),
             "machine": describe_machine().model_dump(mode="json"),
             "load_before": self.load_before,
-            **self.results(reports),
+            **self.more(),
+            "parts": [_as_json(report) for report in reports],
         }
 
     def record(self, file: Path, reports: Sequence[Report]) -> None:
@@ -150,6 +153,11 @@ class Check(ABC):
 
     def finish(self, reports: Sequence[Report]) -> None:  # noqa: B027  (most checks need no more)
         """Use the reports of all parts that were asked for. Raises OSError and PortbenchError."""
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    findings = [asdict(finding) | {"met": finding.met, "ratio": finding.ratio} for finding in report.findings]
+    return asdict(report) | {"findings": findings}
 
 
 def faults(reports: Sequence[Report]) -> list[str]:

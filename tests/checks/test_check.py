@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -58,9 +57,6 @@ class Sample(Check):
         )
         return Report(part, self.parts()[part], figures)
 
-    def results(self, reports: Sequence[Report]) -> dict[str, Any]:
-        return {"figures": [finding.name for report in reports for finding in report.findings]}
-
 
 class Counted(Sample):
     outcomes = ("right", "wrong")
@@ -107,5 +103,8 @@ def test_a_record_is_written_part_by_part(tmp_path: Path) -> None:
     check = Sample(lambda line: None)
     check.record(tmp_path / "record.json", [check.measure("one")])
     document = json.loads((tmp_path / "record.json").read_text())
-    assert document["figures"] == ["speed", "start", "row"]
+    (part,) = document["parts"]
+    assert [finding["name"] for finding in part["findings"]] == ["speed", "start", "row"]
+    assert part["findings"][0]["target"] == {"kind": "at least", "bound": 150, "tolerance": None}
+    assert [finding["met"] for finding in part["findings"]] == [True, None, None]
     assert document["started_utc"] and document["machine"]["cores"] and document["load_before"] >= 0

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from portbench.runner.checks.check import Check, Report, Tell
 from portbench.runner.checks.peers import micropython, record
@@ -43,9 +42,6 @@ class Peers(Check):
             for finding in report.findings:
                 if finding.outcome != Verdict.RIGHT:
                     yield f"{report.part}: {finding.name} {finding.outcome}: {finding.note}".rstrip(": ")
-
-    def results(self, reports: Sequence[Report]) -> dict[str, Any]:
-        return {"suites": [record.as_json(report) for report in reports]}
 
     def record(self, file: Path, reports: Sequence[Report]) -> None:
         """Update the suites that were run, and the page beside the record."""

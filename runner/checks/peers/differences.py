@@ -37,7 +37,7 @@ class Difference(BaseModel):
     @model_validator(mode="after")
     def _says_one(self) -> Difference:
         if (self.ends is None) == (self.prints is None):
-            raise ValueError("says what is printed by one of ends and prints")
+            raise ValueError("names the output by one of ends and prints")
         return self
 
     def explains(self, test: str, printed: bytes) -> bool:

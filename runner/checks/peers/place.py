@@ -85,7 +85,7 @@ class Place:
             )
 
             def over() -> bool:
-                board.link.device()  # raises what is known of a board that has stopped
+                board.link.device()  # raises the reason if the board has stopped
                 return process.poll() is not None
 
             try:

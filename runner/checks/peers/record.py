@@ -93,25 +93,18 @@ def write(file: Path, record: Mapping[str, Report]) -> None:
     replace_file(page, f"{before}{_BEGIN}\n\n{markdown(record)}\n{_END}{after}")
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    head: dict[str, Any] = {"suite": report.part, "title": report.title}
-    head |= {"sources": list(report.sources)} if report.sources else {}
-    head |= {"cases": report.cases} if report.cases is not None else {}
-    head |= {"reason": report.skipped} if report.skipped else {}
-    outcomes = [
-        {"program": each.name, "verdict": each.outcome} | ({"said": each.note} if each.note else {})
-        for each in report.findings
-    ]
-    return {**head, "outcomes": outcomes}
-
-
 def _text(record: Mapping[str, Report]) -> str:
     """JSON with a line for each program, so that the history shows the ones that changed."""
     suites = []
     for report in record.values():
-        head = as_json(report)
-        programs = (json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in head.pop("outcomes"))
-        lines = ",\n  ".join(programs)
+        head: dict[str, Any] = {"suite": report.part, "title": report.title}
+        head |= {"sources": list(report.sources)} if report.sources else {}
+        head |= {"cases": report.cases} if report.cases is not None else {}
+        programs = [
+            {"program": each.name, "verdict": each.outcome} | ({"said": each.note} if each.note else {})
+            for each in report.findings
+        ]
+        lines = ",\n  ".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in programs)
         suites.append(f'{json.dumps(head)[:-1]}, "outcomes": [\n  {lines}\n ]}}')
     return '{"suites": [\n ' + ",\n ".join(suites) + "\n]}\n"
 
@@ -131,7 +124,7 @@ def markdown(record: Mapping[str, Report]) -> str:
         if any("@" in source for source in each.sources)
     ]
     told = [line for each in reports for line in _not_right(each)]
-    revisions = ["What was run, at which commit:", "", *pinned, ""] if pinned else []
+    revisions = ["Commits that were run:", "", *pinned, ""] if pinned else []
     return "\n".join([table, "", *revisions, *(told or ["Everything is right."]), ""])
 
 

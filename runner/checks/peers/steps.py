@@ -1,4 +1,4 @@
-"""The steps that a file of programs names: each does something to a program's board, or waits for what has to come.
+"""The steps that a file of programs names: each acts on a program's board, or waits for an expected result.
 
 The key of a step is the first field of its class, in small letters: `{ says = "Hello" }` is a `Says`.
 """
@@ -283,18 +283,5 @@ class Types(Step):
         board.send(self.on, self.types.encode())
 
 
-STEPS: Final[dict[str, type[Step]]] = {
-    "connects": Connects,
-    "enumerates": Enumerates,
-    "event": Event,
-    "frame": Frame,
-    "holds": Holds,
-    "is_at": IsAt,
-    "listens": Listens,
-    "pings": Pings,
-    "runs": Runs,
-    "says": Says,
-    "toggles": Toggles,
-    "types": Types,
-}
+STEPS: Final = {next(iter(kind.__annotations__)): kind for kind in Step.__subclasses__()}
 """By the key that names it in a file of programs."""

@@ -1,4 +1,4 @@
-"""A suite of somebody else's programs, and the verdicts on them."""
+"""A suite of other people's programs, and the verdicts on them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from portbench.results.silicon import FigureSet, load, load_not_compared
 from portbench.runner.checks import rows
 from portbench.runner.checks.check import Check, Report, Tell
 from portbench.runner.checks.silicon import programs
-from portbench.runner.checks.silicon.compare import Pair, as_json, compare, from_json, halves, summary, title
+from portbench.runner.checks.silicon.compare import Pair, compare, from_json, halves, summary, title
 from portbench.runner.checks.silicon.page import publish
 from portbench.runner.checks.silicon.scripts import ScriptStore
 from portbench.runner.checks.silicon.turnaround import Distribution, measure
@@ -69,11 +69,8 @@ class Silicon(Check):
         if said := summary(pairs):
             yield said
 
-    def results(self, reports: Sequence[Report]) -> dict[str, Any]:
-        return {
-            "turnaround_us": {name: asdict(spread) for name, spread in self._turnarounds.items()},
-            "sets": [as_json(*pair) for pair in self._pairs(reports)],
-        }
+    def more(self) -> dict[str, Any]:
+        return {"turnaround_us": {name: asdict(spread) for name, spread in self._turnarounds.items()}}
 
     def finish(self, reports: Sequence[Report]) -> None:
         if self._page is not None:
@@ -143,9 +140,9 @@ class RecordedSilicon(Silicon):
         for path in files:
             try:
                 document = json.loads(path.read_text(encoding="utf-8"))
-                for entry in document["sets"]:
-                    if (publication := self._publications.get(entry["id"])) is not None:
-                        self._reports[publication.id] = from_json(entry, publication)
+                for part in document["parts"]:
+                    if (publication := self._publications.get(part["part"])) is not None:
+                        self._reports[publication.id] = from_json(part, publication)
                 spreads = document["turnaround_us"].items()
                 self._turnarounds |= {name: Distribution(**spread) for name, spread in spreads}
             except (ValueError, KeyError, TypeError, AttributeError) as error:

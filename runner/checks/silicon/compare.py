@@ -95,42 +95,15 @@ def summary(pairs: Iterable[Pair]) -> str:
     return "; ".join(sentences)
 
 
-def as_json(publication: FigureSet, report: Report) -> dict[str, Any]:
-    return {
-        "id": publication.id,
-        "source": publication.source,
-        "board": publication.board,
-        "measured_on": publication.measured_on,
-        "runtime": publication.runtime,
-        "relation": publication.relation,
-        "limit": LIMITS[publication.relation],
-        "unit": publication.unit,
-        "missing": report.skipped or None,
-        "notes": list(report.notes),
-        "figures": [
-            {
-                "name": found.name,
-                "silicon": publication.silicon[found.name],
-                "emulated": found.value,
-                "least": found.least,
-                "most": found.most,
-                "ratio": found.ratio,
-                "within": found.met,
-            }
-            for found in report.findings
-        ],
-    }
-
-
-def from_json(entry: dict[str, Any], publication: FigureSet) -> Report:
-    """The report that `as_json` wrote, compared with today's publication. Raises KeyError and the like."""
-    if entry["missing"] is not None:
-        return Report(publication.id, publication.what, skipped=str(entry["missing"]))
+def from_json(part: dict[str, Any], publication: FigureSet) -> Report:
+    """A recorded part, compared with today's publication. Raises KeyError and the like."""
+    if part["skipped"]:
+        return Report(publication.id, publication.what, skipped=str(part["skipped"]))
     measured: dict[str, list[float]] = {}
-    for found in entry["figures"]:
-        values = [found[key] for key in ("least", "emulated", "most") if found[key] is not None]
+    for found in part["findings"]:
+        values = [found[key] for key in ("least", "value", "most") if found[key] is not None]
         measured[str(found["name"])] = [float(value) for value in values]
-    return compare(publication, measured, tuple(map(str, entry["notes"])))
+    return compare(publication, measured, tuple(map(str, part["notes"])))
 
 
 def silicon(publication: FigureSet) -> str:

@@ -56,7 +56,7 @@ def _section(publication: FigureSet, report: Report) -> str:
 def _not_compared(entries: list[NotCompared]) -> str:
     lines = ["| figure | silicon | source | cannot be compared, because |", "|---|---|---|---|"]
     lines += [f"| {each.what} | {each.silicon} | {each.source} | {each.because} |" for each in entries]
-    return "## What was published and cannot be compared\n\n" + "\n".join(lines)
+    return "## Published figures that cannot be compared\n\n" + "\n".join(lines)
 
 
 def _turnaround(name: str, spread: Distribution) -> str:

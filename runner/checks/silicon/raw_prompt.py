@@ -12,7 +12,7 @@ _STEP_US: Final = 100_000
 _TYPING_STEP_US: Final = 2_000
 _CHUNK_BYTES: Final = 256
 _CHUNK_US: Final = 10_000
-"""So many bytes, then a pause."""
+"""The pause after each chunk."""
 _RAW, _RUN, _RESTART, _END = b"\x01", b"\x04", b"\x04", b"\x04"
 _PASTE, _MAY_PASTE, _NEXT_WINDOW = b"\x05A\x01", b"R\x01", b"\x01"
 _PROMPT: Final = b"raw REPL; CTRL-B to exit\r\n>"
@@ -31,7 +31,7 @@ class RawPrompt:
         self._until(_PROMPT)
 
     def execute(self, script: bytes) -> str:
-        """What it prints. Raises BoardError for an exception, and DeadlineExceeded."""
+        """The output of the script. Raises BoardError for an exception, and DeadlineExceeded."""
         for start in range(0, len(script), _CHUNK_BYTES):
             self._machine.console_write(script[start : start + _CHUNK_BYTES])
             self._said += self._repl.read(_CHUNK_US)
@@ -45,9 +45,9 @@ class RawPrompt:
         return printed.decode(errors="replace")
 
     def start(self, script: bytes) -> None:
-        """Restarts Python, pastes and goes, as `mpremote run` and Thonny's green button do; `read` has what it prints.
+        """Restart Python, paste and run, as `mpremote run` and Thonny's green button do; `read` has the output.
 
-        The board compiles what is pasted as it comes, so that the script's text never lies on its heap. Raises
+        The board compiles the script as it arrives, so that the script's text never lies on its heap. Raises
         BoardError where it does not take the script, and DeadlineExceeded.
         """
         self._machine.console_write(_RESTART)
@@ -69,7 +69,7 @@ class RawPrompt:
         self._until(_END)
 
     def read(self) -> bytes:
-        """What was printed in the next tenth of a second of simulated time."""
+        """The output of the next tenth of a second of simulated time."""
         self._said += self._repl.read(_STEP_US)
         said, self._said = self._said, b""
         return said

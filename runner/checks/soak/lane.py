@@ -247,7 +247,7 @@ class Lane:
             if timer.is_alive():
                 timer.cancel()
             timer.join()
-            time.sleep(0)  # where a pending signal is delivered
+            time.sleep(0)  # delivers a pending signal
 
     def _second_harness(self) -> None:
         folder = next(iter(sorted(self._boards.iterdir())))

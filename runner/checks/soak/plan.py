@@ -12,7 +12,7 @@ from portbench.runner.checks.soak.dead_images import DeadImage
 from portbench.runner.stages import Stage
 
 SPI_HZ = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
-"""Far enough apart that the clock a client reports tells which of them it was given."""
+"""Far enough apart that the clock that a client reports identifies the one that it was given."""
 
 _CALM_SHARE = 0.15
 _DEAD_SHARE = 0.05
@@ -148,7 +148,7 @@ def _deed(deed: Deed) -> Maker:
 
 
 def _on_console(kind: FaultKind) -> Maker:
-    """While the console is in use: in the middle of what is printed or typed."""
+    """A fault in the middle of a line that is printed or typed."""
 
     def make(rng: random.Random, console: bool, exchanges: int) -> Strike:
         stage = rng.choice((Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN))

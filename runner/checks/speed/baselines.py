@@ -1,4 +1,4 @@
-"""The same image and the same loop on other RP2040 emulators, each in a process of its own."""
+"""The same image and the same loop on other RP2040 emulators, each in a separate process."""
 
 from __future__ import annotations
 

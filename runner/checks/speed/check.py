@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
 from portbench.errors import PortbenchError
@@ -102,13 +101,6 @@ class Speed(Check):
             " starts are in CPU time, rows and boards at once in elapsed time."
         )
 
-    def results(self, reports: Sequence[Report]) -> dict[str, Any]:
-        figures = []
-        for report in reports:
-            skipped = [Finding(report.title, note=report.skipped)] if report.skipped else []
-            figures += [_as_json(finding) for finding in [*report.findings, *skipped]]
-        return {"figures": figures}
-
     def image(self, runtime: str) -> Path:
         """The UF2. Raises PortbenchError."""
         path = self.store.obtain(self._known.get(runtime)).path
@@ -117,18 +109,6 @@ class Speed(Check):
 
     def deadline(self, what: str) -> Deadline:
         return Deadline(_PART_S, what)
-
-
-def _as_json(finding: Finding) -> dict[str, Any]:
-    target = None if finding.target is None else {"kind": finding.target.kind, "bound": finding.target.bound}
-    return {
-        "name": finding.name,
-        "value": finding.value,
-        "unit": finding.unit,
-        "target": target,
-        "met": finding.met,
-        "note": finding.note,
-    }
 
 
 def loop(check: Speed) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ class CoresSpeed:
 
 
 def flash(definition: BoardDefinition, both: bool) -> bytes:
-    """The guest."""
+    """The flash with the guest in it."""
     program = [
         0x480C,  # LDR R0, =SIO
         0x2401,  # MOVS R4, #1
@@ -78,7 +78,7 @@ def measure_cores(definition: BoardDefinition, cycles: int, rounds: int) -> Core
 
 def _run(definition: BoardDefinition, cycles: int, both: bool) -> float:
     seconds, before, after = guest.timed(flash(definition, both), definition, cycles)
-    # Two instructions in three cycles, as long as nobody waits for flash.
+    # Two instructions in three cycles, without waiting for flash.
     share = (after["instructions"] - before["instructions"]) / (cycles * 2 / 3)
     if not 0.99 < share / (1 + both) < 1.01:
         raise BoardError(f"two cores: they executed {share:.3f} times what one core does; the engine is at fault")

@@ -15,7 +15,7 @@ ITERATIONS = 300_000
 
 @dataclass(frozen=True)
 class LoopSpeed:
-    """One loop of `iterations`: what it took of the host and of simulated time (the chip's), and what was executed.
+    """One loop of `iterations`: the time of the host, simulated time (the chip's), and the executed instructions.
 
     `cpu_s` is the CPU time of the engine's thread: what else the machine does counts as little as it can. `host_s` is
     by the clock on the wall.

@@ -1,4 +1,4 @@
-"""Several boards in one process: their memory, and what they execute together. Runs as a child process of its own.
+"""Several boards in one process: their memory, and what they execute together. Runs as a child process.
 
 `python -m portbench.runner.checks.speed.many UF2 BOARD COUNT` takes the id of a board definition and prints a line of
 JSON.

@@ -64,7 +64,7 @@ def _writes() -> Iterator[tuple[int, int]]:
 
 
 def flash(definition: BoardDefinition) -> bytes:
-    """The guest."""
+    """The flash with the guest in it."""
     program = [
         0x4806,  # LDR R0, =the writes
         0xC806,  # LDMIA R0!, {R1, R2}

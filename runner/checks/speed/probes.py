@@ -1,4 +1,4 @@
-"""What looking costs: one run of the native client without any probe, with each, and on an engine that has none.
+"""The cost of probes: one run of the native client without any probe, with each, and on an engine that has none.
 
 All in one process and in turns, so that what else the machine does falls on all alike.
 """
@@ -88,7 +88,7 @@ class Bench:
 
 
 def unprobed_engine(project: Path) -> Any | None:
-    """The engine without probes, None where nobody has built it."""
+    """The engine without probes; None if it is not built."""
     path = next((path for path in (project / UNPROBED).glob("lib_engine.*") if path.suffix in (".so", ".dylib")), None)
     if path is None:
         return None

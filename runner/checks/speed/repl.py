@@ -12,7 +12,7 @@ from portbench.firmware.uf2 import flash_content
 
 PROMPT = b">>> "
 LOOP = "for i in range({}): pass\r\n\r\n"
-"""What is typed: the end of the block is an empty line."""
+"""The typed text: the end of the block is an empty line."""
 _STEP_US = 1_000_000
 _KNOCK_PS = PS_PER_S // 2
 """How long a console may be silent before a key is pressed, as CircuitPython asks for."""

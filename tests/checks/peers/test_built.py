@@ -1,4 +1,4 @@
-"""Suites of programs that somebody built: their files, their steps and their verdicts, on guests of our own."""
+"""Suites of built programs: their files, their steps and their verdicts, on guests of our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that a firmware is built not to pass: what they print is on a list with the reason; nothing else will do."""
+"""Tests that a firmware cannot pass: their output is on a list with the reason, and any other output is wrong."""
 
 from __future__ import annotations
 

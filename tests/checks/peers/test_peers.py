@@ -1,4 +1,4 @@
-"""Peers' suites: sources by their commit, results files, counts, the record and what is less than it. No image."""
+"""Peers' suites: sources by their commit, results files, counts, the record and losses against it. No image."""
 
 from __future__ import annotations
 

@@ -36,6 +36,6 @@ def test_a_suite_that_cannot_be_run_ends_with_status_1_and_its_reason(
     done = invoke("check", "peers", "--part", "public_images", *sources)
     assert done.exit_code == 1 and "public_images: cp-pico-9.1.4 not had: cp-pico-9.1.4: no image" in done.stdout
     assert done.stderr.splitlines()[-1] == "1 of 1 parts could not be measured: public_images"
-    (suite,) = json.loads(invoke("check", "peers", "--part", "public_images", *sources, "--json").stdout)["suites"]
-    assert "cp-pico-9.1.4" in [outcome["program"] for outcome in suite["outcomes"]]
+    (suite,) = json.loads(invoke("check", "peers", "--part", "public_images", *sources, "--json").stdout)["parts"]
+    assert "cp-pico-9.1.4" in [finding["name"] for finding in suite["findings"]]
     assert invoke("check", "peers", "--part", "none").exit_code == 2

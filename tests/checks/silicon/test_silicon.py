@@ -1,4 +1,4 @@
-"""The check against silicon without an image: what is a fault, what a page says, and what published programs print."""
+"""The check against silicon without an image: faults, the summary, and the output of published programs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_this_pcs_turnaround_is_measured_with_the_workloads_own_server() -> None
 
 
 class TestPrinted:
-    """The programs' output; what reads it is imported here, as it runs the engine."""
+    """The programs' output; the module that reads it is imported here, since it needs the engine."""
 
     @pytest.fixture(autouse=True)
     def _engine(self) -> None:

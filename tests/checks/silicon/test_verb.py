@@ -96,7 +96,7 @@ def test_records_are_read_again_and_make_the_page(invoke: Invoke, tmp_path: Path
         measured(ratio)
         files.append(tmp_path / f"{ratio}.json")
         printed = invoke("check", "silicon", "--json", f"--record={files[-1]}", *words).stdout
-        assert json.loads(printed)["sets"] == json.loads(files[-1].read_text())["sets"]
+        assert json.loads(printed)["parts"] == json.loads(files[-1].read_text())["parts"]
     page = tmp_path / "page.md"
     done = invoke("check", "silicon", *(f"--from={file}" for file in files), "--publish", str(page))
     assert done.exit_code == 0, done.stderr  # the later record of a publication counts
@@ -112,8 +112,8 @@ def test_records_are_read_again_and_make_the_page(invoke: Invoke, tmp_path: Path
     [
         ("", "is no record"),
         ("[]", "is no record"),
-        ('{"sets": 3, "turnaround_us": {}}', "is no record"),
-        ('{"sets": [], "turnaround_us": {}}', "no record has circuitpython-9.1.4"),
+        ('{"parts": 3, "turnaround_us": {}}', "is no record"),
+        ('{"parts": [], "turnaround_us": {}}', "no record has circuitpython-9.1.4"),
     ],
 )
 def test_a_file_that_is_no_record_is_one_line(content: str, says: str, invoke: Invoke, tmp_path: Path) -> None:

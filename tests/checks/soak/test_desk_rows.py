@@ -1,4 +1,4 @@
-"""The same on a board that stays: it is restarted by its own command, goes off the bus meanwhile, and comes back."""
+"""The same on a board that stays: it restarts by its own command, leaves the bus, and comes back."""
 
 from __future__ import annotations
 

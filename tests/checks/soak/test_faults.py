@@ -13,7 +13,7 @@ from portbench.boards.emulated.faults import Fault, FaultInjector, FaultKind, Wh
 
 
 class Board:
-    """Notes what is done to it."""
+    """Notes each call."""
 
     def __init__(self) -> None:
         self.time_us = 0.0
@@ -305,7 +305,7 @@ def test_what_has_a_duration_is_watched_and_ends_with_it(kind: FaultKind, over: 
     endless.board.time_us = 1e15
     assert endless.look()[1:] == []
     endless.injector.powered_up()
-    assert endless.look()[1:] == [] and not endless.injector.watches_closely, "what is new needs no mending"
+    assert endless.look()[1:] == [] and not endless.injector.watches_closely, "a new one needs no mending"
     endless.injector.disarm()
     assert endless.board.done[1:] == [("accept_files", None)]
 
@@ -319,7 +319,7 @@ def test_a_silent_console_speaks_after_its_time_and_not_before() -> None:
     world.look()
     assert world.print(b"x") == b"" and not world.injector.watches_closely
     world.board.time_us = 1100.0
-    assert world.print(b"x") == b"", "it is over when somebody looks"
+    assert world.print(b"x") == b"", "it has ended by then"
     assert world.print(b"x") == b"x"
     endless = World(Fault(FaultKind.CONSOLE_SILENT))
     endless.look()

@@ -1,4 +1,4 @@
-"""Whole sessions, as a person runs and stops them: what is left when one is interrupted or killed."""
+"""Whole sessions, as a person runs and stops them: nothing is left of one that is interrupted or killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Session:
-    """`pytest -k runtime` in a process of its own, with its own folders."""
+    """`pytest -k runtime` in a separate process, with its own folders."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The soak itself: the same seed gives the same cycles, what goes wrong is counted, and what is left is seen."""
+"""The soak itself: the same seed gives the same cycles, troubles are counted, and leftovers are seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other emulators: what is missing is one line, and what they say is checked."""
+"""Other emulators: a missing one is one line, and their output is checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def limit() -> Deadline:
 
 @pytest.fixture
 def child(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Stands in for child processes; `answers` are taken one by one, `commands` are what was started."""
+    """Stands in for child processes; `answers` are taken one by one, `commands` lists the started ones."""
     state: dict[str, Any] = {"answers": [], "commands": []}
 
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""What looking costs is measured on runs that are all the same."""
+"""The cost of probes is measured on identical runs."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from portbench.runner.checks.speed import check
 def test_without_images_parts_are_skipped_and_the_status_says_so(start: Start) -> None:
     parts = ("loop", "circuitpython", "boards")
     done = start("check", "speed", *(f"--part={part}" for part in parts), "--json")
-    figures = json.loads(done.stdout)["figures"]
-    assert [figure["value"] for figure in figures] == [None] * 3
-    assert all("PORTBENCH_FIRMWARE_DIR" in figure["note"] for figure in figures)
+    reports = json.loads(done.stdout)["parts"]
+    assert [(report["part"], report["findings"]) for report in reports] == [(part, []) for part in parts]
+    assert all("PORTBENCH_FIRMWARE_DIR" in report["skipped"] for report in reports)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "3 of 3 parts could not be measured: loop, circuitpython, boards"
     assert "skipped" in start("check", "speed", "--part=loop").stdout
