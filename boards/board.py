@@ -171,7 +171,7 @@ class Board(ABC):
 
     @abstractmethod
     def reset(self, deadline: Deadline) -> None:
-        """Restart the board; what was deployed starts over."""
+        """Restart the board, and with it the deployed client."""
 
     @abstractmethod
     def console_tail(self, n: int = 20) -> list[str]:

@@ -52,7 +52,7 @@ _UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
 
 
 class _OnSpi:
-    """What has its wires on an SPI bus."""
+    """A device with its wires on an SPI bus."""
 
     bus: Literal["spi0", "spi1"]
 
@@ -89,7 +89,7 @@ class Ethernet(_OnSpi):
 
 @dataclass(frozen=True, config=_STRICT)
 class CardSocket(_OnSpi):
-    """Where an SD card is wired in SPI mode, or would be: pins are GPIO numbers."""
+    """The socket of an SD card in SPI mode, with or without a card; pins are GPIO numbers."""
 
     bus: Literal["spi0", "spi1"]
     sck_pin: _Pin

@@ -45,7 +45,7 @@ class Prompt:
 
     def __init__(self, wire: Wire, name: str) -> None:
         self._name = name
-        # Made without its constructor, which opens a port of its own and prints what it meets.
+        # Made without its constructor, which opens a port and prints its troubles.
         self._transport: Any = SerialTransport.__new__(SerialTransport)
         self._transport.serial = wire
         self._transport.in_raw_repl = False
@@ -56,7 +56,7 @@ class Prompt:
 
     @property
     def is_raw(self) -> bool:
-        """Whether the board is in its raw REPL, as far as this side knows."""
+        """Whether this side has put the board into its raw REPL."""
         return bool(self._transport.in_raw_repl)
 
     def forget(self) -> None:

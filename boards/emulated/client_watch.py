@@ -19,7 +19,7 @@ FIRST_FRAME_US: Final = 10e6
 
 
 class ClientWatch:
-    """Of one board, over all its runs. `alone`: what is known of an image that does not tell when its run is over."""
+    """The watch over one board's runs. `alone`: the facts of an image that does not tell when its run is over."""
 
     def __init__(self, simulation: Simulation, definition: BoardDefinition, config: EmulatedConfig) -> None:
         self.alone: Unattended | None = None

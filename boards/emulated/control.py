@@ -116,7 +116,7 @@ _OFF_BUS_US = 10e6
 class Watch:
     """Looks after a board while a caller waits for it, and asks it at most twice a second.
 
-    `name`: the board's in errors. `waits_for_usb`: whether the program on it is to show itself on USB.
+    `name`: the board's in errors. `waits_for_usb`: true where its program is to show up on USB.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ _Natural = Annotated[StrictInt, Field(ge=0)]
 class FaultKind(StrEnum):
     """`duration_ms` of the USB side is host time, that of the guest's console and the cable simulated time.
 
-    Where a duration is 0 the fault lasts until the next power-up, unless said otherwise.
+    A fault with a duration of 0 lasts until the next power-up, unless said otherwise.
     """
 
     SERIAL_DROPPED = "serial-dropped"

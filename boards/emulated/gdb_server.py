@@ -34,7 +34,7 @@ class GdbServer:
 
     @property
     def running(self) -> bool:
-        """Whether the board is to run."""
+        """Whether gdb has not stopped the board."""
         return self._session is None or self._session.running
 
     @property
@@ -43,7 +43,7 @@ class GdbServer:
         return f"gdb-multiarch -ex 'target extended-remote :{self.port}'"
 
     def serve(self, machine: Machine, wait_s: float) -> None:
-        """Pass on what has come from gdb, or comes within `wait_s`."""
+        """Pass on data of gdb's, also such as comes within `wait_s`."""
         waiting = [self._listener] if self._client is None else [self._listener, self._client]
         for ready in select.select(waiting, [], [], wait_s)[0]:
             if ready is self._listener:

@@ -152,7 +152,7 @@ def _flash(board: BoardProcess, request: Request) -> None:
 def _sync(board: BoardProcess, request: Request) -> None:
     """Bring the folder's files to the drive, and give the board the time to bring them to flash.
 
-    CircuitPython keeps what was written last in RAM for a second (its file system's flush interval). A power failure
+    CircuitPython keeps its last writes in RAM for a second (its file system's flush interval). A power failure
     before that loses it, on a real board too. `drive_only`: more is to follow, do not wait for flash.
     """
     if board.usb.sync_all():

@@ -22,7 +22,7 @@ AFTER_LINE_US: Final = 10_000.0
 LISTENING_US: Final = 60e6
 """Twice as long as a client tries by itself."""
 _SILENT_US: Final = 20e6
-"""TCP repeats what is not acknowledged many times until then; no message of any runtime takes longer than 0.3 s."""
+"""TCP repeats a segment many times until then; no message of any runtime takes longer than 0.3 s."""
 _LAST_WORDS_US: Final = 5e6
 _MOST_TOLD: Final = 1 << 16
 """Bytes of what a board without a console tells the PC."""

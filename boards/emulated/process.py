@@ -263,7 +263,7 @@ class BoardProcess:
             self._tell(f"SD card: its image cannot be written ({error.strerror}); the file is as it was")
 
     def simulate(self, duration_us: float) -> None:
-        """Let this much simulated time pass at once."""
+        """Simulate this much time at once."""
         until_ps = self.simulation.time_ps + ps(duration_us)
         while self.simulation.time_ps < until_ps and self.fault is None:
             self._advance()

@@ -112,7 +112,7 @@ class CardImage:
         self._changed_s = clock()
 
     def look(self) -> None:
-        """Save what was written to the card once that has settled. Raises OSError."""
+        """Save the card once its changes have settled. Raises OSError."""
         if (generation := self.medium.generation) != self._seen:
             self._seen, self._changed_s = generation, self._clock()
         if self._seen != self._saved and self._clock() - self._changed_s >= _SETTLED_S:

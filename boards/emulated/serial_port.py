@@ -74,7 +74,7 @@ class SerialPort:
 
     @property
     def waiting(self) -> bool:
-        """Whether there is output that the terminal has not taken."""
+        """Whether the terminal still has to take output."""
         return bool(self._unsent)
 
     def take_baud(self) -> int | None:

@@ -34,11 +34,11 @@ class Step(NamedTuple):
     usb: list[tuple[float, str, str]]
     """Events of the board's USB."""
     printed: bytes
-    """What came from the console."""
+    """Output of the console."""
 
     @property
     def reset(self) -> bool:
-        """Whether the chip was reset at its end."""
+        """Whether it ended with a reset of the chip."""
         return self.stop.startswith("reset")
 
 
@@ -101,7 +101,7 @@ class Simulation:
     def hear(self) -> None:
         """Begin a new console: the result on the one before is of an earlier run."""
         pc, machine = self.pc, self.machine
-        assert pc is not None  # else there is nobody to tell where the board listens
+        assert pc is not None  # the console's lines tell the PC where the board listens
         # Not by `self`: the machine and its capture are to end as soon as the last reference to this simulation does.
         self.console = Console(lambda line: pc.heard(line, machine.console_time_us))
 

@@ -31,7 +31,7 @@ def micropython_command() -> list[str]:
 
 
 class HostedMicroPython(Board):
-    """Runs the client in a child process of its own process group, in a temporary folder that is its file system."""
+    """Runs the client in a child process and process group, in a temporary folder that is its file system."""
 
     where: Where = Where.HOSTED
 
@@ -52,7 +52,7 @@ class HostedMicroPython(Board):
 
     def identify(self, deadline: Deadline) -> RuntimeIdentity:
         console = Console()
-        self._execute(["-c", _IDENTIFY], console, deadline, "what the runtime is")
+        self._execute(["-c", _IDENTIFY], console, deadline, "the runtime's version")
         words = console.lines[-1].split(" ", 2) if console.lines else []
         if len(words) != 3:
             raise BoardError(f"{self.name}: asked what it is, it answered {console.tail(1)}")

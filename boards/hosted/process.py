@@ -1,4 +1,4 @@
-"""A child process in a process group of its own, read until it ends, with a deadline."""
+"""A child process in a new process group, read until it ends, with a deadline."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class HostedProcess:
     def kill(self) -> None:
         """End the whole process group and reap the child. May be called twice."""
         if self._popen.returncode is not None:
-            return  # reaped: its number may be somebody else's by now
+            return  # reaped: its number may belong to another process by now
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS answers EPERM for a dead group
             os.killpg(self.pid, signal.SIGKILL)
         self._popen.wait()

@@ -57,7 +57,7 @@ class LabgridBoard(RemoteBoard):
         except uf2.Uf2Error as error:
             raise BoardError(f"{self.name}: {error}") from error
         if self._lab.has_drive():
-            self._saved = True  # in the boot loader nobody can read the board's files
+            self._saved = True  # the board's files cannot be read in the boot loader
         self._save_files(deadline)
         self._deployment = None
         self._enter_boot_loader(deadline)

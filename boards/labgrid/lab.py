@@ -113,7 +113,7 @@ class Lab:
 
 
 def _refresh() -> None:
-    """labgrid hears of changes only while it is asked for something: learn who has acquired what meanwhile."""
+    """Ask labgrid, which hears of changes only while it is asked, who has acquired which place."""
     manager = _module("labgrid.resource.remote").RemotePlaceManager.get()
     if manager.session is not None:
         manager.loop.run_until_complete(manager.session.sync_with_coordinator())

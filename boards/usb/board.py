@@ -43,10 +43,10 @@ def default_bus(selector: Selector) -> UsbBus:
 
 
 class UsbBoard(Board):
-    """One board, held from construction to `close`: nobody else drives it meanwhile.
+    """One board, held from construction to `close`, so that no other process drives it.
 
     `device`: which one, see `boards.usb.selection`; `bus` and `choose`: where to look for it instead. `deployer`: how
-    files get to MicroPython. `power`: a hand on the board's power, where there is one. `watch`: called while waiting;
+    files get to MicroPython. `power`: control of the board's power, where there is one. `watch`: called while waiting;
     may raise what it knows of the board. `save_files_to`: where the user's own files are copied before the first flash
     or deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while
     a person is to press BOOTSEL. `log`: one line per step. Raises BoardUnavailable.
@@ -83,7 +83,7 @@ class UsbBoard(Board):
         """The image that was flashed last has started, and no run has been of it yet."""
         self._deployment: Deployment | None = None
         self._saved = save_files_to is None
-        # A board that was named is used whatever it is; nobody has said so of one that only has the right USB id.
+        # A board that the user named is used in any case, unlike one that only has the right USB id.
         self._kind_known = selector.kind != "auto" or choose is not None
         self.saved_files: Path | None = None
         """Where the user's files went, once they were copied."""
@@ -167,7 +167,7 @@ class UsbBoard(Board):
         return RunOutput(result=self._console.result, console=list(self._console.lines))
 
     def release_port(self) -> None:
-        """Lets somebody else have the serial port."""
+        """Free the serial port for other programs."""
         self._drop_repl()
 
     def reset(self, deadline: Deadline) -> None:
@@ -193,7 +193,7 @@ class UsbBoard(Board):
         flash(self.link, self._image, deadline)
 
     def _run_foreign(self, deadline: Deadline) -> None:
-        """Giving it its image again is the one way to restart it that works with anybody's."""
+        """Program the image again, which restarts every image."""
         if self._image is None:
             raise BoardError(f"{self.name}: the image to run has not been flashed")
         if not self._started:
@@ -207,12 +207,12 @@ class UsbBoard(Board):
         check_digests(self._session(deadline), deployment.files, deadline)
 
     def _settle_volume(self, deadline: Deadline) -> None:
-        """A real drive has what was written once the system's flush returns."""
+        """A real drive has the files once the system's flush returns."""
 
     def _check_kind(self, deadline: Deadline) -> None:
         """Once, before anything is written: all RP2 boards with MicroPython have the same USB id.
 
-        In the boot loader nothing tells them apart, but somebody has just pressed this one's button.
+        In the boot loader nothing tells them apart, but the user has just pressed this one's button.
         """
         device = self.link.device()
         if self._kind_known or device is None or device.usb_id != self.definition.usb.micropython:
@@ -235,7 +235,7 @@ class UsbBoard(Board):
             return
         device = self.link.device()
         if device is None or is_bootloader(device, self.definition):
-            self.link.log("files: in the boot loader nobody can read the board's files; none were saved")
+            self.link.log("files: the board's files cannot be read in the boot loader; none were saved")
             self._saved = True
             return
         folder = self._save_files_to / (device.own_serial or "board")

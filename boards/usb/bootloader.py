@@ -1,4 +1,4 @@
-"""Into the chip's boot loader, from whatever the board is doing."""
+"""The ways into the chip's boot loader, from any state of the board."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOUCH_BAUD = 1200
 
 
 def enter_bootloader(link: Link, deadline: Deadline) -> UsbDevice:
-    """The board in its boot loader. Tries the REPL, the 1200-baud touch, picotool and a hand on the power; then asks
+    """Return the board in its boot loader. Try the REPL, the 1200-baud touch, picotool and the power; then ask
     for BOOTSEL until the deadline. Raises DeadlineExceeded, with what was tried."""
     device = link.device() or _by_itself(link, deadline)
     if device is not None and is_bootloader(device, link.definition):
@@ -132,7 +132,7 @@ def _by_power(link: Link, deadline: Deadline) -> UsbDevice | None:
 
 
 def _by_person(link: Link, deadline: Deadline, tried: list[str]) -> UsbDevice:
-    """Counts down aloud while somebody finds the button."""
+    """Count down in the log while the user presses the button."""
     asked_at = float("inf")
     link.log(f"{link.name}: hold BOOTSEL while plugging it in, within {deadline.remaining:.0f} s")
 

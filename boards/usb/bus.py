@@ -1,4 +1,4 @@
-"""What is plugged in: one record per USB device, from real or emulated buses."""
+"""The USB devices that are plugged in, one record each, on real or emulated buses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UsbDevice:
     """One USB device as this PC sees it now; None where it has no such thing or the system does not tell.
 
     `port`: the serial port's path or name. `volume`: where its drive is mounted; `block_device`: the drive's node
-    (Linux), mounted or not. `location`: bus and ports from the root hub, the same whatever runs on the board.
+    (Linux), mounted or not. `location`: bus and ports from the root hub, the same for all programs on the board.
     `enumeration`: differs after each re-enumeration. `provider_pid`: the process that shows an emulated board's port.
     """
 
@@ -68,7 +68,7 @@ class UsbBus(Protocol):
     """Somewhere boards can be plugged in."""
 
     def devices(self) -> list[UsbDevice]:
-        """What is plugged in now. Never raises: what cannot be read is left out."""
+        """Return the devices that are plugged in now. Never raises: an unreadable device is left out."""
         ...
 
 
@@ -99,5 +99,5 @@ def same_board(known: UsbDevice, seen: UsbDevice) -> bool:
         return known.location == seen.location and known.emulated == seen.emulated
     if known.own_serial and seen.own_serial:
         return known.own_serial == seen.own_serial
-    # Some systems do not tell where a device is, and the boot loader has no serial number of its own.
+    # Some systems do not tell where a device is, and the boot loader has no serial number.
     return known.own_serial is None or seen.own_serial is None

@@ -15,7 +15,7 @@ _SCRIPT = "commands"
 
 
 def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Copy all files; the port must be free meanwhile. Raises BoardError. Whoever calls checks what arrived."""
+    """Copy all files; the port has to be free. Raises BoardError. The caller checks the files that arrived."""
     with tempfile.TemporaryDirectory(prefix="portbench-rshell-") as folder:
         script = Path(folder, _SCRIPT)
         script.write_text("\n".join(_commands(Path(folder), files)) + "\n", encoding="utf-8")
@@ -36,7 +36,7 @@ def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline)
 def _commands(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     """rshell calls the board /pyboard. Its mkdir fails where a folder is there already, which does no harm.
 
-    Its exit status is 0 whatever happens; what it says tells.
+    Its exit status is always 0; its output tells of errors.
     """
     commands = []
     made = set()

@@ -69,7 +69,7 @@ def device_digests(repl: Repl, paths: Iterable[str], deadline: Deadline) -> dict
 
 
 def check_digests(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Raise BoardError, which names each file, unless the board reads what was written."""
+    """Raise BoardError, which names each file, unless the board reads the written contents."""
     found = device_digests(repl, files, deadline)
     bad = []
     for path, content in files.items():

@@ -1,4 +1,4 @@
-"""What boards are attached, and what state each is in."""
+"""The boards that are attached, and their states."""
 
 from __future__ import annotations
 

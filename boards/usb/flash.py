@@ -61,7 +61,7 @@ def _by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadlin
 
 
 def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, deadline: Deadline) -> None:
-    """Returns once the runtime has enumerated; an image without USB of its own has nothing to wait for."""
+    """Return once the runtime has enumerated, or at once for an image without USB."""
     expected = _usb_id(link, identity)
     if expected is None:
         return
@@ -80,7 +80,7 @@ def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, 
 
 
 def _usb_id(link: Link, identity: Identity) -> UsbId | None:
-    """What the image shows itself as; None where it has no USB of its own."""
+    """Return the image's device on USB; None for an image without USB."""
     ids = link.definition.usb
     known = {"micropython": ids.micropython, "wiznet": ids.micropython, "circuitpython": ids.circuitpython}
     return known.get(str(identity.family))

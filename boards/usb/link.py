@@ -1,4 +1,4 @@
-"""What all steps on one board share: where it is plugged in, its power, its log."""
+"""The things that all steps on one board share: its place, its power, its log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG = logging.getLogger("portbench.usb")
 
 
 class Power(Protocol):
-    """A hand on the board's power and BOOTSEL button."""
+    """Control of the board's power and BOOTSEL button."""
 
     def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
         """Power off and on. `measured`: for a run whose times count."""
@@ -41,7 +41,7 @@ class Link:
     poll_s: float = 0.1
     log: Callable[[str], None] = field(default=LOG.info)
     image_has_usb: bool = False
-    """Whether the image that was flashed last shows itself on USB."""
+    """True where the last flashed image shows up on USB."""
 
     def device(self) -> UsbDevice | None:
         if self.watch is not None:

@@ -1,4 +1,4 @@
-"""One process per board. The operating system lets a lock go when its process ends, however it ends."""
+"""One process per board. The operating system frees a lock when its process ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lock_dir() -> Path:
 
 
 def lock_name(device: UsbDevice) -> str:
-    """The same whatever runs on the board, where the system tells the board's place."""
+    """Return a name that is the same for all programs on the board, where the system tells the board's place."""
     key = device.location or device.own_serial or device.port or "board"
     return re.sub(r"[^A-Za-z0-9._-]+", "_", key).strip("_")
 

@@ -31,7 +31,7 @@ def answers(link: Link, deadline: Deadline) -> None:
 def recover(link: Link, image: Path | None, deadline: Deadline) -> str:
     """Climb the ladder until the console answers, and return the step that helped.
 
-    `image`: what was flashed last, for the last step; None leaves it out. Raises DeadlineExceeded, with what was tried.
+    `image`: the last flashed image, for the last step; None leaves that out. Raises DeadlineExceeded with all steps.
     """
     steps: list[tuple[str, float, Callable[[Deadline], None]]] = [
         ("interrupt", _INTERRUPT_S, lambda _: None),
@@ -59,7 +59,7 @@ def recover(link: Link, image: Path | None, deadline: Deadline) -> str:
 
 
 def _soft_reset(link: Link, deadline: Deadline) -> None:
-    """Ctrl-D at whatever prompt there is restarts the interpreter of either runtime."""
+    """Restart the interpreter of either runtime by Ctrl-D at its prompt."""
     repl = link.open_repl(deadline)
     try:
         repl.interrupt(deadline)

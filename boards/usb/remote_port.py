@@ -43,7 +43,7 @@ class Rfc2217Port(serial.rfc2217.Serial):
         self._reset_input_buffer()
 
     def _reset_input_buffer(self) -> None:
-        """Of its own, so that `open_port` can keep what is there, as on POSIX ports."""
+        """A separate method, which `open_port` replaces to keep waiting bytes, as on POSIX ports."""
         super().reset_input_buffer()
 
     def read(self, size: int = 1) -> bytes:

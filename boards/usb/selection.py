@@ -1,7 +1,7 @@
 """Which board is meant, in mpremote's words: `auto`, `id:SERIAL`, `port:PATH`, `rfc2217://...`, `socket://...`.
 
 Beside these `usb:PLACE`, where the board is plugged in (`1-1.2`, or an emulated board's name): in its boot loader it
-has no serial number of its own, and often no port.
+has no serial number, and often no port.
 """
 
 from __future__ import annotations

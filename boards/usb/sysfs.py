@@ -52,7 +52,7 @@ def usb_drives(sysfs: Path = SYSFS) -> list[Drive]:
 
 
 def enumeration_of(sysfs: Path, location: str) -> str | None:
-    """Bus and device number of what is plugged in at `location`; None where there is no /sys."""
+    """Return bus and device number of the device at `location`; None without /sys."""
     device = sysfs / "bus/usb/devices" / location
     return _enumeration(device) if device.exists() else None
 

@@ -36,7 +36,7 @@ def list_files(repl: Repl, deadline: Deadline) -> list[str]:
 def save(repl: Repl, folder: Path, deadline: Deadline) -> Path | None:
     """Copy the board's files to a new folder below `folder` and return it; None where there is nothing to save.
 
-    What portbench itself put there is left out.
+    Files that portbench put there are left out.
     """
     contents = {}
     for path in list_files(repl, deadline):
@@ -61,7 +61,7 @@ def _is_ours(path: str, content: bytes) -> bool:
 
 
 def _below(folder: Path, path: str) -> Path:
-    """A name from the board stays below the folder, whatever it is."""
+    """Keep any name from the board below the folder."""
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     if not parts:
         raise BoardError(f"the board has a file with the name {path!r}, which cannot be saved")

@@ -23,7 +23,7 @@ _CHUNK_BYTES = 1 << 16
 def wait_volume(link: Link, kind: Kind, deadline: Deadline) -> Path:
     """The mounted drive of the board's boot loader or CircuitPython, proven to be its own.
 
-    Mounts it with udisks where nobody else does (Linux). Raises BoardError for anything else at its place.
+    Mounts it with udisks where no desktop does (Linux). Raises BoardError for anything else at its place.
     """
     desktop = deadline.part(_DESKTOP_S, deadline.what)
     drive = "its boot loader's drive" if kind == "bootloader" else "its CIRCUITPY drive"

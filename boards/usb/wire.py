@@ -16,7 +16,7 @@ _LOOK_S = 0.05
 
 
 class PortLost(ConsoleLost):
-    """The port itself went away, whatever the client on the board does."""
+    """The port itself went away."""
 
 
 class Wire:
@@ -46,7 +46,7 @@ class Wire:
         return data
 
     def read_some(self, wait_s: float) -> bytes:
-        """What has come, after waiting at most `wait_s` for anything."""
+        """Return the bytes that have come, after waiting at most `wait_s` for the first."""
         if self._watch is not None:
             self._watch()
         if not self._buffer:

@@ -25,7 +25,7 @@ from portbench.testing.simulation import RecordedSimulation
 DEFAULT_KIND: Final = "W5500_EVB_PICO"
 _AGAIN_S = 0.1
 _FLUSH_S = 1.5
-"""CircuitPython keeps what was written last in RAM for a second."""
+"""CircuitPython keeps its last writes in RAM for a second."""
 _EXECUTE_S = 30.0
 
 
@@ -128,7 +128,7 @@ class Board:
         return self._simulation.wait(look, within_s, what, self._simulation.came_on_console)
 
     def run(self, seconds: float) -> None:
-        """Let this much simulated time pass."""
+        """Run for `seconds` of simulated time."""
         self._simulation.run(seconds)
 
     def connect(self, port: int, address: str | None = None, within_s: float = DEFAULT_S) -> Connection:

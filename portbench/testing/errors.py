@@ -6,4 +6,4 @@ from portbench.errors import PortbenchError
 
 
 class NothingCame(PortbenchError, AssertionError):
-    """A test waited in vain; the text says what came instead."""
+    """A test waited in vain; the text tells of the last events."""

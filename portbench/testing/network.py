@@ -66,7 +66,7 @@ class Connection:
         return self._simulation.wait(look, within_s, f"{self}: {compiled.pattern!r}", self._report)
 
     def read(self, within_s: float = DEFAULT_S) -> bytes:
-        """Wait until the board has closed its half, and return what came after the last `expect`."""
+        """Wait until the board has closed its half, and return the bytes after the last `expect`."""
         self._simulation.wait(lambda: self.closed, within_s, f"{self}: its end", self._report)
         return self._came.take()
 

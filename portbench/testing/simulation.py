@@ -73,7 +73,7 @@ class RecordedSimulation(Simulation):
         self._started()
 
     def run(self, seconds: float) -> None:
-        """Let this much simulated time pass."""
+        """Run for `seconds` of simulated time."""
         until_ps = self._now_ps + round(seconds * PS_PER_S)
         while self._now_ps < until_ps:
             self._pass(until_ps)

@@ -30,12 +30,12 @@ _WRITTEN_BY_COMMANDS: Final = ("docs/results.md", "docs/evidence/silicon.md", "d
 
 LIMITS: Final = {
     ".": 2,
-    "boards": 149,
+    "boards": 8,
     "clients": 10,
     "docs": 10,
     "engine": 69,
     "firmware": 15,
-    "portbench": 20,
+    "portbench": 5,
     "results": 54,
     "runner": 176,
     "server": 44,

@@ -155,7 +155,7 @@ class PinOnWires:
         self.value = value
 
     def switch_to_input(self, pull: object = None) -> None:
-        """The W5500's own pull-up raises a pin that nobody drives (datasheet 1.1)."""
+        """The W5500's pull-up raises a pin that is not driven (datasheet 1.1)."""
         self._output = False
         self._wires.drive(self._pin.gpio, True)
 

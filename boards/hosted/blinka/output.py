@@ -1,4 +1,4 @@
-"""What a script prints, heard by somebody else as well, as a PC reads a board's console."""
+"""The output of a script, read by a listener as well, as a PC reads a board's console."""
 
 from __future__ import annotations
 
