@@ -16,9 +16,9 @@ import tabulate
 from rich.cells import cell_len
 from rich.console import Group as Renderables
 from rich.console import RenderableType
-from rich.table import Table as RichTable
 from rich.text import Text
 
+from portbench.console import GAP, new_table
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
 from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
 from portbench.results.matrix import crossed
@@ -100,15 +100,13 @@ class Table:
         about = self.about
         if left_out:
             about += f" A wider terminal also shows: {', '.join(left_out)}."
-        table = RichTable(title=Text(self.title), title_justify="left", caption=Text(about), caption_justify="left")
-        for column in self.columns:
-            if column not in left_out:
-                right, folds = column not in _LEFT, column in _FOLDING
-                table.add_column(Text(column), justify="right" if right else "left", overflow="fold", no_wrap=not folds)
+        columns = [column for column in self.columns if column not in left_out]
+        made = new_table(columns, title=self.title, right=set(columns) - _LEFT, folding=_FOLDING)
+        made.caption = Text(about)
         for row in self.rows:
             shown = zip(self.columns, row, strict=True)
-            table.add_row(*(Text(cell) for column, cell in shown if column not in left_out))
-        return Renderables(table, *map(_line, self.below))
+            made.add_row(*(Text(cell) for column, cell in shown if column not in left_out))
+        return Renderables(made, *map(_line, self.below))
 
     def _left_out(self, width: int) -> list[str]:
         """The columns that have no room in `width` characters."""
@@ -122,11 +120,11 @@ class Table:
 
     def _width(self, left_out: list[str]) -> int:
         """Characters that the table needs without the columns `left_out`; folding columns need few."""
-        width = 1
+        width = -GAP
         for number, column in enumerate(self.columns):
             if column not in left_out:
                 content = max(cell_len(text) for text in (column, *(row[number] for row in self.rows)))
-                width += 3 + (min(content, _FOLDED_WIDTH) if column in _FOLDING else content)
+                width += GAP + (min(content, _FOLDED_WIDTH) if column in _FOLDING else content)
         return width
 
 

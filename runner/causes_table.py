@@ -1,4 +1,4 @@
-"""What time went to, as a table of 80 columns with a bar for each group of causes."""
+"""What time went to, as a table with a bar for each group of causes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 from rich.table import Table
 
+from portbench.console import new_table
 from portbench.results.attribution import CAUSES, GROUPS, Span
 
 _BAR: Final = 20
@@ -27,11 +28,8 @@ def causes_table(span: Span, spans: int, title: str) -> Table:
     def percent(share: float) -> str:
         return f"{100 * share:.1f} %"
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("cause", width=_TITLE)
-    for name in (unit, "share"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", width=_BAR, no_wrap=True)
+    table = new_table(("cause", unit, "share", ""), title=title, right=(unit, "share"), folding=("cause",))
+    table.columns[0].width, table.columns[-1].width = _TITLE, _BAR
     for group in GROUPS.values():
         causes = [cause for cause in CAUSES.values() if cause.group == group.name and span.ps(cause.name)]
         if not causes:

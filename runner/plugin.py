@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from portbench.boards import BoardError, BrokenSetup
+from portbench.console import console
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.results.model import Row, Status
@@ -47,7 +48,6 @@ ROWS = Path(__file__).with_name("rows") / "test_rows.py"
 PLUGIN_NAME = "portbench-bench"
 _FIXTURE = "planned_row"
 _PREFIX = "portbench_"
-_FILE_COLUMNS = 160  # of the table where no terminal sets them
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -250,19 +250,17 @@ class BenchPlugin:
         if writer is None:
             return
         terminalreporter.ensure_newline()
-        console = Console(file=self._output, highlight=False)
-        width = console.width if console.is_terminal else _FILE_COLUMNS
-        console = Console(file=self._output, highlight=False, width=width)
+        out = console(self._output)
         # What failed or was skipped for other reasons, the view and pytest's report have told.
         rows = [row for row in writer.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:
-            console.print(terminal(writer.run.model_copy(update={"rows": rows}), width), crop=False)
+            out.print(terminal(writer.run.model_copy(update={"rows": rows}), out.width), crop=False)
         source = self._bench or self._collector
         for host, own in source.servers.own_turnaround.items() if source else ():
-            console.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
+            out.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
         if self._fault:
-            console.print(self._fault, style="bold red", markup=False, soft_wrap=True)
-        console.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
+            out.print(self._fault, style="bold red", markup=False, soft_wrap=True)
+        out.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
 
     def _start(self, rows: int) -> None:
         options = _options(self._config)

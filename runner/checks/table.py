@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from portbench.console import new_table
 from portbench.runner.checks.check import Check, Finding, Report, number, shown
 
 _STYLES = {True: "green", False: "bold red", None: ""}
@@ -69,11 +70,7 @@ def _counts(check: Check, reports: Sequence[Report]) -> Table:
 
 
 def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(first)
-    for name in others:
-        table.add_column(name, justify="left" if name == "note" else "right")
-    return table
+    return new_table((first, *others), right={*others} - {"note"}, folding=(first, *others))
 
 
 def _lines(out: Console, lines: Iterable[str]) -> None:

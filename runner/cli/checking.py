@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from portbench.console import console
 from portbench.errors import OptionError
 from portbench.nearest import unknown
-from portbench.runner.cli.console import console
 
 if TYPE_CHECKING:
     from portbench.runner.checks.check import Check, Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FILE_COLUMNS = 100
 _OPTIONS = (
     click.option("--part", "parts", multiple=True, metavar="NAME", help="Run only this part (repeatable)."),
     click.option("--list", "only_list", is_flag=True, help="List the parts, and run none."),
@@ -79,7 +78,7 @@ def _tell(check: Check, reports: list[Report], as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(check.document(reports), indent=1))
     else:
-        show(console(_FILE_COLUMNS), check, reports)
+        show(console(), check, reports)
     found = faults(reports)
     for fault in found:
         click.echo(fault, err=True)

@@ -8,18 +8,16 @@ from typing import Any
 
 import click
 
+from portbench.console import console, plain_table
 from portbench.results import compare_why
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, lines
 from portbench.results.find import find_run
 from portbench.results.model import RunFile
 from portbench.results.storage import RESULTS_FOLDER
-from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.measuring import measure_image
 from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.shown import shown
-
-_COLUMNS = 160
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
@@ -61,7 +59,7 @@ def side(text: str, options: Mapping[str, Any]) -> RunFile:
 
 
 def print_comparison(compared: Sequence[Comparison], limit: float | None) -> None:
-    out = console(_COLUMNS)
+    out = console()
     out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))
     for reason in compare_why.reasons(compared):
         out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from portbench.console import new_table
 from portbench.results.attribution import CAUSES, GROUPS, Span
 from portbench.results.explain import Sentence
 from portbench.results.explain.words import count, duration, megahertz, percent
@@ -75,10 +76,9 @@ def _counts(explained: Explained) -> str:
 
 
 def _stages(stages: list[Span]) -> Table:
-    table = Table(title="The way to ready", title_justify="left", box=None, pad_edge=False)
-    table.add_column("stage")
-    table.add_column("ms", justify="right")
-    table.add_column("most of it")
+    table = new_table(
+        ("stage", "ms", "most of it"), title="The way to ready", right=("ms",), folding=("stage", "most of it")
+    )
     for stage in stages:
         most = sorted(stage.causes_ps.items(), key=lambda each: (-each[1], each[0]))[:2]
         told = "; ".join(f"{percent(stage.share(name))} {_full_title(name)}" for name, _ in most)
@@ -98,10 +98,12 @@ def _full_title(name: str) -> str:
 def _what_if(explained: Explained) -> Table:
     headline = explained.row.headline
     unit = "" if headline is None else headline.unit
-    table = Table(title="What if (run so, never ranked)", title_justify="left", box=None, pad_edge=False)
-    table.add_column("change")
-    table.add_column(unit, justify="right")
-    table.add_column("times", justify="right")
+    table = new_table(
+        ("change", unit, "times"),
+        title="What if (run so, never ranked)",
+        right=(unit, "times"),
+        folding=("change",),
+    )
     for each in explained.what_if:
         table.add_row(each.title, f"{each.value:.4g}", f"{each.times:.2f}x")
     return table

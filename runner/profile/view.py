@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from portbench.console import new_table
 from portbench.runner.profile.compare import Comparison
 from portbench.runner.profile.model import Profile
 from portbench.runner.profile.symbols import REGIONS
@@ -35,14 +36,6 @@ def show_comparison(one: Profile, two: Profile, compared: Comparison, most: int,
         console.print(sentence, soft_wrap=True)
 
 
-def _table(*columns: str, right: Sequence[int]) -> Table:
-    table = Table(*columns, box=None, padding=(0, 1, 0, 0))
-    for index, column in enumerate(table.columns):
-        column.no_wrap = True
-        column.justify = "right" if index in right else "left"
-    return table
-
-
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..."
 
@@ -50,11 +43,14 @@ def _short(name: str) -> str:
 def _functions(profile: Profile, most: int) -> Table:
     total = max(1, profile.cycles)
     if not profile.exact:
-        table = _table("function", "runs from", "of all", right=(2,))
+        table = new_table(("function", "runs from", "of all"), right=("of all",))
         for each in profile.functions[:most]:
             table.add_row(_short(each.name), each.region, f"{100 * each.cycles / total:.1f} %")
         return table
-    table = _table("function", "from", "calls", "cycles", "of all", "misses", "stalled", right=(2, 3, 4, 5, 6))
+    table = new_table(
+        ("function", "from", "calls", "cycles", "of all", "misses", "stalled"),
+        right=("calls", "cycles", "of all", "misses", "stalled"),
+    )
     for each in profile.functions[:most]:
         table.add_row(
             _short(each.name),
@@ -69,7 +65,8 @@ def _functions(profile: Profile, most: int) -> Table:
 
 
 def _regions(profiles: Sequence[Profile]) -> Table:
-    table = _table("code runs from", *(profile.title.split()[0] for profile in profiles), right=range(1, 3))
+    names = [profile.title.split()[0] for profile in profiles]
+    table = new_table(("code runs from", *names), right=names)
     if len(profiles) == 1:
         table.columns[1].header = "of all"
     found = [profile.by_region() for profile in profiles]
@@ -85,14 +82,17 @@ def _regions(profiles: Sequence[Profile]) -> Table:
 
 def _missed(profile: Profile, most: int) -> Table:
     total = sum(count for _, count in profile.missed)
-    table = _table("what the flash cache missed", "misses", "of all", right=(1, 2))
+    table = new_table(
+        ("what the flash cache missed", "misses", "of all"),
+        right=("misses", "of all"),
+    )
     for name, count in profile.missed[:most]:
         table.add_row(_short(name), str(count), f"{100 * count / total:.1f} %")
     return table
 
 
 def _evictions(profile: Profile, most: int) -> Table:
-    table = _table("missed", "took the place of", "times", right=(2,))
+    table = new_table(("missed", "took the place of", "times"), right=("times",))
     for missed, gone, count in profile.evictions[:most]:
         table.add_row(_short(missed), _short(gone), str(count))
     return table

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from portbench.boards.emulated.trace import Event, ExchangeTrace, SpiFrame
+from portbench.console import new_table
 from portbench.results.attribution import Span
 from portbench.runner.causes_table import causes_table
 from portbench.runner.trace.repeats import repeats
@@ -57,16 +58,9 @@ def lines(frames: Sequence[SpiFrame], events: Sequence[Event]) -> list[Line]:
     return sorted(found, key=lambda line: line.time_us)
 
 
-def _table(*columns: str, right: Sequence[int], title: str | None = None) -> Table:
-    table = Table(*columns, title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))
-    for index, column in enumerate(table.columns):
-        column.no_wrap = True
-        column.justify = "right" if index in right else "left"
-    return table
-
-
 def _timeline(trace: ExchangeTrace, title: str) -> Table:
-    table = _table("us", "took", "what", "bytes", "says", "", right=(0, 1, 3), title=title)
+    columns = ("us", "took", "what", "bytes", "says", "")
+    table = new_table(columns, right=("us", "took", "bytes"), title=title)
     found = lines(trace.frames, trace.events)
     for repeat in repeats([line.key for line in found]):
         for line in found[repeat.start : repeat.start + repeat.steps]:
@@ -88,7 +82,10 @@ def _frame_line(frame: SpiFrame) -> Line:
 
 
 def _shares(trace: ExchangeTrace) -> Table:
-    table = _table("register or buffer", "", "frames", "SPI bytes", "us", "of all", right=(2, 3, 4, 5))
+    table = new_table(
+        ("register or buffer", "", "frames", "SPI bytes", "us", "of all"),
+        right=("frames", "SPI bytes", "us", "of all"),
+    )
     for share in trace.shares():
         table.add_row(
             share.name,
@@ -109,7 +106,11 @@ def _causes(trace: ExchangeTrace) -> Table:
 def _samples(trace: ExchangeTrace) -> Table:
     total = sum(count for _, _, count in trace.pc_samples)
     title = f"{total} program counter samples"
-    table = _table("core", "address", "samples", "share", right=(2, 3), title=title)
+    table = new_table(
+        ("core", "address", "samples", "share"),
+        right=("samples", "share"),
+        title=title,
+    )
     for name, base in _REGIONS:
         count = sum(count for _, pc, count in trace.pc_samples if pc & _REGION_BITS == base)
         if count:

@@ -189,7 +189,7 @@ def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
     Console(file=output, width=80).print(terminal(FULL, 80))
     shown = output.getvalue()
     assert max(map(len, shown.splitlines())) <= 80
-    assert re.search(r"│ *1 │ fast +│ tuned +│", shown) and "1990" in shown and "1.99" in shown
+    assert re.search(r"(?m)^ *1  fast +tuned ", shown) and "1990" in shown and "1.99" in shown
     assert "INTn" in shown  # it explains more of a figure than the spread does
     assert "A wider terminal also shows: version, runs, ready ms, p99 us, round trip" in " ".join(shown.split())
     for word in ("waited 5 s for <the>", "console"):

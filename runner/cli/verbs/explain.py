@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from portbench.console import console
 from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
 from portbench.results.storage import read
-from portbench.runner.cli.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given, run_file
@@ -30,7 +30,6 @@ from portbench.runner.plan import PlannedRow, plan
 if TYPE_CHECKING:
     from portbench.runner.replayed import ReplayedRow
 
-_FILE_COLUMNS = 80
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -80,7 +79,7 @@ def COMMAND(
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
-        show(found, console(_FILE_COLUMNS))
+        show(found, console())
 
 
 class _Source:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from portbench.runner.cli.console import console
+from portbench.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_options, given
@@ -19,7 +19,6 @@ from portbench.runner.cli.writable import writable
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 
-_FILE_COLUMNS = 80
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOUND = click.Path(path_type=Path, dir_okay=False, exists=True)
 _DEFAULT_HZ = 10_007
@@ -70,7 +69,7 @@ def COMMAND(
             write_speedscope(speedscope, profile)
         if folded is not None:
             write_folded(folded, profile)
-        out = console(_FILE_COLUMNS)
+        out = console()
         if against is None:
             show(profile, top, out)
         else:

@@ -16,12 +16,12 @@ from typing import Any
 
 import click
 
+from portbench.console import console
 from portbench.results.compare import compare
 from portbench.results.find import find_run
 from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
 from portbench.runner.cli.comparing import limit_option, print_comparison
-from portbench.runner.cli.console import console
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import as_arguments, bench_options, given
@@ -30,8 +30,6 @@ from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.shown import shown
-
-_FILE_COLUMNS = 160
 
 
 class _WithPytest(click.Command):
@@ -118,7 +116,7 @@ def _measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions)
     try:
         with one_line():
             faults, run_file = measure_table(rows, options, address, PROJECT)
-            out = console(_FILE_COLUMNS)
+            out = console()
             out.print(terminal(read(run_file), out.width), crop=False)
             out.print(f"rows: {run_file}", soft_wrap=True, markup=False)
     finally:

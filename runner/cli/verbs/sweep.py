@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
+from portbench.console import console, plain_table
 from portbench.errors import OptionError
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RESULTS_FOLDER, RunWriter
 from portbench.runner.bench import TOOLS
-from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_options, given
@@ -38,8 +37,6 @@ from portbench.runner.sweep.plan import Sweep, plan_sweep
 from portbench.runner.sweep.points import curves, points_of, told
 from portbench.runner.sweep.store import SweepStore
 from portbench.runner.sweep.view import MOST_LINES, columns, lines, progress
-
-_COLUMNS = 160
 
 
 @click.command()
@@ -99,7 +96,7 @@ def COMMAND(
 
 def _measure(due: list[Job], sweep: Sweep, store: SweepStore, on: str | None, processes: int) -> int:
     """1 where a row failed. Raises KeyboardInterrupt, with what was measured on disk."""
-    out = Console(stderr=True, highlight=False)
+    out = console(stderr=True)
     if len(due) < len(sweep.jobs):
         out.print(f"{len(sweep.jobs) - len(due)} of {len(sweep.jobs)} rows are there already", soft_wrap=True)
     if not due:
@@ -165,7 +162,7 @@ def _show(
         click.echo(json.dumps({"name": name, "points": told_points, "knees": told_knees}, indent=1))
     else:
         title = name if len(points) <= MOST_LINES else f"{name}: the best {MOST_LINES} of {len(points)} points"
-        console(_COLUMNS).print(plain_table(title, columns(sweep.axes, points), lines(sweep.axes, points), folding=()))
+        console().print(plain_table(title, columns(sweep.axes, points), lines(sweep.axes, points), folding=()))
         for knee in found[:MOST_LINES]:
             click.echo(knee.sentence)
     if along is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from portbench.runner.cli.console import console
+from portbench.console import console
 from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given
@@ -20,7 +20,6 @@ from portbench.runner.cli.writable import writable
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 
-_FILE_COLUMNS = 80
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -77,4 +76,4 @@ def COMMAND(
         about = {"runtime": row.entry.id, "profile": row.profile.name, "workload": row.workload.name}
         click.echo(json.dumps(about | trace.as_json(), indent=1))
     else:
-        show(trace, f"{row.label}, {row.workload.exchange} {trace.number} of {exchanges}", console(_FILE_COLUMNS))
+        show(trace, f"{row.label}, {row.workload.exchange} {trace.number} of {exchanges}", console())

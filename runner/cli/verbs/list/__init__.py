@@ -14,12 +14,11 @@ from typing import Any
 import click
 from rich.text import Text
 
+from portbench.console import console, plain_table
 from portbench.firmware.images import FOLDER_VARIABLE
-from portbench.runner.cli.console import console, plain_table
 from portbench.runner.cli.faults import one_line
 from portbench.runner.inventory import inventory
 
-_COLUMNS = 80
 _INDENT = "    "
 # Between words alone, so that code stays code.
 fill = partial(fill_lines, break_long_words=False, break_on_hyphens=False)
@@ -33,7 +32,7 @@ def COMMAND(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return
-    out = console(_COLUMNS)
+    out = console()
     show = out.print
     show(
         plain_table(

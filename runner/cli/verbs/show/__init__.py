@@ -9,18 +9,16 @@ import json
 
 import click
 
+from portbench.console import console
 from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import RunFile
 from portbench.results.schema import json_schema
 from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
-from portbench.runner.cli.console import console
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
 from portbench.where import Where
-
-_FILE_COLUMNS = 160
 
 
 @click.command()
@@ -47,7 +45,7 @@ def COMMAND(file: str | None, results_dir: str | None, where: str | None, beside
     if other is not None:
         click.echo(_beside(run, other, form), nl=False)
     elif form is None:
-        out = console(_FILE_COLUMNS)
+        out = console()
         out.print(terminal(run, out.width), crop=False)
     else:
         click.echo(_as_text(run, form), nl=False)

@@ -14,16 +14,15 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
+from portbench.console import console, new_table
 from portbench.results.histories import page_blocks
 from portbench.results.histories.series import Series, Step
 from portbench.results.histories.store import FOLDER, keep, keep_finished, load
 from portbench.results.histories.table import as_data, histories, lines
 from portbench.results.storage import RESULTS_FOLDER, StorageError, read
-from portbench.runner.cli.console import console
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 
-_COLUMNS = 100
 _BAR = 30
 
 
@@ -84,7 +83,7 @@ def COMMAND(
     if as_json:
         click.echo(json.dumps(as_data(series, steps), indent=1))
         return
-    out = console(_COLUMNS)
+    out = console()
     out.print(f"{len(chosen)} measurements in {folder}", highlight=False)
     for number, each in enumerate(series):
         out.print()
@@ -97,11 +96,9 @@ def COMMAND(
 
 def _table(series: Series, steps: list[Step]) -> Table:
     about = f"{series.title}, over {'versions' if series.axis == 'version' else 'time'}"
-    table = Table(title=about, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(str(series.axis), no_wrap=True)
-    table.add_column(series.first.unit, justify="right", no_wrap=True)
-    table.add_column("", width=_BAR)
-    table.add_column("", overflow="fold")
+    axis, unit = str(series.axis), series.first.unit
+    table = new_table((axis, unit, "", " "), title=about, right=(unit,), folding=(" ",))
+    table.columns[2].width = _BAR
     for label, value, said, share in lines(series, steps):
         table.add_row(Text(label), Text(value), Bar(1.0, 0, share, width=_BAR), Text(said))
     return table
