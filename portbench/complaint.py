@@ -16,9 +16,8 @@ _SHOWN_CHARACTERS: Final = 60
 
 
 def first_complaint(error: ValidationError, kinds: Collection[str] = ()) -> str:
-    """The first of pydantic's complaints as: key, value, what is asked for.
-
-    What our own checks raise as ValueError names values itself: only the key goes before it. `kinds`: what tells
+    """The first of pydantic's complaints as: key, value, requirement. A ValueError of our own checks names values
+    itself: only the key goes before it. `kinds`: what tells
     tables of several kinds apart, which pydantic puts among the keys.
     """
     detail = error.errors(include_url=False)[0]

@@ -1,4 +1,5 @@
-"""The errors that a user may cause or meet, under one base. A class of its own is for what some code tells apart."""
+"""The errors that a user may cause or meet, under one base. A separate class exists only if some code tells it
+apart."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def users_files(variable: str, usual: str) -> list[Path]:
     """A user's own files: those that the environment's `variable` names, then those in their usual place.
 
     The variable holds files and folders of `.toml` files, separated as in PATH. The usual place, a file or a folder, is
-    `usual` in portbench's folder of the user's configuration; it need not exist, but what is named has to.
+    `usual` in portbench's folder of the user's configuration; it need not exist, but a named file must.
     """
     places = [Path(name) for name in os.environ.get(variable, "").split(os.pathsep) if name]
     at_home = user_config_path("portbench") / usual

@@ -1,4 +1,4 @@
-"""Where a row is measured: the one thing that boards, rows and tables all have to agree on."""
+"""The place of a measurement, shared by boards, rows and tables."""
 
 from __future__ import annotations
 

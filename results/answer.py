@@ -30,7 +30,7 @@ def is_python(row: Row) -> bool:
 
 
 def answer(groups: Sequence[Group], where: Where) -> list[str]:
-    """Of the groups of one table, best first. Ports on the PC answer nothing: nobody can flash them."""
+    """Of the groups of one table, best first. Ports on the PC answer nothing: they cannot be flashed."""
     if where is Where.HOSTED:
         return []
     pythons = [group for group in groups if is_python(group.first)]
@@ -115,7 +115,7 @@ def _lacks(here: Offers, there: Offers) -> Iterable[str]:
         older = " instead of ".join(f"{each.python or 'a release'} of {each.released.year}" for each in (here, there))
         yield older
     if there.maintained and not here.maintained:
-        yield "upkeep: nobody releases newer ones"
+        yield "upkeep: no newer releases"
 
 
 def _settings(pythons: Sequence[Group]) -> list[str]:

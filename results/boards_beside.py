@@ -38,7 +38,7 @@ class Beside:
 
 
 def beside(one: RunFile, other: RunFile) -> list[Beside]:
-    """What both runs were asked for, in the order of `one`; firmware of one family, whatever its version."""
+    """The settings of both runs, in the order of `one`; firmware of one family, whatever its version."""
     found = []
     asked = dict.fromkeys((row.workload, row.family, row.where, row.timed_by) for row in one.rows)
     theirs = {(row.workload, row.family, row.where, row.timed_by) for row in other.rows}
@@ -91,7 +91,7 @@ def columns(one: RunFile, other: RunFile) -> list[str]:
 
 
 def markdown(one: RunFile, other: RunFile) -> str:
-    """As GitHub shows it, and a terminal: the table, and why what is missing is."""
+    """As GitHub shows it, and a terminal: the table, and the reasons for missing rows."""
     found, head = beside(one, other), columns(one, other)
     cells = [[shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines(found)]
     text = tabulate.tabulate(cells, head, tablefmt="pipe", disable_numparse=True) + "\n"
@@ -143,5 +143,5 @@ def _cell(group: Group | None) -> str:
 def _title(name: str) -> str:
     try:
         return workload(name).title
-    except UnknownName:  # of somebody whose workloads are not here
+    except UnknownName:  # of a workload that is not installed here
         return name

@@ -15,11 +15,11 @@ from portbench.workloads import Column, Workload, workload
 EXACT: Final = "exact"
 """In the place of a spread: another run would be the same."""
 CEILING_RANK: Final = "-"
-"""Of what is no Python: it has none."""
+"""The rank of a row without Python: it has none."""
 
 
 def known_workload(name: str) -> Workload | None:
-    """None for one of somebody whose workloads are not here."""
+    """None for one of a workload that is not installed here."""
     try:
         return workload(name)
     except UnknownName:
@@ -69,7 +69,7 @@ def spread(group: Group) -> str:
 
 
 def beside(group: Group, known: Workload | None) -> tuple[str, str]:
-    """What was published for silicon, and the measured figure as a multiple of it.
+    """The published figure of silicon, and the measured figure as a multiple of it.
 
     Of other firmware of the same family with the same profile, if of this there is nothing: with its version.
     """

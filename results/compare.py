@@ -1,7 +1,8 @@
 """Two runs, row by row: the ratio of what ranks them, how sure it is, and whether one is slower.
 
 Rows that were measured under the very same conditions, room by room (`-s seed=fixed`, or one seed), are compared run by
-run: what differs is the firmware's. Others are samples of two rooms, and a difference has to be larger than chance.
+run: any difference comes from the firmware. Others are samples of two rooms, and a difference has to be larger than
+chance.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Basis(StrEnum):
     SAME_ROOMS = "same rooms"
     """Each run beside the other's run in the same room."""
     SAMPLES = "samples"
-    """Runs in rooms of their own, or on real boards."""
+    """Runs with different jitter, or on real boards."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether the difference is more than chance."""
+        """True if the difference is more than chance."""
         if self.p is not None:
             return self.p < LEVEL
         return self.slower != 0 if self.basis is Basis.EXACT else self.low > 0 or self.high < 0
@@ -60,7 +61,7 @@ class Comparison:
         return self.basis is Basis.SAMPLES and _least_p(self.before.value.n, self.after.value.n) >= LEVEL
 
     def is_slower_than(self, limit: float) -> bool:
-        """Whether B is slower by more than the share `limit`, and not by chance."""
+        """True if B is slower by more than the share `limit`, and not by chance."""
         return self.slower > limit and self.differs
 
 

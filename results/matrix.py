@@ -12,7 +12,7 @@ NOTHING: Final = "-"
 
 
 def crossed(groups: Iterable[Group], setting: str) -> list[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]:
-    """For each profile, and settings that differ otherwise: what it is, the columns, and the lines; only where there is
+    """For each profile, and settings that differ otherwise: its title, the columns, and the lines; only where there is
     more than one value across or down."""
     tables: dict[str, dict[str, dict[str, str]]] = {}
     across: dict[str, None] = {}

@@ -59,7 +59,7 @@ class Conditions(_Model):
     phy_link_delay_us: _Microseconds | None = None
     """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
     access_point: dict[str, StrictBool | StrictInt | str] | None = None
-    """Of an emulated row on a radio: what of its access point was asked to be otherwise than usual."""
+    """The changed settings of the access point of an emulated row on a radio."""
 
 
 class Headline(_Model):
@@ -71,7 +71,7 @@ class Headline(_Model):
 
 
 class Published(_Model):
-    """What somebody published for this firmware with this profile on silicon."""
+    """Published figures of this firmware with this profile on silicon."""
 
     figure: _Text | None = None
     """The key of the figure that it is; None: the headline."""
@@ -112,7 +112,7 @@ class Sim(_Model):
     seed: _Count | None = None
     """What the run's room was drawn from; None: nothing varied, and every run is the same."""
     room: dict[str, _Figure] = {}
-    """What of the surroundings was drawn."""
+    """The drawn values of the surroundings."""
     counters: dict[str, _Figure] = {}
     """Simulated counts and times, such as SPI bytes or chip selects."""
 
@@ -153,7 +153,7 @@ class Row(_Model):
     offers: Offers | None = None
     """As the catalogue has it."""
     image_url: str | None = None
-    """Of a row that is skipped for want of its image: where that can be had."""
+    """Of a row that is skipped for want of its image: where to get it."""
     note: str | None = None
     """What a reader of the table should know about this row."""
     published: Published | None = None

@@ -36,7 +36,7 @@ _READING: Final = (
     "*spread* is the largest less the smallest figure of the runs, as a share of their median, which the table shows."
     " It is left out where no two runs differ. *ready ms* is the time from the client's start to where the workload"
     " begins.",
-    "*silicon* is what was published for a real board with this firmware and this profile, or with the version in"
+    "*silicon* is the published figure of a real board with this firmware and this profile, or with the version in"
     " brackets of the same family; *ratio* is the measured figure divided by it. Tables are ranked each by itself:"
     " their clocks and their limits differ.",
 )
@@ -94,7 +94,7 @@ def _readings(run: RunFile) -> list[str]:
     """How the columns are to be read, those that all tables have and those of each workload."""
     paragraphs = [*_READING, UNSTABLE_RULE]
     for name in dict.fromkeys(row.workload for row in run.rows):
-        with contextlib.suppress(UnknownName):  # of somebody whose workloads are not here
+        with contextlib.suppress(UnknownName):  # of a workload that is not installed here
             known = workload(name)
             if known.reading:
                 paragraphs.append(f"{known.title}: {known.reading}")

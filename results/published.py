@@ -13,7 +13,7 @@ from portbench.workloads import PublishedFirmware, PublishedSource, Workload
 
 
 def published_of(workload: Workload, runtime: str, profile: str) -> Published | None:
-    """What was published of this very firmware with this profile. Raises PortbenchError."""
+    """Published figures of exactly this firmware with this profile. Raises PortbenchError."""
     for source, firmware in _all(workload):
         if (firmware.runtime, firmware.profile) == (runtime, profile):
             return as_headline(workload, source, firmware)

@@ -9,7 +9,7 @@ _HEADLINE = {"name": "messages_per_s", "unit": "messages/s", "better": "higher"}
 
 
 def upgraded(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with what it says in today's fields. What is not as schema 1 had it stays, for the check to find."""
+    """The document in today's fields. A deviation from schema 1 stays, for the check to find."""
     rows = document.get("rows")
     if not isinstance(rows, list):
         return document | {"schema_version": 2}

@@ -94,11 +94,11 @@ class Group:
 
     @property
     def publication(self) -> Published | None:
-        """What somebody published for silicon."""
+        """Published figures of silicon."""
         return next((row.published for row in self.rows if row.published is not None), None)
 
     def ratio_to(self, published: Published) -> float | None:
-        """The same figure as measured here, as a multiple of what was published; None where these rows have none."""
+        """The same figure as measured here, as a multiple of the published one; None where these rows have none."""
         here = self.value.median if published.figure is None else self.figure(published.figure)
         return None if here is None else here / published.median
 
@@ -138,5 +138,5 @@ def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: Timed
 def _drifting(name: str) -> str | None:
     try:
         return workload(name).drifting
-    except UnknownName:  # of somebody whose workloads are not here
+    except UnknownName:  # of a workload that is not installed here
         return None

@@ -54,7 +54,7 @@ class RunWriter:
             self._store(self._run.finished(when_utc or datetime.now(UTC)))
 
     def _create(self) -> Path:
-        """The file under a name of its own: runs that start in one second get -2, -3 and so on."""
+        """The file under a free name: runs that start in one second get -2, -3 and so on."""
         runs = self._folder / "runs"
         stem = self._run.started_utc.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
         try:

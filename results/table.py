@@ -50,7 +50,7 @@ _SAID_ONCE: Final = ("board", "address", "runs", "spread")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.
-What says which row it is, its figure and INTn, which explains most of it, stay."""
+The columns that identify a row, its figure and INTn, which explains most of it, stay."""
 _MORE_WANTED: Final = ("where", "SPI MHz asked -> real", "spread", "ratio", "silicon")
 
 
@@ -139,7 +139,7 @@ class Panel:
 
     @property
     def known(self) -> Workload | None:
-        """None for a workload of somebody whose workloads are not here."""
+        """None for a workload that is not installed here."""
         return known_workload(self.workload)
 
     @property
@@ -165,7 +165,7 @@ def panels(run: RunFile) -> list[Panel]:
 
 
 def tables(run: RunFile) -> list[Table]:
-    """The run's tables: of each workload silicon, emulated and hosted, and what was not measured; none is empty."""
+    """The run's tables: of each workload silicon, emulated and hosted, and unmeasured rows; none is empty."""
     missing = not_measured(run)
     measured = [table for panel in panels(run) for table in (panel_table(panel), *matrices(panel))]
     return [*measured, *([missing] if missing.rows else [])]
@@ -268,7 +268,7 @@ def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str,
 
 
 def not_measured(run: RunFile) -> Table:
-    """What was skipped or failed, but for want of an image; empty where nothing was."""
+    """Skipped and failed rows, except those without an image; may be empty."""
     rows = [row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None]
     seen: dict[tuple[str, ...], list[int]] = {}
     for row in rows:

@@ -25,7 +25,7 @@ _STOPPED: Final = "the caller was stopped"
 
 
 class WorkloadCaller:
-    """Calls a board once `call` says where it listens, in an event loop of its own, until the `with` block ends.
+    """Calls a board once `call` says where it listens, in a separate event loop, until the `with` block ends.
 
     A connection may be refused for `connect_limit_s` and go without a whole exchange for `idle_timeout_s`. `on_fault`
     is called in the caller's thread with why the run can have no figures, as one line.

@@ -1,4 +1,4 @@
-"""The PC's connections to a board that listens, without I/O: which to open, how often to try, what is kept of them."""
+"""The PC's connections to a board that listens, without I/O: which to open, how often to try, and their records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IDLE_LIMIT_US: Final = 30_000_000.0
 
 
 class Calls:
-    """Of one run. Times are microseconds of whoever drives it.
+    """Of one run. Times are microseconds of the driver's clock.
 
     `connect_limit_us`: how long a connection may take to be established, refusals included.
     """

@@ -15,7 +15,7 @@ from portbench.server.recording import Recording
 from portbench.workloads import Disturbance, PingPlan, Session
 
 _LAST_S = 1.0
-"""After the last exchange of a run with a limit, for the client to close or to send what is too much."""
+"""After the last exchange of a run with a limit, for the client to close or to send excess bytes."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
             self.abort(f"only a simulated PC can do this to a board: {disturbance}")
 
     async def _ping(self, plan: PingPlan) -> None:
-        """Pings the board meanwhile, and says when that is over."""
+        """Ping the board during the connection, and report the end."""
         try:
             found = await ping(self._recording.peer.rpartition(":")[0], plan)
         except PortbenchError as error:
@@ -169,7 +169,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(self._recording.pinged(found))
 
     def _end(self, error: str | None) -> None:
-        """Ends the connection once what is due has been sent; the timer still bounds that."""
+        """End the connection once all due bytes are sent; the timer still bounds that."""
         self._recording.error = error
         self._closing = True
         if self._transport is not None:

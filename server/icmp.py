@@ -21,7 +21,7 @@ _MOST_BYTES: Final = 2048
 
 
 async def ping(address: str, plan: PingPlan) -> list[Ping]:
-    """What came back, in the order in which it was sent. Raises PortbenchError."""
+    """The answers, in the order of the requests. Raises PortbenchError."""
     loop = asyncio.get_running_loop()
     round_trips_us: dict[int, float] = {}
     sent_ns: dict[int, int] = {}
@@ -61,7 +61,7 @@ async def ping(address: str, plan: PingPlan) -> list[Ping]:
 
 @contextlib.contextmanager
 def _socket(address: str) -> Iterator[tuple[socket.socket, bool]]:
-    """With whether the kernel puts an identifier of its own into the requests, and hands out their answers alone."""
+    """With whether the kernel puts its identifier into the requests, and hands out their answers alone."""
     try:
         try:
             made, owns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP), True

@@ -20,7 +20,7 @@ def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, by
 
 
 def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> list[float]:
-    """Round trips of `exchanges` (what is sent, what comes back) with the server at `host`:`port`.
+    """Round trips of `exchanges` (sent bytes, expected answer) with the server at `host`:`port`.
 
     Raises `OSError`.
     """

@@ -1,4 +1,4 @@
-"""A conversation and what is kept of it; whoever has the bytes and the clock drives it."""
+"""A conversation and its record; the driver supplies bytes and times."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from portbench.workloads import Conversation, ConversationError, Disturbance, Pi
 
 
 class Recording:
-    """Times are microseconds of whoever drives it."""
+    """Times are microseconds of the driver's clock."""
 
     def __init__(
         self, number: int, peer: str, started_us: float, conversation: Conversation, limit: int | None = None
     ) -> None:
-        """`limit`: a run has so many exchanges, and nobody else ends it."""
+        """`limit`: a run has so many exchanges, and only the PC ends it."""
         self.number = number
         self.peer = peer
         self.started_us = started_us
@@ -52,7 +52,7 @@ class Recording:
 
     @property
     def ping_plan(self) -> PingPlan | None:
-        """What the PC is to ping the board with; None where that is not so, or not yet."""
+        """The pings that the PC should send; None if there are none, or not yet."""
         return self._conversation.pings
 
     @property
@@ -62,7 +62,7 @@ class Recording:
 
     @property
     def disturbance(self) -> Disturbance | None:
-        """What the PC is to do to the board's network; None where that is not so, or not yet."""
+        """The fault that the PC should cause in the board's network; None if there is none, or not yet."""
         return self._conversation.disturbance
 
     def disturbed(self) -> None:
@@ -83,7 +83,7 @@ class Recording:
         return said
 
     def receive(self, data: bytes, now_us: float) -> bytes:
-        """What to send for what came. `error` is set where that was wrong."""
+        """The answer to the received bytes. Sets `error` if they were wrong."""
         self.received_bytes += len(data)
         if self._first_byte_us is None:
             self._first_byte_us = now_us

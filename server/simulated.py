@@ -17,14 +17,14 @@ RESET: Final[Reply] = (b"", False, True, None)
 class SimulatedServer:
     """Serves every connection of one port; keeps a record of each. Times are simulated microseconds.
 
-    `conversation`: makes the PC's side of a new connection; None: whoever connects is reset. `turnaround_us`: from what
-    comes to the handover of what the PC says to that.
+    `conversation`: makes the PC's side of a new connection; None: connections are reset. `turnaround_us`: from
+    received data to the handover of the answer.
     """
 
     def __init__(self, conversation: Callable[[], Conversation] | None = None, turnaround_us: float = 0.0) -> None:
         self.conversation = conversation
         self.limit: int | None = None
-        """Exchanges of a run that nobody but the PC can tell the end of."""
+        """Exchanges of a run whose end only the PC can tell."""
         self._turnaround_us = turnaround_us
         self._killed = False
         self.answered = 0
@@ -35,7 +35,7 @@ class SimulatedServer:
         self.announcement: tuple[str, float] | None = None
         """The line by which a client told where it waits for the PC, and when."""
         self.disturbs = False
-        """Somebody does what a conversation asks for by a `Disturbance`."""
+        """Carries out the `Disturbance` that a conversation asks for."""
         self.disturbance: tuple[Disturbance, float] | None = None
         """What the last one asked for, and when."""
         self.last_us: float | None = None
@@ -106,7 +106,7 @@ class SimulatedServer:
         self._pinging.pop(conn, None)
 
     def kill(self) -> None:
-        """The server's process is gone: whoever sends to it is reset from now on."""
+        """The server's process is gone: its connections are reset from now on."""
         self._killed = True
 
     def sessions(self) -> list[Session]:

@@ -12,7 +12,7 @@ from portbench.workloads import Caller, Session
 
 
 class Line(Protocol):
-    """What the LAN calls of one of the connections that are open at once."""
+    """The LAN's callbacks of one connection."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply: ...
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply: ...
@@ -26,7 +26,7 @@ class CallsBoards(Protocol):
 
 
 class SimulatedCaller:
-    """Times are simulated microseconds. `turnaround_us`: from what comes to the handover of what the PC says to it."""
+    """Times are simulated microseconds. `turnaround_us`: from received data to the handover of the answer."""
 
     def __init__(self, caller: Caller, turnaround_us: float) -> None:
         self.calls = Calls(caller)
@@ -43,13 +43,13 @@ class SimulatedCaller:
             lan.connect(str(board), _Line(self, recording), at_us)
 
     def first(self, board: Listening, at_us: float) -> Line:
-        """What serves a connection that was opened at `at_us`, before any other; `call` opens the others."""
+        """Serves a connection that was opened at `at_us`, before any other; `call` opens the others."""
         recording = self.calls.begin(str(board), at_us)
         assert recording is not None  # a caller has one connection at least
         return _Line(self, recording)
 
     def next(self, peer: str, now_us: float) -> Recording | None:
-        """What follows a connection whose last answer is on its way at `now_us`."""
+        """The next step after a connection whose last answer is on its way at `now_us`."""
         pause_us = self.calls.caller.pause_us
         return None if self.killed else self.calls.begin(peer, now_us + self.turnaround_us + pause_us)
 

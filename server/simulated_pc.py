@@ -39,7 +39,7 @@ class Lan(Protocol):
 
 
 class UdpPort:
-    """Of the simulated PC; without `datagrams` it takes what comes and says nothing."""
+    """Of the simulated PC; without `datagrams` it takes datagrams and does not answer."""
 
     def __init__(self, datagrams: Datagrams | None) -> None:
         self.datagrams = datagrams
@@ -58,7 +58,7 @@ class Part:
     patience_us: float | None = None
     """Longest time without a byte of a board that has connected."""
     limit: int | None = None
-    """Exchanges of a run that nobody but the PC can tell the end of."""
+    """Exchanges of a run whose end only the PC can tell."""
     polls: int | None = None
     """TCP port of a board that announces nothing."""
 
@@ -85,7 +85,7 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
 class SimulatedPc:
     """From a power cycle to the next. Times are simulated microseconds.
 
-    `server_port` None: it serves nobody. `pinger`: for workloads in which it pings the board. Who runs the machine has
+    `server_port` None: it has no server. `pinger`: for workloads in which it pings the board. Who runs the machine has
     it `look` between two slices, each shorter than CALL_DELAY_US.
     """
 
@@ -178,7 +178,7 @@ class SimulatedPc:
         return 0.0 if self._caller is None else float(self._caller.calls.caller.pause_us)
 
     def kill(self) -> None:
-        """Its process is gone: whoever sends to it is reset from now on."""
+        """Its process is gone: its connections are reset from now on."""
         self._server.kill()
         if self._udp is not None:
             self._udp.datagrams = None
@@ -198,7 +198,7 @@ class SimulatedPc:
 
     @property
     def whole(self) -> bool:
-        """The run that nobody but the PC can tell the end of is over, and well."""
+        """The run, whose end only the PC can tell, has ended well."""
         if self.polling is not None and self._caller is not None:
             return self._caller.calls.caller.over and self._caller.calls.fault is None
         return self._server.whole

@@ -9,7 +9,7 @@ from portbench.workloads import Ping, PingPlan
 
 
 class Pinger(Protocol):
-    """Sends echo requests at simulated times, each with a number of its own."""
+    """Sends echo requests at simulated times, each with its number."""
 
     def send(self, address: str, size: int, at_us: float) -> int: ...
     def take(self, numbers: list[int]) -> dict[int, float]:

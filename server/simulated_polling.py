@@ -1,4 +1,4 @@
-"""How the simulated PC finds a server that nobody announces: it calls until a connection is taken."""
+"""Finds a server without an announcement: it calls until a connection is taken."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from portbench.server.simulated_caller import CallsBoards, Line, SimulatedCaller
 POLL_US: Final = 100_000.0
 """From one attempt's end to the next."""
 SETTLE_US: Final = 5_000_000.0
-"""From the board's address to the first attempt: what has just joined a network announces itself, by mDNS for 2 s, and
-pico-examples' HTTP server runs out of lwIP's timers where it is called meanwhile."""
+"""From the board's address to the first attempt: a board that has just joined a network announces itself, by mDNS for
+2 s, and
+pico-examples' HTTP server runs out of lwIP's timers if it is called in that time."""
 ANSWER_US: Final = 900_000.0
 """Longest time for an answer to an attempt: before the PC's TCP would send its SYN again, after a second, so that the
 time of a handshake is that of one SYN."""
 SILENT_US: Final = 10_000_000.0
-"""A board that has sent nothing for so long has an address of its own and waits to be called. Not sooner: while the
-PC's TCP asks for the MAC address of one that nobody has, it asks for no other."""
+"""A board that has sent nothing for so long has a fixed address and waits for a call. Not sooner: while the
+PC's TCP asks for the MAC address of an unused address, it asks for no other."""
 
 
 class PolledLan(CallsBoards, Protocol):
@@ -41,7 +42,7 @@ class SimulatedPolling:
     `port`: where the server is; at the board's address as the LAN knows it, or at `static` where that of a board which
     says nothing has to be. `delay_us`: from there to
     the other connections that are open at once; longer than a machine runs between two looks. Refusals and silence
-    are no failures: whoever runs the machine ends it. Times are simulated microseconds.
+    are no failures: the machine's driver ends it. Times are simulated microseconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A workload's server on TCP, for synchronous code: an event loop in a thread of its own behind a context manager."""
+"""A workload's server on TCP, for synchronous code: an event loop in a separate thread behind a context manager."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WorkloadServer:
         self.host = host
         self.port = port
         self.limit: int | None = None
-        """Of connections from now on: a run has so many exchanges, and nobody else ends it."""
+        """Of connections from now on: a run has so many exchanges, and only the PC ends it."""
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._on_session = on_session
@@ -200,7 +200,7 @@ class WorkloadServer:
         return connection
 
     def _has_room(self) -> bool:
-        """Whoever is connected and says nothing does not keep out those who may: the one that has for longest goes."""
+        """When full, drop the longest idle client."""
         served = [connection for connection in self._active.values() if not connection.closing]
         if len(served) < self._max_clients:
             return True

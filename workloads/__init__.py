@@ -1,4 +1,4 @@
-"""Workloads: what is measured, one folder each, found by listing.
+"""Workloads, one folder each, found by listing.
 
 The files beside the folders are the contract that every workload keeps; `workloads/README.md` tells how to add one.
 """

@@ -15,9 +15,9 @@ from portbench.workloads.pings import PingPlan
 
 
 class ConversationError(PortbenchError):
-    """The board sent something that the workload does not have: one line with what was expected and what came.
+    """The board sent something that the workload does not have: one line with the expected and the received data.
 
-    `answer` holds the bytes that were due for what came whole before the fault, in the same `receive`.
+    `answer` holds the answer to the complete exchanges before the fault, in the same `receive`.
     """
 
     def __init__(self, text: str, answer: bytes = b"") -> None:
@@ -36,7 +36,7 @@ class Conversation(ABC):
     """The PC closes the connection once it has sent what `receive` has just returned."""
 
     pings: PingPlan | None = None
-    """What the PC pings the board with once this is set, as a call of `receive` may do; once in a conversation."""
+    """The pings that the PC sends once this is set, as a call of `receive` may do; once in a conversation."""
 
     listening: str | None = None
     """The line by which a client without a console told where it waits for the PC."""
@@ -50,7 +50,7 @@ class Conversation(ABC):
 
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
-        """Takes what came, however TCP cut it; returns what to send (maybe nothing). Raises ConversationError."""
+        """Takes received bytes, however TCP cut them; returns the answer (maybe empty). Raises ConversationError."""
 
     def pinged(self) -> bytes:
         """All of `pings` have been answered or given up; what to say then."""

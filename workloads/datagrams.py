@@ -10,7 +10,7 @@ MOST_BYTES: Final = 1472
 
 
 class Datagrams(ABC):
-    """From the start of a run to its end, whoever sends. The port has the number of the TCP server's."""
+    """From the start of a run to its end, in both directions. The port has the number of the TCP server's."""
 
     @abstractmethod
     def receive(self, peer: str, data: bytes) -> list[tuple[float, bytes]]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Disturbance:
-    """`reset`: the connection is reset at once. `restart`: so it is, and the server refuses whoever comes for a time.
+    """`reset`: the connection is reset at once. `restart`: so it is, and the server refuses connections for a time.
     `cable`: the cable is out for a time, and the connection stays."""
 
     kind: Literal["reset", "restart", "cable"]

@@ -1,4 +1,4 @@
-"""ICMP echo requests that the PC sends while a connection is open: what is asked, and what came back."""
+"""ICMP echo requests that the PC sends while a connection is open: the plan, and the answers."""
 
 from __future__ import annotations
 

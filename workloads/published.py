@@ -7,7 +7,7 @@ board = "W5500_EVB_PICO"        # as boards/definitions names it
 settings = { messages = 1000 }  # of the workload, where they are not its defaults
 
 [[source.firmware]]
-runtime = "micropython-1.20.0"  # as the catalogue names it, whether its image is to be had or not
+runtime = "micropython-1.20.0"  # as the catalogue names it, even if its image is not available
 family = "micropython"
 version = "1.20.0"
 profile = "as-published"
@@ -50,12 +50,12 @@ class PublishedFirmware(_Part):
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The numbers of the version, for what is newer than what."""
+        """The numbers of the version, to compare versions."""
         return tuple(map(int, re.findall(r"\d+", self.version)))
 
 
 class PublishedSource(_Part):
-    """Somebody's figures: with which settings, of which firmware."""
+    """Published figures, with settings and firmware."""
 
     who: _Text
     url: Annotated[str, Field(pattern=r"^https?://\S+$")]

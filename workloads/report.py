@@ -51,7 +51,7 @@ class LastReport:
         self.report: dict[str, Any] | None = None
 
     def receive(self, data: bytes, after: str) -> None:
-        """Takes what comes `after` the last of the rest. Raises ConversationError for anything but one report."""
+        """Takes the bytes `after` the last exchange. Raises ConversationError for anything but one report."""
         if self.report is not None or (not self._line.begun_bytes and data[0] != FIRST_BYTE):
             raise ConversationError(f"the board said {shown(data)} after {after}")
         if (found := self._line.receive(data)) is not None:

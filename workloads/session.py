@@ -64,17 +64,17 @@ class Session:
     first_byte_us: float | None = None
     last_byte_us: float | None = None
     leased_us: float | None = None
-    """When the PC's DHCP server told the board its address; None where it did not, or nobody knows."""
+    """When the PC's DHCP server told the board its address; None if it did not, or the time is unknown."""
     listening: str | None = None
     """The line by which a client told on it where it waits for the PC: it is none of the workload's connections."""
     ping_bytes: list[int] = field(default_factory=list, repr=False)
-    """Data of each ping that the PC sent meanwhile, in their order."""
+    """Data of each ping that the PC sent, in order."""
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)
     """None for one that was not answered."""
 
     @property
     def pings(self) -> list[Ping]:
-        """What the PC pinged the board with meanwhile, in the order in which they were sent."""
+        """The PC's pings, in the order of sending."""
         return [Ping(*each) for each in zip(self.ping_bytes, self.ping_round_trip_us, strict=True)]
 
     @property

@@ -72,7 +72,7 @@ class Column:
     """A key of the figures, or of the samples where `statistic` is given."""
     statistic: Literal["median", "p99", "min", "max"] | None = None
     scale: float = 1.0
-    """What the value is multiplied with to be in the unit of the title."""
+    """The factor from the value to the unit of the title."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Workload(ABC):
     readiness: ClassVar[Readiness]
     headline: ClassVar[Metric]
     reading: ClassVar[str] = ""
-    """One paragraph for the results page: what the headline and the columns are."""
+    """One paragraph for the results page: the meaning of headline and columns."""
     columns: ClassVar[tuple[Column, ...]] = ()
     comparable: ClassVar[tuple[str, ...]] = ()
     """Figures that published ones are laid beside where these do not give the headline, the best first."""
@@ -190,7 +190,7 @@ class Workload(ABC):
         return ()
 
     def spent(self, stretches: Sequence[Spent], settings: Any) -> dict[str, float]:
-        """Figures of what the board did meanwhile, of a row whose time is attributed."""
+        """Further figures of a row whose time is attributed."""
         return {}
 
     def measure_session(self, session: Session, settings: Any) -> Measurement:
@@ -275,7 +275,7 @@ class Workload(ABC):
         raise NotImplementedError(f"{self.name}: has no native client")
 
     def native_settings(self, settings: Any) -> Sequence[int]:
-        """What else its body is told: numbers, as its C sources have them."""
+        """Further settings of its body: numbers, as its C sources have them."""
         return ()
 
 

@@ -14,7 +14,7 @@ _LARGEST_WRITE: Final = 16_384
 
 
 class WriteSizes(WorkloadSettings):
-    """`transfer_bytes`: of one transfer. `writes`: bytes of one write, each in transfers of its own."""
+    """`transfer_bytes`: of one transfer. `writes`: bytes of one write, each in separate transfers."""
 
     transfer_bytes: int
     writes: str

@@ -71,7 +71,7 @@ CAUSES: Final = {cause.name: cause for cause in _ALL}
 
 
 def moment_title(name: str) -> str:
-    """What a moment on a time line is called, where misses and wait states have no place of their own."""
+    """The name of a moment on a time line that does not show misses and wait states."""
     cause = CAUSES[name]
     if name.endswith("_run"):
         return "SPI: between bytes" if cause.group == _SPI.name else GROUPS[cause.group].title

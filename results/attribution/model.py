@@ -155,7 +155,7 @@ class Spans(_Model):
 
 
 class FlashPages(_Model):
-    """Where flash cache misses were, from the first span's start to the last one's end."""
+    """The places of flash cache misses, from the first span's start to the last one's end."""
 
     page_bytes: Annotated[int, Field(ge=1)] = 4096
     misses: dict[Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")], _Count] = {}
@@ -170,7 +170,7 @@ class Function(_Model):
     """Where it begins, which says what memory it runs from."""
     bytes: _Count
     misses: _Count = 0
-    """Flash cache misses of its own code, as in `FlashPages`."""
+    """Flash cache misses of the function's code, as in `FlashPages`."""
     known_by: Literal["elf", "map", "image"]
     """`image`: the image itself tells, without any file of names."""
     section: str = ""
@@ -199,6 +199,6 @@ class Attribution(_Model):
     """Those that missed most, and those in SRAM, as far as something has their names."""
 
     def span(self, index: int) -> Attribution:
-        """That of one span alone; where misses were is known of all spans together only."""
+        """That of one span alone; the places of misses are known only for all spans together."""
         nowhere = {"flash_pages": FlashPages(), "functions": []}
         return self.model_copy(update={"spans": self.spans.some([index]), **nowhere})

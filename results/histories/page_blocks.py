@@ -1,4 +1,4 @@
-"""The newest figures of runtimes in pages that people write: what stands between two marks is made from the history."""
+"""The newest figures of runtimes in hand-written pages: the text between two marks is made from the history."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _BEFORE_RELEASE: Final = re.compile(r"preview|alpha|beta|rc\d|dev", re.IGNORECAS
 
 
 class Axis(StrEnum):
-    """What a history is over."""
+    """The key of a history."""
 
     VERSION = "version"
     TIME = "time"
@@ -38,7 +38,7 @@ class Axis(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """From `before` to `after` the figure is another; `times` as good, by the medians of what is before and after."""
+    """From `before` to `after` the figure changes; it is `times` as good, by the medians before and after."""
 
     before: Entry
     after: Entry

@@ -1,7 +1,7 @@
 """What runs measured, kept for long: small files that no later run changes, so that branches of git merge.
 
-`history/RUNTIME/VERSION/UTC TIME-REVISION.jsonl` holds a line for each group of a run's rows of that firmware: what was
-measured under which conditions, and its headline figure run by run. Samples and attribution stay in the run file.
+`history/RUNTIME/VERSION/UTC TIME-REVISION.jsonl` holds a line for each group of a run's rows of that firmware:
+measurement, conditions, and its headline figure run by run. Samples and attribution stay in the run file.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Entry:
     profile: str
     settings: dict[str, bool | int | float | str]
     seed: int | None
-    """None: nothing varied, or nobody knows what did."""
+    """None: nothing varied, or the variation is unknown."""
     figure: str
     unit: str
     better: Literal["higher", "lower"]
@@ -82,7 +82,7 @@ def entries_of(run: RunFile, file: str) -> list[Entry]:
 
 
 def keep(run: RunFile, file: str, folder: Path) -> list[Path]:
-    """Writes what of `run` is kept below `folder`, unless it is there. Returns what is new. Raises StorageError."""
+    """Write the kept part of `run` below `folder`, unless it is there. Returns the new files. Raises StorageError."""
     together: dict[Path, list[Entry]] = {}
     for entry in entries_of(run, file):
         stamp = re.sub(r"[^0-9TZ]", "", entry.measured_utc)
@@ -124,7 +124,7 @@ def load(folder: Path) -> list[Entry]:
 
 
 def _read(path: Path) -> Iterable[Entry]:
-    """Whoever wrote a file checked it; what has been changed since is told with its line."""
+    """A file is checked when written; a later change is reported with its line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -18,7 +18,7 @@ def histories(entries: Sequence[Entry]) -> list[Series]:
 
 
 def lines(series: Series, steps: Sequence[Step]) -> list[tuple[str, str, str, float]]:
-    """Version or time, the figure, what is to be said of it, and how much of the largest figure it is."""
+    """Version or time, the figure, its remarks, and how much of the largest figure it is."""
     stepped = {id(step.after): step for step in steps}
     most = max(entry.value for entry in series.entries)
     return [

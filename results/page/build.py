@@ -89,7 +89,7 @@ def _linked(text: str) -> str:
 
 
 def _facts(run: RunFile) -> dict[str, str]:
-    """What the run is, by its name."""
+    """The facts of the run, by name."""
     machine = run.machine
     facts = {"measured": run.started_utc.strftime("%Y-%m-%d %H:%M UTC")}
     if run.finished_utc is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDE: Final = 840
 NARROW: Final = 312
-"""Pixels. A screen of 360 less what is around a drawing."""
+"""Pixels. A screen of 360 less the margins of a drawing."""
 _TEXT: Final = 12.0
 _POINTS: Final = 72
 _AROUND_LANES: Final = 58.0
@@ -30,7 +30,7 @@ INK: Final = "#0a0a01"
 SOFT: Final = "#0a0a02"
 LINES: Final = "#0a0a03"
 SERIES: Final = tuple(f"#0b0b{number:02x}" for number in range(1, 9))
-"""No colours of their own: each becomes a property of the page's style sheet."""
+"""Placeholders: each becomes a property of the page's style sheet."""
 _PROPERTIES: Final = {
     INK: "--ink",
     SOFT: "--soft",

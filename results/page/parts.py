@@ -1,4 +1,4 @@
-"""What a page is made of: sections with text, tables and charts."""
+"""The parts of a page: sections with text, tables and charts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Chart:
     """SVG."""
     data: Data
     legend: tuple[tuple[str, str], ...] = ()
-    """Colour and what has it."""
+    """A colour and its meaning."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class FillWorkload(Workload):
     readiness = Readiness.CONNECTED
     headline = Metric("fill_bytes_mbit_s", "Mbit/s filled")
     reading = (
-        "a buffer of 2048 bytes is filled 0, 1, 2, ... times before each write; what a fill takes is the slope of the"
+        "a buffer of 2048 bytes is filled 0, 1, 2, ... times before each write; the time of a fill is the slope of the"
         " straight part of the transfer's time, *straight from* that many fills on. *bytes* fills by single bytes,"
         " *int16* by 16-bit integers, *port* by readings of the GPIO port; *network* is the rate without any fill."
     )

@@ -1,6 +1,6 @@
 """The PC's side of one connection to the board's HTTP server: asks for pages, and closes.
 
-h11 knows HTTP; what a page must be is in `pages.py`.
+h11 knows HTTP; `pages.py` has the expected pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHORT: Final = "short: "
 
 
 class GetPages(Conversation):
-    """`requests` of `page`, one after the other's answer, on a connection that is kept alive meanwhile."""
+    """`requests` of `page`, one after the other's answer, on a kept connection."""
 
     def __init__(self, page: Page, requests: int) -> None:
         self._page: Page = page
@@ -52,7 +52,7 @@ class GetPages(Conversation):
             raise ConversationError(f"{SHORT}the board closed after {self.exchanges} of {self._requests} pages")
 
     def _events(self) -> bytes:
-        """Takes what has come apart; returns the next request once an answer is whole."""
+        """Parse received bytes; returns the next request once an answer is whole."""
         said = b""
         while True:
             event = self._http.next_event()
@@ -95,7 +95,7 @@ class GetPages(Conversation):
 
 
 class GetForeign(GetPages):
-    """Pages of a server that nobody here knows, at `path`; `fault` says what is wrong with one that came whole."""
+    """Pages of an unknown server, at `path`; `fault` names the fault of a complete one."""
 
     def __init__(self, page: Page, requests: int, path: bytes, fault: Callable[[bytes], str | None]) -> None:
         super().__init__(page, requests)

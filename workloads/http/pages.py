@@ -22,7 +22,7 @@ _DYNAMIC: Final = re.compile(
 
 
 def fault(page: Page, body: bytes) -> str | None:
-    """What is wrong with the body of `page` as it came, None where nothing is."""
+    """The fault of the received body of `page`, or None."""
     if page == "static":
         return None if body == STATIC else f"the page is {_shown(body)}, not the static one of {len(STATIC)} bytes"
     found = _DYNAMIC.fullmatch(body)
@@ -34,7 +34,7 @@ def fault(page: Page, body: bytes) -> str | None:
 
 
 class Alike:
-    """Whether the bodies of all pages of a server that nobody here knows are as the first."""
+    """Checks that all bodies of an unknown server equal the first."""
 
     def __init__(self) -> None:
         self._first: bytes | None = None

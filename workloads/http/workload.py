@@ -44,8 +44,8 @@ class Settings(WorkloadSettings):
 
     @model_serializer(mode="wrap")
     def _as_asked(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a path that was not asked for: our clients have no use for it, and what is deployed is part of what
-        their boards take time to read."""
+        """Without a path that was not asked for: our clients have no use for it, and boards take time to read each
+        deployed byte."""
         values: dict[str, Any] = whole(self)
         return {name: value for name, value in values.items() if name != "path" or value is not None}
 
@@ -176,7 +176,7 @@ class HttpWorkload(Workload):
 
 
 def _is_any(body: bytes) -> None:
-    """Of a dynamic page, which nobody here knows."""
+    """Of a dynamic page, whose content is unknown."""
 
 
 def _start_us(timed: Timed) -> float:

@@ -23,7 +23,7 @@ from portbench.workloads import (
 from portbench.workloads.interpreter.loops import ARITHMETIC, COMMON, MACHINE_CODE, Loop
 
 LEAST_STEPS = 100
-"""Of the board's clock in every time, so that its resolution is at most a hundredth of what is measured."""
+"""Of the board's clock in every time, so that its resolution is at most a hundredth of the measured time."""
 _SHOWN = 40  # characters of an answer, some of which have hundreds
 
 

@@ -49,7 +49,7 @@ class ManyWorkload(Workload):
     headline = Metric("good_steps", "steps that worked")
     reading = (
         "*steps that worked* of all *steps* of the trial; *open* is the most connections that were open at once,"
-        " *ms each* the time to open one, say hi and close it. What each step came to is a figure of its own in"
+        " *ms each* the time to open one, say hi and close it. Each step's result is a separate figure in"
         " `portbench show --json`: the step, `: ` and the error."
     )
     columns = (
@@ -91,7 +91,7 @@ class ManyWorkload(Workload):
 
 
 def _each(steps: Sequence[tuple[str, str, int]]) -> dict[str, float]:
-    """What a connection took that was opened, used and closed; nothing where none was."""
+    """The time of a connection that was opened, used and closed; None if there was none."""
     whole = sum(said == _GOOD for name, said, _ in steps if name == "close")
     took_us = sum(us for name, _, us in steps[1:-1])
     return {"each_us": took_us / whole} if whole else {}

@@ -50,7 +50,7 @@ class Settings(WorkloadSettings):
         default="samsung-evo-plus-32gb", description="whose times an emulated card has"
     )
     card_state: Literal["sound", "missing", "full", "read-only", "worn", "corrupt"] = Field(
-        default="sound", description="what is wrong with an emulated card"
+        default="sound", description="fault of an emulated card"
     )
     card_seed: int = Field(default=1, ge=0, lt=2**53, description="draws the emulated card's times")
 
@@ -94,7 +94,7 @@ class Reported(Conversation):
         if self.report is not None:
             raise ConversationError(f"{shown(data)} follows the report")
         if not self._line.begun_bytes and data[0] != FIRST_BYTE:
-            # What a client says that failed before it was connected.
+            # The message of a client that failed before it was connected.
             self.exchanges += 1
             return b"2"
         complete = self._line.receive(data)
@@ -195,7 +195,7 @@ class SdCardWorkload(Workload):
         return settings.blocks
 
     def conversation(self, max_bytes: int) -> Conversation:
-        """Of a client without a console, which has nobody else to report to."""
+        """Of a client without a console, which reports only to the PC."""
         return Reported()
 
     @staticmethod

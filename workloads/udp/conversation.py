@@ -1,4 +1,4 @@
-"""The PC's side of the connection that the board has open meanwhile: it says `over` at the end.
+"""The PC's side of the connection that the board keeps open: it says `over` at the end.
 
 A client without a console sends its report after that.
 """

@@ -138,7 +138,7 @@ class UdpWorkload(Workload):
             if came >= _TAKES * settings.count:
                 taken = max(taken, rate / 1000)
             if took_us:  # the first has come when the clock starts
-                # Where most are lost, the others lie in a queue, which is emptied faster than any cable fills it.
+                # If most are lost, the others lie in a queue, which is emptied faster than any cable fills it.
                 sent_us = (settings.count - 1) * (size * 8000 // rate)
                 peak = max(peak, (came - 1) * size * 8 / max(took_us, sent_us))
         return {**found, "down_mbit_s": taken, "down_peak_mbit_s": peak}

@@ -1,4 +1,4 @@
-"""The answer is there before anybody asks for it, so the PC's speed does not matter."""
+"""The answer is there before the board asks for it, so the PC's speed does not matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the way to ready was spent on."""
+"""The parts of the time until ready."""
 
 from __future__ import annotations
 

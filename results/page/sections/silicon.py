@@ -1,4 +1,4 @@
-"""What others published of real boards beside what was measured here."""
+"""Published figures of real boards beside the measured ones."""
 
 from __future__ import annotations
 

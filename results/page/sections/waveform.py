@@ -55,7 +55,7 @@ def _draw(axes: Axes, waveform: Waveform, narrow: bool) -> None:
     unit, scale = ("ms", 1e6) if waveform.duration_ns >= 5_000_000 else ("us", 1e3)
     end = waveform.duration_ns / scale
     least = end / (300 if narrow else 800)
-    """What is shorter than a pixel is drawn as one."""
+    """An interval shorter than a pixel is drawn as one."""
     spi = waveform.spi
     frames = list(zip(spi.start_ns, spi.duration_ns, spi.write, strict=True))
     for lane, look, bars in (

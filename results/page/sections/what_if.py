@@ -18,7 +18,7 @@ _ABOUT = (
     " board has."
 )
 _MARKERS = (("o", "●"), ("s", "■"), ("D", "◆"), ("^", "▲"), ("v", "▼"))
-"""As drawn, and as the legend has them: nobody needs to tell colours apart."""
+"""In the order of the drawing and of the legend, so that they can be told apart without colours."""
 
 
 def section(panel: Panel) -> Section | None:
