@@ -36,7 +36,7 @@ unprobed: build
 	PYO3_PYTHON='$(abspath $(BIN))/python' cargo build --quiet --release --manifest-path $(ENGINE)/Cargo.toml --package binding --lib \
 		--features unprobed --target-dir $(ENGINE)/target/unprobed
 
-# One message of a row, decoded; options: make trace ARGS="--runtime micropython-1.26.0 --profile tuned --pc 200"
+# One message of a row, decoded; options: make trace ARGS="micropython-1.26.0/tuned --pc 200"
 trace: build
 	$(PORTBENCH) trace $(ARGS)
 

@@ -69,7 +69,7 @@ WORDS: Final = ("messages", "requests")
 OPTIONS: Final = (
     Option(
         "--workload",
-        "what to measure, or all; see: portbench list",
+        "workload to measure, or all (portbench list)",
         repeatable=True,
         metavar="NAME",
         completes="workload",
@@ -84,7 +84,7 @@ OPTIONS: Final = (
     Option("--profile", "only this profile, as tuned", repeatable=True, metavar="NAME", completes="profile"),
     Option(
         "--family",
-        "how to talk to .uf2 files (default: as each says it is, else foreign)",
+        "how to talk to .uf2 files (default: as each file says, else foreign)",
         default="auto",
         metavar="NAME",
         choices=("auto", *map(str, IMAGE_FAMILIES)),
@@ -94,7 +94,7 @@ OPTIONS: Final = (
     Option("--requests", "pages of a run of http, http_asyncio and http_httpserver", metavar="N"),
     Option(
         "--setting",
-        "another setting; several values measure each; see: portbench list settings",
+        "another setting, as spi_hz=8M (portbench list settings)",
         repeatable=True,
         metavar="NAME=VALUE",
         short="-s",
@@ -105,14 +105,14 @@ OPTIONS: Final = (
     ),
     Option(
         "--where",
-        "auto (a board on USB, else an emulated one), silicon, emulated or hosted",
+        "auto (USB, else emulated), silicon, emulated or hosted",
         default="auto",
         metavar="WHERE",
         choices=("auto", "silicon", "emulated", "hosted"),
     ),
     Option(
         "--device",
-        "auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT or labgrid:PLACE",
+        "auto, id:SERIAL, port:PATH, usb:PLACE, labgrid:PLACE or URL",
         repeatable=True,
         metavar="DEVICE",
         completes="device",
@@ -224,7 +224,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
 
     `sweeps`: a setting may have several values. Then nothing varies unless a seed is given.
     """
-    chosen = _workloads(given.get("workload") or ())
+    chosen = chosen_workloads(given.get("workload") or ())
     measured = chosen or _usual_workloads()
     settings = _settings(given, measured)
     axes = tuple(axis for axis in settings.values() if len(axis.values) > 1)
@@ -294,7 +294,8 @@ def _partner_device(device: str | None, devices: tuple[str, ...]) -> str | None:
     return device
 
 
-def _workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
+def chosen_workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]:
+    """The workloads of these names, or all. Raises OptionError."""
     try:
         known = workloads()
     except UnknownName as error:

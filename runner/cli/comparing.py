@@ -42,7 +42,7 @@ measuring_options = bench_options(
     *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "results_dir"),
 )
 limit_option = click.option(
-    "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
+    "--fail-if-slower", type=Share(), metavar="SHARE", help="exit with status 1 if a row is slower by more, as 2%"
 )
 
 

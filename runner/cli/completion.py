@@ -42,6 +42,18 @@ def _runtimes(context: click.Context, option: click.Parameter, incomplete: str) 
     return found or [CompletionItem(incomplete, type="file")]
 
 
+def complete_rows(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Runtimes; after a slash, their profiles."""
+    runtime, slash, _ = incomplete.rpartition("/")
+    try:
+        profiles = [profile.name for entry in catalogue.load() if entry.id == runtime for profile in entry.profiles]
+    except PortbenchError:
+        profiles = []
+    if slash and profiles:
+        return _items((f"{runtime}/{name}" for name in profiles), incomplete)
+    return _runtimes(context, option, incomplete)
+
+
 def _profiles(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Of the runtimes that the line names already, else of all."""
     named = context.params.get("runtime") or ()

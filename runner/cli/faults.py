@@ -1,4 +1,4 @@
-"""What a person has to know as one line on standard error, and nothing else."""
+"""Errors as one line on standard error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from portbench.shown import shown
 
 
 @contextmanager
-def one_line() -> Iterator[None]:
+def one_line(context: click.Context | None = None) -> Iterator[None]:
     """Ends the command with status 2 for a wrong option, and with 1 for an error of ours or of a file."""
     try:
         yield
     except OptionError as error:
-        raise click.UsageError(shown(str(error)), click.get_current_context(silent=True)) from None
+        raise click.UsageError(shown(str(error)), context or click.get_current_context(silent=True)) from None
     except PortbenchError as error:
         raise click.ClickException(shown(str(error))) from None
     except BrokenPipeError:

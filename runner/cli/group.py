@@ -10,19 +10,16 @@ import ast
 import importlib
 import importlib.metadata
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
-from portbench.errors import OptionError, PortbenchError
 from portbench.nearest import unknown
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
+from portbench.runner.cli.faults import one_line
 from portbench.runner.streams import close_quietly, prepare_streams
-from portbench.shown import shown
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130
@@ -92,7 +89,7 @@ class Verbs(click.Group):
         assert command is not None
         # As a child of the root, so that a usage line names no argument of the verb above.
         place = name if context.parent is None else f"{context.info_name} {name}"
-        with command.make_context(place, args, parent=context.parent or context) as below, _one_line(below):
+        with command.make_context(place, args, parent=context.parent or context) as below, one_line(below):
             return command.invoke(below)
 
     def resolve_command(
@@ -151,22 +148,6 @@ class Verbs(click.Group):
         sys.exit(status or 0)
 
 
-@contextmanager
-def _one_line(context: click.Context) -> Iterator[None]:
-    """Ends the command with status 2 for a wrong option, and with 1 for other errors of ours and files that fail."""
-    try:
-        yield
-    except OptionError as error:
-        raise click.UsageError(shown(str(error)), context) from None
-    except PortbenchError as error:
-        raise click.ClickException(shown(str(error))) from None
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise click.ClickException(shown(said)) from None
-
-
 def _tell_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
     if wanted:
         try:
@@ -181,7 +162,14 @@ def _tell_version(context: click.Context, option: click.Parameter, wanted: bool)
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Which Python firmware should I flash on this board, and why is it slow?",
 )
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_tell_version, help="And exit.")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_tell_version,
+    help="show the version and exit",
+)
 @click.pass_context
 def portbench(context: click.Context) -> None:
     click.echo(context.get_help())

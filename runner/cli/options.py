@@ -17,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _BY_NAME: Final = {option.name: option for option in OPTIONS}
 SETTINGS: Final = (*WORDS, "setting")
 """The options that give settings."""
+_MOST_S: Final = 86_400
 
 
 def bench_options(*names: str, single: bool = False) -> Callable[[F], F]:
@@ -67,8 +68,44 @@ def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable
     return click.option(*flags, option.name, **{**how, **changes})
 
 
+SECTIONS: Final = {
+    "What": ("workload", "runtime", "profile", "family", "runs", *SETTINGS),
+    "Where": ("board", "where", "device", "partner_device", "parallel", "on"),
+    "How": ("deploy", "require", "attribute", "what_if", "baseline", "fail_if_slower", "dry_run"),
+}
+"""The sections of the help of a verb with many options; the others are in the last one."""
+
+
+class Sectioned(click.Command):
+    """A command whose help has its options in sections."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        left = [(each.name, each.get_help_record(context)) for each in self.get_params(context)]
+        for title, names in {**SECTIONS, "Output": [name for name, _ in left]}.items():
+            lines = [record for name, record in left if name in names and record is not None]
+            left = [(name, record) for name, record in left if name not in names]
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
 def run_file(file: str | None, results_dir: str | None) -> Path:
     """The run file that a person means: `latest` or nothing is the newest of the results' folder."""
     if file is None or file == "latest":
         return Path(results_dir or RESULTS_FOLDER) / LATEST
     return Path(file)
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic from 8.5 on
+    """A time limit: more than 0 and at most a day, so neither `nan` nor `inf`."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds <= _MOST_S:
+            self.fail(f"{value!r} is no number of seconds, more than 0 and up to {_MOST_S}", param, ctx)
+        return seconds

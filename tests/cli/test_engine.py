@@ -10,9 +10,9 @@ from tests.cli.conftest import Invoke
 
 VERBS = [
     ["desk"],
-    ["trace", "--runtime=portbench-native"],
+    ["trace", "portbench-native"],
     ["profile", "portbench-native"],
-    ["gdb", "--runtime=portbench-native"],
+    ["gdb"],
     ["check", "speed"],
     ["check", "soak"],
     ["check", "silicon"],

@@ -64,7 +64,7 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
         (["desk", "powr"], "portbench desk: unknown command 'powr'; did you mean power? see: portbench desk --help"),
         (
             ["list", "moons"],
-            "portbench list: unknown command 'moons'; choose one of boards; see: ",
+            "portbench list: unknown command 'moons'; choose one of boards, settings; see: ",
         ),
         (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
         (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),
@@ -87,7 +87,7 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
             "portbench check speed: --part: unknown part 'wheel'; choose one of ",
         ),
         (
-            ["trace", "--profile", "nothing"],
+            ["trace", "portbench-native/nothing"],
             "portbench trace: --profile: unknown profile 'nothing'; choose one of tuned;",
         ),
         (

@@ -107,3 +107,12 @@ def test_what_cannot_run_a_workload_is_named_with_it(invoke: Invoke) -> None:
         without = [each["id"] for each in inventory()["runtimes"] if workload["name"] not in each["workloads"]]
         assert (f"{workload['name']}: on all but {', '.join(without)} " in said) == bool(without)
     assert "interpreter: on all but " in said
+
+
+def test_settings_have_defaults_and_a_meaning(invoke: Invoke) -> None:
+    found = {each["name"]: each for each in json.loads(invoke("list", "settings", "--json").stdout)}
+    assert found["messages"]["default"] == 1000 and "ping_pong" in found["messages"]["workloads"]
+    assert found["page"]["choices"] == ["static", "dynamic"] and found["turnaround_us"]["default"] == 200
+    assert all(each["meaning"] for each in found.values())
+    words = invoke("list", "settings", "--workload", "http").stdout.split()
+    assert {"at_once", "spi_hz", "seed", "wifi_ssid"} <= set(words) and "messages" not in words

@@ -38,7 +38,7 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["--runtime", "nothing"], 2, "portbench trace: --runtime: 'nothing' is no .uf2 file"),
+        (["nothing"], 2, "portbench trace: --runtime: unknown runtime or .uf2 file 'nothing'"),
         (["--board", "nothing"], 2, "portbench trace: --board: unknown board 'nothing'"),
         (
             ["--exchange", "0"],

@@ -1,4 +1,4 @@
-"""Compare two runs row by row: by how much B is slower than A, and how sure that is.
+"""Compare two runs or images row by row, with confidence.
 
 A and B are run files, `latest`, names that runs were given (`portbench run --name`), revisions that they were measured
 at, or .uf2 images, which are measured now, with the options of `portbench run`.

@@ -1,13 +1,12 @@
-"""Say why a row takes as long as it does: in words, by cause, and what a change would bring.
+"""Say why a row takes so long: in words, by cause, and with the gain of a change.
 
-ROW is RUNTIME/PROFILE, as micropython-1.26.0/as-published, or a runtime or .uf2 file alone. It is taken from the newest
-run if that has its attribution (`portbench run --attribute`), else run now on an emulated board, with few exchanges.
+ROW is RUNTIME/PROFILE, as micropython-1.26.0/as-published, or RUNTIME, an id or a .uf2 file (default portbench-native).
+It comes from the newest run with its attribution (`portbench run --attribute`), else an emulated board runs it now.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +18,11 @@ from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
 from portbench.results.storage import read
 from portbench.runner.cli.engine import needs_engine
-from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.options import SETTINGS, bench_option, bench_options, given, run_file
+from portbench.runner.cli.options import bench_option, given, run_file
+from portbench.runner.cli.row import planned_row, row_argument, row_options
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.explain.view import show
-from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import PlannedRow, plan
 
 if TYPE_CHECKING:
     from portbench.runner.replayed import ReplayedRow
@@ -34,19 +31,16 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command()
-@click.argument("row", metavar="ROW")
-@bench_options("workload", "board", *SETTINGS, single=True)
+@row_argument
 @bench_option("results_dir")
-@click.option("--file", metavar="FILE", help="look for the row in this run file, and run nothing")
-@click.option(
-    "--beside", metavar="ROW", help="another row of the same workload: what has changed from this one to that"
-)
-@click.option("--elf", type=_NAMES, help="names of ROW's functions: its image's ELF file, or its linker map")
-@click.option("--beside-elf", type=_NAMES, help="those of the other row's")
-@click.option("--message", type=click.IntRange(1), metavar="N", help="one message, or whatever ROW's workload times")
-@click.option("--slowest", is_flag=True, help="the one that took longest")
-@click.option("--what-if", "what_if", is_flag=True, help="run it with one thing changed at a time")
-@click.option("--json", "as_json", is_flag=True, help="print it for programs")
+@click.option("--file", metavar="FILE", help="take the row from this run file")
+@click.option("--beside", metavar="ROW", help="compare with another row of the same workload")
+@click.option("--elf", type=_NAMES, help="ROW's ELF file or linker map, for names of functions")
+@click.option("--beside-elf", type=_NAMES, help="the other row's ELF file or linker map")
+@click.option("--message", type=click.IntRange(1), metavar="N", help="one message, or other timed step, only")
+@click.option("--slowest", is_flag=True, help="the slowest one only")
+@click.option("--what-if", "what_if", is_flag=True, help="run it with one change at a time")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 def COMMAND(
     row: str,
     file: str | None,
@@ -64,18 +58,17 @@ def COMMAND(
         raise click.UsageError("--message and --slowest name one each: give one of them")
     if beside_elf is not None and beside is None:
         raise click.UsageError("--beside-elf is for the row of --beside: name one")
-    with one_line():
-        if what_if and file is not None:
-            raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
-        if file is not None and (elf or beside_elf):
-            raise OptionError("--elf: what --file has was named when it was measured; leave out one of them")
-        source = _Source(file, results_dir, given(values), run_again=what_if or bool(elf or beside_elf))
-        one = source.row(row, elf)
-        other = None if beside is None else source.row(beside, beside_elf)
-        said = [] if other is None else compared(one, other)
-        changes = list(source.measured[row].what_if(one)) if what_if else []
-        one = _span_of(one, message, slowest)
-        found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
+    if what_if and file is not None:
+        raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
+    if file is not None and (elf or beside_elf):
+        raise OptionError("--elf: what --file has was named when it was measured; leave out one of them")
+    source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf))
+    one = source.row(row, elf)
+    other = None if beside is None else source.row(beside, beside_elf)
+    said = [] if other is None else compared(one, other)
+    changes = list(source.measured[row].what_if(one)) if what_if else []
+    one = _span_of(one, message, slowest)
+    found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
@@ -88,7 +81,7 @@ class _Source:
     def __init__(self, file: str | None, results_dir: str | None, values: dict[str, Any], *, run_again: bool) -> None:
         self._file = file
         self._values = values
-        asked = {name for name in values if name != "workload"}
+        asked = {name for name in given(values) if name != "workload"}
         self._stored = run_file(file, results_dir) if file is not None or not (asked or run_again) else None
         self.measured: dict[str, ReplayedRow] = {}
 
@@ -103,7 +96,7 @@ class _Source:
 
     def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
         if self._stored is not None and (self._file is not None or self._stored.exists()):
-            workload = self._options(name).chosen_workloads[0].name
+            workload = row_options(text, self._values).chosen_workloads[0].name
             row = stored_row(read(self._stored), name, workload)
             if row is not None:
                 return row
@@ -115,15 +108,8 @@ class _Source:
         needs_engine()
         from portbench.runner.replayed import ReplayedRow
 
-        options = self._options(name)
-        self.measured[text] = ReplayedRow(_planned(options), options, elf)
+        self.measured[text] = ReplayedRow(*planned_row(text, self._values), elf)
         return self.measured[text].row()
-
-    def _options(self, name: RowName) -> BenchOptions:
-        asked: dict[str, Any] = {"where": "emulated", "runs": "1", "runtime": [name.runtime]}
-        if name.profile is not None:
-            asked["profile"] = [name.profile]
-        return replace(read_options(self._values | asked), quick=True)
 
 
 def _span_of(row: Row, message: int | None, slowest: bool) -> Row:
@@ -138,7 +124,3 @@ def _span_of(row: Row, message: int | None, slowest: bool) -> Row:
     if message > len(spans):
         raise OptionError(f"--message: {message}: the row has {len(spans)}; choose 1 to {len(spans)}")
     return row.model_copy(update={"attribution": attribution.span(message - 1)})
-
-
-def _planned(options: BenchOptions) -> PlannedRow:
-    return plan(options)[0]

@@ -1,7 +1,6 @@
-"""Measure: flash, deploy and run workloads on runtimes, and print and store the tables.
+"""Measure workloads on runtimes; print and store the tables.
 
-Rows that cannot be had are skipped, with the reason. Words after `--` go to pytest, which does the work:
-`portbench run -- -k hardwired` runs those rows alone.
+Rows without an image or a board are skipped, with the reason. Words after `--` go to pytest.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from portbench.results.table import terminal
 from portbench.runner.cli.comparing import limit_option, print_comparison
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
-from portbench.runner.cli.options import as_arguments, bench_options, given
+from portbench.runner.cli.options import Sectioned, as_arguments, bench_options, given
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
@@ -32,7 +31,7 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.shown import shown
 
 
-class _WithPytest(click.Command):
+class _WithPytest(Sectioned):
     """Keeps what follows `--` for pytest, so that a forgotten `--` is a mistake that is told."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
@@ -46,11 +45,11 @@ class _WithPytest(click.Command):
 
 @click.command(cls=_WithPytest, options_metavar="[OPTIONS] [-- PYTEST OPTIONS]")
 @bench_options()
-@click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
-@click.option("--json", "as_json", is_flag=True, help="print the run file, and everything else on standard error")
-@click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
+@click.option("--dry-run", is_flag=True, help="show the rows, measure none")
+@click.option("--json", "as_json", is_flag=True, help="print the run file as JSON")
+@click.option("--baseline", metavar="RUN", help="compare with this run: a file, latest, a name or a revision")
 @limit_option
-@click.option("--on", metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers")
+@click.option("--on", metavar="ADDRESS", help="measure on the workers of a Dask scheduler, as tcp://HOST:8786")
 @click.pass_context
 def COMMAND(
     context: click.Context,

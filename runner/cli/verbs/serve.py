@@ -1,4 +1,4 @@
-"""Serve a workload to boards on the network, one line per client, until Ctrl-C.
+"""Serve a workload to boards on the network, until Ctrl-C.
 
 Ends with status 1 where it cannot listen, or where no good client came in time.
 """
@@ -13,11 +13,9 @@ from datetime import UTC, datetime
 
 import click
 
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.group import INTERRUPTED
-from portbench.runner.cli.options import bench_option
-from portbench.runner.cli.seconds import Seconds
-from portbench.runner.cli.served import served_workload
+from portbench.runner.cli.options import Seconds, bench_option
+from portbench.runner.cli.serving import served_workload
 from portbench.server.tcp import DEFAULT_PORT, WorkloadServer
 from portbench.workloads import Session
 
@@ -25,7 +23,7 @@ _CTRL_C_S = 0.25
 
 
 @click.command()
-@bench_option("workload", single=True, help="what it serves (default: what is measured by default)")
+@bench_option("workload", single=True, help="workload to serve (default: ping_pong)")
 @click.option("--host", default="127.0.0.1", show_default="127.0.0.1, this PC only", help="address to listen on")
 @click.option("--port", type=int, default=DEFAULT_PORT, show_default=True, help="TCP port, 0 for a free one")
 @click.option("--once", is_flag=True, help="end after the first good session")
@@ -43,24 +41,23 @@ def COMMAND(
     max_clients: int,
     idle_timeout: float,
 ) -> int:
-    with one_line():
-        served = served_workload(workload)
-        sessions: queue.SimpleQueue[Session] = queue.SimpleQueue()
-        server = WorkloadServer(
-            served, host, port, max_clients=max_clients, idle_timeout_s=idle_timeout, on_session=sessions.put
-        )
-        with contextlib.suppress(ValueError):  # not in the main thread, so nobody sends it signals
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            with WorkloadServer(served, port=0) as trial:
-                own = trial.measure_own_turnaround()
-            with server:
-                own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
-                click.echo(f"listening on {server.host}:{server.port}, {own_us}")
-                return _report(sessions, once, timeout if once else None)
-        except KeyboardInterrupt:
-            click.echo("stopped", err=True)
-            return INTERRUPTED if once else 0
+    served = served_workload(workload)
+    sessions: queue.SimpleQueue[Session] = queue.SimpleQueue()
+    server = WorkloadServer(
+        served, host, port, max_clients=max_clients, idle_timeout_s=idle_timeout, on_session=sessions.put
+    )
+    with contextlib.suppress(ValueError):  # not in the main thread, so nobody sends it signals
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with WorkloadServer(served, port=0) as trial:
+            own = trial.measure_own_turnaround()
+        with server:
+            own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
+            click.echo(f"listening on {server.host}:{server.port}, {own_us}")
+            return _report(sessions, once, timeout if once else None)
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+        return INTERRUPTED if once else 0
 
 
 def _report(sessions: queue.SimpleQueue[Session], once: bool, timeout_s: float | None) -> int:

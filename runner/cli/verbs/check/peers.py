@@ -14,7 +14,7 @@ import platformdirs
 
 from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.engine import needs_engine
-from portbench.runner.cli.seconds import Seconds
+from portbench.runner.cli.options import Seconds
 
 if TYPE_CHECKING:
     from portbench.runner.checks.check import Check

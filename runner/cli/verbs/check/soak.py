@@ -14,8 +14,7 @@ from portbench.errors import OptionError
 from portbench.nearest import unknown
 from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.engine import needs_engine
-from portbench.runner.cli.options import bench_option
-from portbench.runner.cli.seconds import Seconds
+from portbench.runner.cli.options import Seconds, bench_option
 
 if TYPE_CHECKING:
     from portbench.runner.checks.check import Check

@@ -1,4 +1,4 @@
-"""Keep an emulated board on this machine, with a serial port and drives, until Ctrl-C.
+"""Keep an emulated board running, with a serial port and drives.
 
 Measure on it with --device=usb:NAME. `portbench desk power NAME` switches its power and presses BOOTSEL, `portbench
 desk pins NAME` drives its pins. Its events are in --log; docs/desk.md has the rest.
@@ -19,12 +19,10 @@ from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.serial_port import UARTS
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, read_state, runtime_dir
+from portbench.runner.cli.desk import described, desk_settings
 from portbench.runner.cli.engine import needs_engine
-from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.forwards import described
 from portbench.runner.cli.options import bench_option
-from portbench.runner.cli.served import served_workload
-from portbench.runner.cli.until_stopped import until_stopped
+from portbench.runner.cli.serving import served_workload, until_stopped
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.shown import shown
 from portbench.workloads import Workload
@@ -35,24 +33,24 @@ _LOOK_S = 0.05
 
 
 @click.command()
-@click.option("--name", default="desk", show_default=True, help="name of this board")
+@click.option("--name", default="desk", show_default=True, help="name of the board")
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
-@click.option("--flash", type=click.Path(path_type=Path), help="keep its flash in this file between sessions")
-@click.option("--sd-card", type=click.Path(path_type=Path), help="an SD card with its memory in this file, a FAT image")
+@click.option("--flash", type=click.Path(path_type=Path), help="file that keeps its flash")
+@click.option("--sd-card", type=click.Path(path_type=Path), help="file of its SD card, a FAT image")
 @click.option("--pin", "pins", multiple=True, metavar="GP15=low", help="hold a pin at low, high or volts; repeatable")
 @click.option("--wire", "wires", multiple=True, metavar="GP0:GP1", help="a jumper wire; repeatable")
-@click.option("--free-running", is_flag=True, help="run ahead of the clock where the board is busy")
-@click.option("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
+@click.option("--free-running", is_flag=True, help="run faster than the clock where it can")
+@click.option("--config", default="{}", help="further settings as JSON: docs/desk.md")
 @click.option(
     "--forward",
     "forwards",
     multiple=True,
     metavar="RULE",
-    help="lead a port of this machine to the board: tcp:8080:80, udp:5353:53, ...; port 0 is a free one; repeatable",
+    help="forward a port of this PC, as tcp:8080:80; port 0 is a free one; repeatable",
 )
-@bench_option("workload", single=True, help="what its simulated PC serves (default: what is measured by default)")
-@click.option("--gdb", type=click.IntRange(0, 65535), metavar="PORT", help="let gdb attach there (0: a free port)")
-@click.option("--log", type=click.Path(path_type=Path), help="add the board's events to this file")
+@bench_option("workload", single=True, help="workload that its simulated PC serves (default: ping_pong)")
+@click.option("--gdb", type=click.IntRange(0, 65535), metavar="PORT", help="port for gdb; 0: a free one")
+@click.option("--log", type=click.Path(path_type=Path), help="file for its events")
 def COMMAND(
     name: str,
     board: str,
@@ -67,32 +65,29 @@ def COMMAND(
     gdb: int | None,
     log: Path | None,
 ) -> int:
-    with one_line():
-        needs_engine()
-        from portbench.runner.cli.desk_settings import desk_settings
-
-        settings = desk_settings(config, pins, wires, wall_clock=not free_running, sd_card=sd_card)
-        served = served_workload(workload)
-        folder = runtime_dir() / name
-        if (state := read_state(folder)) is not None:
-            raise BoardError(f"{name}: runs already, as process {state.pid}; use --name")
-        command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
-        command += ["--config", settings, "--links", "--log", str(log or os.devnull)]
-        command += ["--end-with", str(os.getpid())]
-        command += [f"--forward={rule}" for rule in forwards]
-        command += [] if flash is None else ["--keep-flash", str(flash)]
-        # In a session of its own: Ctrl-C is for us, who end it.
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    needs_engine()
+    settings = desk_settings(config, pins, wires, wall_clock=not free_running, sd_card=sd_card)
+    served = served_workload(workload)
+    folder = runtime_dir() / name
+    if (state := read_state(folder)) is not None:
+        raise BoardError(f"{name}: runs already, as process {state.pid}; use --name")
+    command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
+    command += ["--config", settings, "--links", "--log", str(log or os.devnull)]
+    command += ["--end-with", str(os.getpid())]
+    command += [f"--forward={rule}" for rule in forwards]
+    command += [] if flash is None else ["--keep-flash", str(flash)]
+    # In a session of its own: Ctrl-C is for us, who end it.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        with until_stopped() as wait:
+            return _watch(name, folder, process, served, gdb, wait)
+    finally:
+        process.terminate()
         try:
-            with until_stopped() as wait:
-                return _watch(name, folder, process, served, gdb, wait)
-        finally:
-            process.terminate()
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _watch(

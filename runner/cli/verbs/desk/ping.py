@@ -1,16 +1,13 @@
-"""Ping a running emulated board from its simulated PC, until Ctrl-C. Times are simulated ones."""
+"""Ping a running emulated board from its simulated PC, in simulated time."""
 
 from __future__ import annotations
 
 import click
 
-from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.pings import MAX_BYTES
-from portbench.boards.registry import runtime_dir
-from portbench.runner.cli.desk_name import desk_name
-from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.desk import controls
 from portbench.runner.cli.pinging import Pinging
-from portbench.runner.cli.until_stopped import until_stopped
+from portbench.runner.cli.serving import until_stopped
 
 
 @click.command()
@@ -23,17 +20,12 @@ from portbench.runner.cli.until_stopped import until_stopped
     "-W", "--wait-s", type=click.FloatRange(0.001, 3600), default=1.0, show_default=True, help="for an answer"
 )
 def COMMAND(name: str, address: str | None, count: int | None, size: int, interval_s: float, wait_s: float) -> int:
-    name = desk_name(name)
-    with one_line():
-        client = ControlClient(runtime_dir() / name, name)
-        pinging = Pinging(client, name, address, size=size, interval_us=interval_s * 1e6, wait_us=wait_s * 1e6)
-        try:
-            with until_stopped() as wait:
-                while not pinging.over(count) and wait():
-                    for line in pinging.go_on(count):
-                        click.echo(line)
-            for line in pinging.summary():
-                click.echo(line)
-        finally:
-            client.close()
-        return 0 if pinging.received else 1
+    with controls(name) as board:
+        pinging = Pinging(board, name, address, size=size, interval_us=interval_s * 1e6, wait_us=wait_s * 1e6)
+        with until_stopped() as wait:
+            while not pinging.over(count) and wait():
+                for line in pinging.go_on(count):
+                    click.echo(line)
+        for line in pinging.summary():
+            click.echo(line)
+    return 0 if pinging.received else 1

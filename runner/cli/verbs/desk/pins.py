@@ -1,4 +1,4 @@
-"""Hold an emulated board's pins, join them by jumper wires, or show them, as a hand at its pins does.
+"""Hold an emulated board's pins, join them by jumper wires, or show them.
 
 GP15=low, GP15=high, GP26=1.65 and GP15=open hold a pin or let go of it, GP0:GP1 is a wire.
 """
@@ -11,13 +11,10 @@ from typing import Any, Final
 import click
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.control import ControlClient
 from portbench.boards.pins import parse_pin, parse_wire, show_volts
-from portbench.boards.registry import runtime_dir
 from portbench.errors import PortbenchError
-from portbench.runner.cli.faults import one_line
+from portbench.runner.cli.desk import ANSWER_S, controls
 
-_ANSWER_S: Final = 10.0
 _PINS: Final = 30
 
 
@@ -27,17 +24,13 @@ _PINS: Final = 30
 @click.option("--cut", multiple=True, metavar="GP0:GP1", help="take a wire away; repeatable")
 @click.option("--json", "as_json", is_flag=True, help="print what is at the pins for programs")
 def COMMAND(name: str, changes: tuple[str, ...], cut: tuple[str, ...], as_json: bool) -> None:
-    with one_line():
-        board = name.removeprefix("usb:")
-        try:
-            hold = dict(parse_pin(change) for change in changes if ":" not in change)
-            wire, unwire = [parse_wire(change) for change in changes if ":" in change], list(map(parse_wire, cut))
-        except ValueError as error:
-            raise PortbenchError(str(error)) from None
-        client = ControlClient(runtime_dir() / board, board)
-        deadline = Deadline(_ANSWER_S, board)
-        now = client.call("pins", deadline, hold=hold, wire=wire, unwire=unwire)
-        client.close()
+    try:
+        hold = dict(parse_pin(change) for change in changes if ":" not in change)
+        wire, unwire = [parse_wire(change) for change in changes if ":" in change], list(map(parse_wire, cut))
+    except ValueError as error:
+        raise PortbenchError(str(error)) from None
+    with controls(name) as board:
+        now = board.call("pins", Deadline(ANSWER_S, name), hold=hold, wire=wire, unwire=unwire)
     if as_json:
         click.echo(json.dumps(now))
     elif not (changes or cut):

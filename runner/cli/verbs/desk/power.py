@@ -1,22 +1,16 @@
-"""Switch a running emulated board off and on, as a hand at its cable and BOOTSEL button does."""
+"""Switch a running emulated board off and on, and press its BOOTSEL button."""
 
 from __future__ import annotations
 
 import click
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.control import ControlClient
-from portbench.boards.registry import runtime_dir
-from portbench.runner.cli.faults import one_line
-
-_ANSWER_S = 10.0
+from portbench.runner.cli.desk import ANSWER_S, controls
 
 
 @click.command()
 @click.argument("name")
-@click.option("--bootsel", is_flag=True, help="hold BOOTSEL meanwhile: the boot loader starts")
+@click.option("--bootsel", is_flag=True, help="hold BOOTSEL while it starts: the boot loader runs")
 def COMMAND(name: str, bootsel: bool) -> None:
-    with one_line():
-        client = ControlClient(runtime_dir() / name, name)
-        client.call("power_cycle", Deadline(_ANSWER_S, name), bootsel=bootsel)
-        client.close()
+    with controls(name) as board:
+        board.call("power_cycle", Deadline(ANSWER_S, name), bootsel=bootsel)

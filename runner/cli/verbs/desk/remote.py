@@ -1,6 +1,6 @@
-"""Serve an attached board's console on the network, until Ctrl-C.
+"""Serve an attached board's console on the network.
 
-Another PC measures on it with --device=rfc2217://HOST:PORT. Whoever reaches the port commands the board.
+Another PC measures on it with --device=rfc2217://HOST:PORT. All who reach the port control the board.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from portbench.boards import board_definition
 from portbench.boards.remote.serial_server import SerialServer
 from portbench.boards.usb.board import default_bus
 from portbench.boards.usb.selection import Target, parse_selector, select
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
-from portbench.runner.cli.until_stopped import until_stopped
+from portbench.runner.cli.serving import until_stopped
 from portbench.runner.options import DEFAULT_BOARD
 
 
@@ -26,20 +25,19 @@ def COMMAND(board: str, device: str, listen: str, raw: bool) -> int:
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
         raise click.UsageError(f"--listen: {listen!r} is not HOST:PORT", click.get_current_context())
-    with one_line():
-        definition = board_definition(board)
-        selector = parse_selector(device)
-        target = Target(default_bus(selector), lambda devices: select(devices, selector, definition))
-        target.find()
-        server = SerialServer(
-            target.find,
-            protocol="raw" if raw else "rfc2217",
-            host=host,
-            port=int(port),
-            log=lambda line: click.echo(line, err=True),
-        )
-        with server, until_stopped() as wait:
-            click.echo(f"--device={server.url}")
-            while wait():
-                pass
+    definition = board_definition(board)
+    selector = parse_selector(device)
+    target = Target(default_bus(selector), lambda devices: select(devices, selector, definition))
+    target.find()
+    server = SerialServer(
+        target.find,
+        protocol="raw" if raw else "rfc2217",
+        host=host,
+        port=int(port),
+        log=lambda line: click.echo(line, err=True),
+    )
+    with server, until_stopped() as wait:
+        click.echo(f"--device={server.url}")
+        while wait():
+            pass
     return 0

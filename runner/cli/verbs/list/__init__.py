@@ -1,4 +1,4 @@
-"""Show what there is: runtimes and whether their images are at hand, profiles, workloads, boards.
+"""Show runtimes and their images, profiles, workloads and kinds of boards.
 
 Downloads nothing and asks no network. A profile is shown as the very line of code that it stands for.
 """
@@ -16,7 +16,6 @@ from rich.text import Text
 
 from portbench.console import console, plain_table
 from portbench.firmware.images import FOLDER_VARIABLE
-from portbench.runner.cli.faults import one_line
 from portbench.runner.inventory import inventory
 
 _INDENT = "    "
@@ -25,10 +24,9 @@ fill = partial(fill_lines, break_long_words=False, break_on_hyphens=False)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="for programs: everything that is known")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 def COMMAND(as_json: bool) -> None:
-    with one_line():
-        found = inventory()
+    found = inventory()
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return

@@ -1,4 +1,4 @@
-"""Show the boards that are attached, how to name each to `--device`, and what runs on it.
+"""Show the attached boards, with their names for --device and their runtimes.
 
 Listing interrupts what runs on the boards, to ask them.
 """
@@ -12,21 +12,19 @@ import click
 
 from portbench.boards import Deadline
 from portbench.boards.usb import AttachedBoard, attached_selectors, listing
-from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.seconds import Seconds
+from portbench.runner.cli.options import Seconds
 
 _LOOK_S = 0.1
 
 
 @click.command()
-@click.option("--no-ask", is_flag=True, help="interrupt nothing: show what USB and drives alone tell")
-@click.option("--json", "as_json", is_flag=True, help="for programs")
-@click.option("--wait-s", type=Seconds(), metavar="SECONDS", help="wait so long for a board; fail if none comes")
+@click.option("--no-ask", is_flag=True, help="interrupt no board: show only what USB and drives tell")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@click.option("--wait-s", type=Seconds(), metavar="SECONDS", help="wait for a board; fail if none comes")
 def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:
-    with one_line():
-        if wait_s is not None:
-            Deadline(wait_s, "boards").poll(attached_selectors, _LOOK_S, "a board to be attached")
-        found = listing(ask=not no_ask)
+    if wait_s is not None:
+        Deadline(wait_s, "boards").poll(attached_selectors, _LOOK_S, "a board to be attached")
+    found = listing(ask=not no_ask)
     if as_json:
         click.echo(json.dumps([_described(board) for board in found], indent=1))
         return

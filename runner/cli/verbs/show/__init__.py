@@ -1,4 +1,4 @@
-"""Show a run: its tables, its rows as CSV or JSON, or another kind of board beside it.
+"""Show a run: tables, CSV, JSON, or another kind of board beside it.
 
 FILE is a run file; without it, or as `latest`, the newest of the results' folder.
 """
@@ -16,7 +16,6 @@ from portbench.results.model import RunFile
 from portbench.results.schema import json_schema
 from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
 from portbench.where import Where
 
@@ -39,9 +38,8 @@ def COMMAND(file: str | None, results_dir: str | None, where: str | None, beside
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
-    with one_line():
-        run = _of(read(run_file(file, results_dir)), where)
-        other = None if beside is None else _of(read(run_file(beside, results_dir)), where)
+    run = _of(read(run_file(file, results_dir)), where)
+    other = None if beside is None else _of(read(run_file(beside, results_dir)), where)
     if other is not None:
         click.echo(_beside(run, other, form), nl=False)
     elif form is None:

@@ -1,4 +1,4 @@
-"""Show what runs measured over firmware versions and over time, with the steps in it and the line that compares them.
+"""Show figures over firmware versions and over time, with their steps.
 
 Each run of the results' folder that has ended is kept in its history first: small files, one for each run of a
 firmware, which no later run changes, so that they can be committed and merged.
@@ -20,7 +20,6 @@ from portbench.results.histories.series import Series, Step
 from portbench.results.histories.store import FOLDER, keep, keep_finished, load
 from portbench.results.histories.table import as_data, histories, lines
 from portbench.results.storage import RESULTS_FOLDER, StorageError, read
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option
 
 _BAR = 30
@@ -63,23 +62,22 @@ def COMMAND(
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
     folder = folder or results / FOLDER
-    with one_line():
-        if files:
-            for file in files:
-                keep(read(file), file.name, folder)
-        else:
-            keep_finished(results, folder)
-        entries = load(folder)
-        if not entries:
-            raise StorageError(f"{folder}: has no history; measure first: portbench run")
-        if pages is not None:
-            for page in page_blocks.fill(pages, entries):
-                click.echo(page, err=as_json)
-        chosen = [
-            entry for entry in entries if workload in (None, entry.workload) and entry.runtime.startswith(runtime or "")
-        ]
-        series = histories(chosen)
-        steps = {number: each.steps() for number, each in enumerate(series)}
+    if files:
+        for file in files:
+            keep(read(file), file.name, folder)
+    else:
+        keep_finished(results, folder)
+    entries = load(folder)
+    if not entries:
+        raise StorageError(f"{folder}: has no history; measure first: portbench run")
+    if pages is not None:
+        for page in page_blocks.fill(pages, entries):
+            click.echo(page, err=as_json)
+    chosen = [
+        entry for entry in entries if workload in (None, entry.workload) and entry.runtime.startswith(runtime or "")
+    ]
+    series = histories(chosen)
+    steps = {number: each.steps() for number, each in enumerate(series)}
     if as_json:
         click.echo(json.dumps(as_data(series, steps), indent=1))
         return

@@ -1,4 +1,4 @@
-"""Write a run as pages: Markdown and a chart for a repository, and HTML with everything that the run keeps.
+"""Write a run as pages: Markdown, a chart and HTML.
 
 FILE is a run file; without it, or as `latest`, the newest of the results' folder. A page that has rows which the run
 has not measured is not replaced, unless --force is given.
@@ -16,7 +16,6 @@ from portbench.results.publish import CHART, HTML_PAGE, PAGE, publish
 from portbench.results.publish import into as put_into
 from portbench.results.storage import RESULTS_FOLDER, read
 from portbench.results.table import panels
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_option, run_file
 
 
@@ -56,21 +55,20 @@ def COMMAND(
     force: bool,
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
-    with one_line():
-        run = read(run_file(file, results_dir))
-        pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results / HTML_PAGE]
-        if folder is None:
-            keep_finished(results, results / FOLDER)
-        history = load(folder or results / FOLDER)
-        try:
-            publish(run, pages, history=history, force=force)
-        except LibraryMissing as error:
-            if outputs:
-                raise
-            pages = [PAGE]
-            publish(run, pages, history=history, force=force)
-            click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
-        if into is not None:
-            put_into(run, into, next((page for page in pages if page.suffix.lower() == ".svg"), None))
+    run = read(run_file(file, results_dir))
+    pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results / HTML_PAGE]
+    if folder is None:
+        keep_finished(results, results / FOLDER)
+    history = load(folder or results / FOLDER)
+    try:
+        publish(run, pages, history=history, force=force)
+    except LibraryMissing as error:
+        if outputs:
+            raise
+        pages = [PAGE]
+        publish(run, pages, history=history, force=force)
+        click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
+    if into is not None:
+        put_into(run, into, next((page for page in pages if page.suffix.lower() == ".svg"), None))
     for page in pages:
         click.echo(page)

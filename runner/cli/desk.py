@@ -1,0 +1,66 @@
+"""A running emulated board on the desk: its controls, its settings, and its forward rules as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from portbench.boards import BoardError
+from portbench.boards.emulated.control import ControlClient
+from portbench.boards.pins import parse_pin, parse_wire
+from portbench.boards.registry import runtime_dir
+from portbench.complaint import first_complaint
+
+ANSWER_S: Final = 10.0
+"""The longest time of an answer of the board's process."""
+
+
+@contextmanager
+def controls(board: str) -> Iterator[ControlClient]:
+    """The control channel of `board`: NAME, or `usb:NAME` as --device has it. Raises BoardError."""
+    name = board.removeprefix("usb:")
+    client = ControlClient(runtime_dir() / name, name)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def described(rule: Mapping[str, Any]) -> str:
+    """A forward rule of a running board, with the port that was chosen."""
+    host = f"[{rule['host']}]" if ":" in rule["host"] else rule["host"]
+    address = f"{rule['address']}:" if rule["address"] else ""
+    return f"{rule['protocol']} {host}:{rule['host_port']} leads to {address}{rule['port']} of the board"
+
+
+def desk_settings(
+    config: str, pins: tuple[str, ...], wires: tuple[str, ...], *, wall_clock: bool, sd_card: Path | None = None
+) -> str:
+    """As JSON. `config`: JSON that `pins`, `wires` and the image of an SD card come on top of. Raises BoardError."""
+    from portbench.boards.emulated.config import CONFIG
+    from portbench.boards.emulated.sd_card import SdCard
+
+    try:
+        settings = CONFIG.validate_json(config)
+    except ValidationError as error:
+        raise BoardError(f"--config: {first_complaint(error)}") from None
+    try:
+        held = {pin: volts for pin, volts in map(parse_pin, pins) if volts is not None}
+        laid = tuple(map(parse_wire, wires))
+    except ValueError as error:
+        raise BoardError(f"--{'pin' if 'wire' not in str(error) else 'wire'}: {error}") from None
+    card = settings.sd_card if sd_card is None else replace(settings.sd_card or SdCard(), image=sd_card.absolute())
+    settings = replace(
+        settings,
+        pins={**settings.pins, **held},
+        wires=(*settings.wires, *laid),
+        wall_clock=wall_clock,
+        uart_ports=True,
+        sd_card=card,
+    )
+    return CONFIG.dump_json(settings).decode()

@@ -1,0 +1,36 @@
+"""Verbs that go on until the user stops them, and the workload that they serve."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from portbench.errors import OptionError
+from portbench.nearest import unknown
+from portbench.workloads import Readiness, Workload, workloads
+
+_LOOK_S = 0.1
+
+
+@contextmanager
+def until_stopped() -> Iterator[Callable[[], bool]]:
+    """Gives a function that waits a moment and says whether to go on: not after Ctrl-C or SIGTERM."""
+    ended = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        yield lambda: not ended.wait(_LOOK_S)  # short waits, as Windows delivers Ctrl-C only between two
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def served_workload(name: str | None) -> Workload:
+    """The workload called `name`, else the first that the PC has a part in. Raises OptionError or UnknownName."""
+    known = {each.name: each for each in workloads().values() if each.readiness is Readiness.CONNECTED}
+    if name is not None and name not in known:
+        raise OptionError(f"--workload: {unknown('workload', name, known)}")
+    return known[name or next(iter(known))]

@@ -1,0 +1,48 @@
+"""Show the settings that -s NAME=VALUE changes, with defaults.
+
+A sweep of `portbench run` takes several values: A,B,C, or a range, 1M..32M*2 or 0..1000+250.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from portbench.console import console, plain_table
+from portbench.runner.cli.options import bench_option
+from portbench.runner.options import chosen_workloads
+from portbench.runner.settings import Setting, common_settings, workload_settings
+
+_ABSENT = "-"
+
+
+@click.command()
+@bench_option("workload")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def COMMAND(workload: tuple[str, ...], as_json: bool) -> None:
+    own = workload_settings(chosen_workloads(workload or ("all",)))
+    found = [*own.values(), *common_settings().values()]
+    if as_json:
+        click.echo(json.dumps([_as_data(each) for each in found], indent=1))
+        return
+    lines = [(each.name, _shown(each.default), ", ".join(each.workloads) or "all", each.help) for each in found]
+    table = plain_table("Settings", ("setting", "default", "workloads", "meaning"), lines, ("workloads", "meaning"))
+    console().print(table)
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    return _ABSENT if default is None else str(default)
+
+
+def _as_data(setting: Setting) -> dict[str, object]:
+    return {
+        "name": setting.name,
+        "default": setting.default,
+        "part": setting.part,
+        "workloads": list(setting.workloads),
+        "choices": list(setting.choices),
+        "meaning": setting.help,
+    }
