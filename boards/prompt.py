@@ -18,6 +18,7 @@ LEAVE_RAW: Final = b"\r\x02"
 """Ctrl-B: out of a raw REPL that was left open. Enter alone opens CircuitPython's REPL."""
 _WRITTEN_BYTES: Final = 512
 _READ_BYTES: Final = 1024
+_USB_PACKET_BYTES: Final = 64
 
 
 class Wire(Protocol):
@@ -36,6 +37,23 @@ class ReplError(BoardError):
         self.traceback = traceback
 
 
+class _Transport(SerialTransport):  # type: ignore[misc]
+    """mpremote's transport, without its constructor, which opens a port itself and prints what it meets."""
+
+    def __init__(self, wire: Wire, name: str) -> None:
+        self.serial = wire
+        self.in_raw_repl = False
+        self.use_raw_paste = True
+        self.mounted = False
+        self.device_name = name
+        self.is_pty = True  # read byte by byte, without asking how many wait
+
+    def exec_raw_no_follow(self, command: bytes | str) -> None:
+        """MicroPython before 1.20 hangs where the code and its Ctrl-D fill USB packets of 64 bytes exactly (#11253)."""
+        code = command.encode() if isinstance(command, str) else command
+        super().exec_raw_no_follow(code if (len(code) + 1) % _USB_PACKET_BYTES else code + b"\n")
+
+
 class Prompt:
     """The prompt behind `wire`; `name` is the board's in errors.
 
@@ -45,14 +63,7 @@ class Prompt:
 
     def __init__(self, wire: Wire, name: str) -> None:
         self._name = name
-        # Made without its constructor, which opens a port and prints its troubles.
-        self._transport: Any = SerialTransport.__new__(SerialTransport)
-        self._transport.serial = wire
-        self._transport.in_raw_repl = False
-        self._transport.use_raw_paste = True
-        self._transport.mounted = False
-        self._transport.device_name = name
-        self._transport.is_pty = True  # read byte by byte, without asking how many wait
+        self._transport: Any = _Transport(wire, name)
 
     @property
     def is_raw(self) -> bool:

@@ -26,7 +26,8 @@ NATIVE_PROGRAM: Final = b"portbench-native"
 """The name that the native client holds and reports."""
 
 _CIRCUITPYTHON = re.compile(rb"CircuitPython (\d[\w.+\-]*) on \d{4}-\d\d-\d\d(?:; ([ -~]+))?")
-_MICROPYTHON = re.compile(rb"MicroPython v?(\d[\w.+\-]*) on \d{4}-\d\d-\d\d")
+_MICROPYTHON = re.compile(rb"MicroPython (?:v?(\d+\.[\w.+\-]*)|[0-9a-f]{7,40}(?:-dirty)?) on \d{4}-\d\d-\d\d")
+"""A build of a shallow clone names the commit alone: it has no version."""
 _MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
 _FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
 # Only ports that use the chip's own TCP/IP (ioLibrary sockets) print this; lwIP builds do not have it.
@@ -75,15 +76,15 @@ def identify(image: uf2.Uf2Image) -> Identity:
     if found := _MICROPYTHON.search(content):
         family = Family.WIZNET if _HARDWIRED in content else Family.MICROPYTHON
         machine = _MACHINE.search(content)
-        return Identity(family, found[1].decode(), _text(machine[1]) if machine else None, program)
+        return Identity(family, _text(found[1]), _text(machine[1]) if machine else None, program)
     own = Family.NATIVE if NATIVE_PROGRAM in content else None
     return Identity(own, program.get("program_version"), program.get("pico_board"), program)
 
 
 def release(version: str) -> tuple[int, ...]:
-    """The numbers of a release, without what `git describe` adds: `1.20.0-370-g7bfc` -> (1, 20, 0)"""
-    match = re.match(r"\d+(\.\d+){0,2}", version)
-    return tuple(int(part) for part in match[0].split(".")) if match else ()
+    """The three numbers of a release, without the suffix of `git describe`: `1.17-145-g86125de2e` -> (1, 17, 0)"""
+    match = re.match(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?", version)
+    return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
 def entry_for_file(

@@ -42,6 +42,8 @@ def with_binary_info(strings: dict[int, bytes], size: int = 0x1000) -> bytes:
             "1.20.0-370-g7bfc22571-dirty",
             "W5500-EVB-Pico with RP2040",
         ),
+        (MICROPYTHON.replace(b"v1.26.0", b"e948ee967"), Family.MICROPYTHON, None, "W5500-EVB-Pico with RP2040"),
+        (MICROPYTHON.replace(b"v1.26.0", b"9481ee967-dirty"), Family.MICROPYTHON, None, "W5500-EVB-Pico with RP2040"),
         (CIRCUITPYTHON, Family.CIRCUITPYTHON, "9.1.4", "W5500-EVB-Pico with rp2040"),
         (b"\x55" * 300, None, None, None),
     ],

@@ -111,9 +111,10 @@ def test_an_image_that_contradicts_nothing_is_taken(
 
 
 def test_a_release_is_its_numbers() -> None:
-    assert [release(text) for text in ("1.20.0-370-g7bfc", "9.1", "dev", "1.2.3.4")] == [
+    assert [release(text) for text in ("1.20.0-370-g7bfc", "9.1", "1.17-145-g861", "dev", "1.2.3.4")] == [
         (1, 20, 0),
-        (9, 1),
+        (9, 1, 0),
+        (1, 17, 0),
         (),
         (1, 2, 3),
     ]

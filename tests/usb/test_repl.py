@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from portbench.boards import BoardError, ConsoleLost, Deadline, DeadlineExceeded
-from portbench.boards.prompt import ReplError
+from portbench.boards.prompt import Prompt, ReplError
 from portbench.boards.usb.identify import identify
 from portbench.boards.usb.repl import Repl
 from tests.usb.conftest import link_to
@@ -27,6 +27,34 @@ def test_a_statement_runs_and_its_output_comes_back(boards: Boards, deadline: De
     assert repl.execute("x = 5", deadline, "it") == ""
     assert repl.execute("print(x)", deadline, "it") == "5\r\n"
     repl.close()
+
+
+def test_no_code_fills_whole_usb_packets() -> None:
+    """MicroPython before 1.20 hangs on a transfer of a multiple of 64 bytes: the code and its Ctrl-D are one."""
+
+    class Line:
+        def __init__(self) -> None:
+            self.written = b""
+            self.answers = bytearray(b">R\x00OK>OK")
+
+        def read(self, n: int = 1) -> bytes:
+            answer = bytes(self.answers[:n])
+            del self.answers[:n]
+            return answer
+
+        def write(self, data: bytes) -> int:
+            self.written += data
+            return len(data)
+
+        def inWaiting(self) -> int:
+            return len(self.answers)
+
+    line = Line()
+    prompt = Prompt(line, "a board")
+    prompt.start("#" * 383)
+    prompt.start("#" * 382)
+    _, _, typed = line.written.partition(b"\x05A\x01")
+    assert typed == b"#" * 383 + b"\n\x04" + b"#" * 382 + b"\x04"
 
 
 def test_an_exception_on_the_board_is_one_line_here(boards: Boards, deadline: Deadline) -> None:
