@@ -99,9 +99,11 @@ class Report:
 class Check(ABC):
     """One of the project's self-checks. It runs part by part, and can be asked for single parts by name."""
 
-    title: str
+    name: str
+    """The name of its verb."""
+    groups: str = ""
     outcomes: Sequence[str] = ()
-    """The outcomes that it counts, in the order of its table; a check of figures has none."""
+    """The outcomes that it counts in `groups`, in the order of its table; a check of figures has none."""
 
     def __init__(self, tell: Tell) -> None:
         self.tell = tell
@@ -139,7 +141,7 @@ class Check(ABC):
     def document(self, reports: Sequence[Report]) -> dict[str, Any]:
         """The reports as JSON."""
         return {
-            "check": self.title,
+            "check": self.name,
             "started_utc": self.started_utc.isoformat(),
             "machine": describe_machine().model_dump(mode="json"),
             "load_before": self.load_before,

@@ -63,7 +63,7 @@ def _counts(check: Check, reports: Sequence[Report]) -> Table:
     for report in reports:
         for finding in report.findings:
             groups.setdefault(finding.group or report.part, Counter())[finding.outcome] += 1
-    table = _table(check.title, *check.outcomes, "all")
+    table = _table(check.groups, *check.outcomes, "all")
     for group, counts in sorted(groups.items()):
         table.add_row(group, *(str(counts[outcome] or "") for outcome in check.outcomes), str(counts.total()))
     return table

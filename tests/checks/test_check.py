@@ -42,7 +42,8 @@ def test_met(finding: Finding, met: bool | None) -> None:
 
 
 class Sample(Check):
-    title = "Sample"
+    name = "sample"
+    groups = "suite"
 
     def parts(self) -> dict[str, str]:
         return {"one": "The first part", "two": "The second part"}
@@ -89,7 +90,7 @@ def test_the_table_has_everything(width: int) -> None:
 def test_outcomes_are_counted_by_group() -> None:
     findings = [Finding(name, outcome=outcome) for name, outcome in (("a", "right"), ("b", "wrong"), ("c", "right"))]
     lines = printed(Counted(print), [Report("one", "One", tuple(findings))], 100).splitlines()
-    assert [line.split() for line in lines] == [["Sample", "right", "wrong", "all"], ["one", "2", "1", "3"]]
+    assert [line.split() for line in lines] == [["suite", "right", "wrong", "all"], ["one", "2", "1", "3"]]
 
 
 def test_a_part_without_a_measured_finding_is_a_fault() -> None:
@@ -104,6 +105,7 @@ def test_a_record_is_written_part_by_part(tmp_path: Path) -> None:
     check.record(tmp_path / "record.json", [check.measure("one")])
     document = json.loads((tmp_path / "record.json").read_text())
     (part,) = document["parts"]
+    assert document["check"] == "sample"
     assert [finding["name"] for finding in part["findings"]] == ["speed", "start", "row"]
     assert part["findings"][0]["target"] == {"kind": "at least", "bound": 150, "tolerance": None}
     assert [finding["met"] for finding in part["findings"]] == [True, None, None]

@@ -19,7 +19,8 @@ from portbench.runner.checks.peers.suite import Suite, Verdict
 class Peers(Check):
     """A part is a suite."""
 
-    title = "Peers"
+    name = "peers"
+    groups = "suite"
     outcomes = tuple(Verdict)
 
     def __init__(self, tell: Tell, place: Place, against: Path) -> None:

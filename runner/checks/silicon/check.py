@@ -33,7 +33,7 @@ from portbench.workloads import Workload, workload
 class Silicon(Check):
     """A part is a publication: the figures that one person published of one firmware."""
 
-    title = "Silicon"
+    name = "silicon"
 
     def __init__(
         self,

@@ -54,7 +54,8 @@ class SoakOptions:
 class Soak(Check):
     """A part is a runtime; each of its cycles is a finding, grouped by the fault that was to strike."""
 
-    title = "fault"
+    name = "soak"
+    groups = "fault"
     outcomes = ("measured", "recovered", "did not strike", "failed", "skipped", "interrupted")
 
     def __init__(self, tell: Tell, options: SoakOptions, file: Path | None = None) -> None:

@@ -63,7 +63,7 @@ Part = Callable[["Speed"], Iterator[Finding]]
 class Speed(Check):
     """A part is one aspect of the emulated board."""
 
-    title = "Speed"
+    name = "speed"
 
     def __init__(self, tell: Tell, definition: BoardDefinition, store: ImageStore, quick: bool, project: Path) -> None:
         """`quick`: rows and guests as short as possible, without targets for them."""
