@@ -1,8 +1,8 @@
-//! Who around the chip has something to do, and when.
+//! Planned events of the devices around the chip.
 
 use sim::{NEVER, Ps};
 
-/// One pending time for each slot. Slots that are due at the same time come in their order.
+/// One pending time per slot. Slots due at the same time are handled in order.
 #[derive(Debug)]
 pub struct Agenda {
     due: Vec<Ps>,
@@ -13,7 +13,7 @@ impl Agenda {
         Self { due: vec![NEVER; slots] }
     }
 
-    /// One more slot, behind the others.
+    /// Adds a slot after the others.
     pub fn add(&mut self) {
         self.due.push(NEVER);
     }
@@ -27,12 +27,12 @@ impl Agenda {
         self.due[slot] = at;
     }
 
-    /// The earliest time.
+    /// Returns the earliest time.
     pub fn next(&self) -> Ps {
         self.due.iter().copied().min().unwrap_or(NEVER)
     }
 
-    /// Takes the first slot that is due at or before `now`.
+    /// Takes the first slot due at or before `now`.
     pub fn take(&mut self, now: Ps) -> Option<usize> {
         let slot = self.due.iter().position(|&due| due <= now)?;
         self.due[slot] = NEVER;

@@ -1,4 +1,4 @@
-//! What was recorded of a board for an attribution of time: the chip's part, its SPI frames and the cable's.
+//! The recordings of a board for an attribution of time: of the chip, its SPI frames and the cable.
 
 use ::lan::{Fate, FrameRecord};
 use air::{Passage, Place};
@@ -8,9 +8,9 @@ use sim::SpiFrame;
 
 pub struct Recorded {
     pub recording: Recording,
-    /// In the order in which they began, without those that were lost.
+    /// Frames in order of their start, without lost ones.
     pub frames: Vec<Frame>,
-    /// Of the network chip.
+    /// Transfers of the network chip.
     pub transfers: Vec<Transfer>,
 }
 
@@ -48,14 +48,14 @@ impl Recorded {
     }
 }
 
-/// What a radio chip and its air were recorded of.
+/// The recordings of a radio chip and its air.
 pub(crate) struct Radio {
     pub passages: Vec<Passage>,
-    /// When bits were on gSPI.
+    /// Times with bits on gSPI.
     pub clocked: Vec<Interval>,
 }
 
-/// Where a frame of the cable was on the air's side of it. `None`: it did not come through.
+/// Finds the passage over the air of a frame of the cable. `None`: the frame was lost.
 fn beside(passages: &mut Vec<Passage>, record: &FrameRecord) -> Option<Vec<(Interval, Cause)>> {
     let is_it = |passage: &Passage| {
         let meets = if record.to_board { passage.begin >= record.arrival } else { passage.end() == record.queued };
@@ -87,7 +87,7 @@ fn cause(place: Place) -> Cause {
 }
 
 fn transfer(frame: &SpiFrame) -> Transfer {
-    // Whichever of a register's bytes.
+    // Any of a register's bytes.
     let register = frame.name.split('+').next().unwrap_or_default();
     let what = match frame.meaning.as_str() {
         "SET_SSID" | "SET_VAR join" if frame.write => JOIN.into(),
@@ -119,7 +119,7 @@ mod tests {
             passage(true, 20 * ms, &[(Place::Air, 21 * ms)], 2),
         ];
         use Cause::*;
-        assert_eq!(beside(&mut passages, &record(false, 5 * ms, 6 * ms, 1)), None, "it came at another time");
+        assert_eq!(beside(&mut passages, &record(false, 5 * ms, 6 * ms, 1)), None, "it arrived at another time");
         let up = beside(&mut passages, &record(false, 4 * ms, 5 * ms, 1)).unwrap();
         assert_eq!(
             up,
@@ -129,7 +129,7 @@ mod tests {
         let places: Vec<_> = down.iter().map(|(_, cause)| *cause).collect();
         assert_eq!(places, [AccessPoint, PowerSave, Air, Radio]);
         assert_eq!((down[0].0.0, down[3].0), (6 * ms, (9 * ms, 9 * ms + FRAME_TIME)));
-        assert_eq!(beside(&mut passages, &record(true, 21 * ms, 22 * ms, 2)), None, "it got lost on the air");
+        assert_eq!(beside(&mut passages, &record(true, 21 * ms, 22 * ms, 2)), None, "it was lost on the air");
         assert_eq!(passages.len(), 1);
     }
 }

@@ -1,33 +1,33 @@
-//! An SPI master made of GPIO edges (bit-banged or by PIO) seen from the device: modes 0 and 3, MSB first, as
-//! most devices take them (W5500 datasheet 2.1).
+//! A device's view of an SPI master that drives GPIOs (bit-banged or by PIO): modes 0 and 3, MSB first, as most devices
+//! support (W5500 datasheet 2.1).
 
-/// Shifts bits between the pins and whole bytes.
+/// Converts between levels at the pins and whole bytes.
 #[derive(Debug, Default)]
 pub struct BitSpi {
     sck: bool,
     bits: u8,
     mosi: u8,
-    /// Byte on its way out, most significant bit first.
+    /// Byte being shifted out, most significant bit first.
     miso: u8,
 }
 
-/// What an edge led to.
+/// The effect of an edge.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Edge {
     Nothing,
-    /// Eight bits have been clocked in: exchange them and pass the answer to [`BitSpi::answer`].
+    /// Eight bits have been received: exchange them and pass the answer to [`BitSpi::answer`].
     Byte(u8),
     /// MISO changes to this level.
     Miso(bool),
 }
 
 impl BitSpi {
-    /// Chip select fell: counting starts over.
+    /// Handles the falling edge of chip select: counting starts over.
     pub fn select(&mut self) {
         self.bits = 0;
     }
 
-    /// Levels of SCK and MOSI after a change.
+    /// Handles a change of SCK or MOSI.
     pub fn pins(&mut self, sck: bool, mosi: bool) -> Edge {
         if sck == self.sck {
             return Edge::Nothing;
@@ -47,7 +47,7 @@ impl BitSpi {
         Edge::Miso(level)
     }
 
-    /// The answer to the byte just clocked in: the device puts it out bit by bit during the next one.
+    /// Sets the answer to the byte just received: it is shifted out during the next one.
     pub fn answer(&mut self, miso: u8) {
         self.miso = miso;
     }
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn shifts_a_byte_in_and_the_next_answer_out() {
         let mut spi = BitSpi::default();
-        // Mode 3: SCK rests high before the chip is selected.
+        // Mode 3: SCK is high before the chip is selected.
         spi.pins(true, false);
         spi.select();
         let clock = |spi: &mut BitSpi, byte: u8| {

@@ -1,4 +1,4 @@
-//! An SD card and its place on an SPI bus.
+//! An SD card connected to an SPI bus.
 
 use rp2040::Sys;
 use sd_card::Card;
@@ -20,7 +20,7 @@ impl CardSocket {
         &self.port.device
     }
 
-    /// The card's part of a frame of controller `spi`; `None`: it does not hear it.
+    /// Handles the card's part of a frame of controller `spi`; `None`: the card is not addressed.
     pub(crate) fn frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> Option<u16> {
         if !self.port.hears(sys, spi) {
             return None;
@@ -32,7 +32,7 @@ impl CardSocket {
         Some(self.port.miso(sys, miso))
     }
 
-    /// Follows SCK where GPIO or PIO drives it; whether a byte has passed.
+    /// Follows SCK driven by GPIO or PIO; returns whether a byte was transferred.
     pub(crate) fn follow_clock(&mut self, sys: &mut Sys) -> bool {
         let Some(mosi) = self.port.follow_clock(sys) else { return false };
         let miso = self.port.device.exchange(sys.now(), mosi);

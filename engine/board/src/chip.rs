@@ -1,16 +1,16 @@
-//! The chips that a board can be made of.
+//! The chips available for boards.
 
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
-/// Microcontrollers that are modelled.
+/// Modelled microcontrollers.
 pub const MCUS: &[&str] = &["RP2040"];
-/// Radio chips that are modelled.
+/// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 
 /// The Ethernet chips, by variant and type; `$` for the parameters of the macro within.
 macro_rules! ethernet_chips {
     ($d:tt $($chip:ident: $part:ty,)+) => {
-        /// Chips beside the microcontroller that are modelled.
+        /// Modelled chips other than the microcontroller.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Chip {
             $($chip,)+
@@ -39,7 +39,7 @@ macro_rules! ethernet_chips {
             }
         }
 
-        /// Passes a call on to the chip, whichever it is.
+        /// Passes a call to the chip of any type.
         macro_rules! chip {
             ($d part:expr, $d chip:ident => $d call:expr) => {
                 match $d part {

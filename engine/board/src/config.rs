@@ -1,4 +1,4 @@
-//! Everything that can be set about an emulated board.
+//! Configuration of an emulated board.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct EthernetConfig {
     pub wires: SpiWires,
 }
 
-/// The radio chip of a board, and the access point that it finds.
+/// The radio chip of a board, and its access point.
 #[derive(Clone, Debug)]
 pub struct WifiConfig {
     pub wires: WifiWires,
@@ -37,12 +37,12 @@ pub struct CardSocketConfig {
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     pub flash_size: usize,
-    /// What the flash chip says it is, of which firmware makes the board's id and its MAC address.
+    /// The flash chip's unique id, from which firmware derives the board's id and its MAC address.
     pub flash_id: Option<[u8; 8]>,
-    /// With neither of these, a board without a network.
+    /// Without these two, the board has no network.
     pub ethernet: Option<EthernetConfig>,
     pub wifi: Option<WifiConfig>,
-    /// `None`: a board without a socket, or nothing in it.
+    /// `None`: no socket, or no card in it.
     pub card: Option<CardSocketConfig>,
     pub phy: wiznet::Config,
     pub lan: LanConfig,
@@ -50,12 +50,13 @@ pub struct BoardConfig {
     pub surroundings: Surroundings,
     /// Write all frames to this pcap file, anew at each power cycle.
     pub capture: Option<PathBuf>,
-    /// Whether misses of the flash cache cost anything; off to see what they take.
+    /// Misses of the flash cache cost time; off to find out their total cost.
     pub xip_miss_cost: bool,
-    /// What the SPI clocks are multiplied with, to see what a faster bus would bring; 1 for what is programmed.
+    /// Factor of the SPI clocks, to find out the benefit of a faster bus; 1: as programmed.
     pub spi_speed: u64,
-    /// Whether laps of PIO programs are put off; off to see what that saves. The chip does the same.
+    /// Passes of PIO loops are deferred and run in batches; off to measure the benefit. The chip's behaviour is the
+    /// same.
     pub pio_laps: bool,
-    /// Whether what the cores run often is translated; off to see what that saves. The chip does the same.
+    /// Hot code is translated; off to measure the benefit. The chip's behaviour is the same.
     pub translated: bool,
 }

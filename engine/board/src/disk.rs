@@ -8,12 +8,12 @@ use usb_host::BlockDevice;
 
 use crate::machine::Machine;
 
-/// Steps in which the board runs while the PC waits for a block of its drive.
+/// Length of a step while the PC waits for a block of its drive.
 const STEP: Ps = PS_PER_MS / 4;
 /// Longest simulated time that one block request may take.
 const TIMEOUT: Ps = 60_000 * PS_PER_MS;
 
-/// Every access runs the board until it has answered.
+/// A drive on which every access runs the board until it has answered.
 pub struct Disk<'a> {
     machine: &'a mut Machine,
     lun: u8,

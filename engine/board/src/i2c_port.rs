@@ -1,4 +1,4 @@
-//! A device's place on an I2C bus.
+//! A device connected to an I2C bus.
 
 use rp2040::Sys;
 use rp2040::pins::function;

@@ -1,5 +1,5 @@
-//! One emulated board: a microcontroller, what is soldered to its pins, the Ethernet cable or the air, and the USB port, composed from
-//! the other crates and run on simulated time.
+//! One emulated board: a microcontroller, the devices on its pins, the Ethernet cable or the air, and the USB port,
+//! composed from the other crates and run in simulated time.
 
 mod agenda;
 mod attributed;

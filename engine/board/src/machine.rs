@@ -1,4 +1,4 @@
-//! One emulated board: the chip, what is wired to it, and simulated time.
+//! One emulated board: the chip, the devices wired to it, and simulated time.
 
 use air::Air;
 use lan::{Lan, LanError};
@@ -14,40 +14,40 @@ use crate::serial_lead::SerialLead;
 use crate::surroundings::Surroundings;
 use crate::wiring::Wiring;
 
-/// Steps in which [`Machine::run`] looks for console output and USB events.
+/// Length of the steps in which [`Machine::run`] checks for console output and USB events.
 const STEP: Ps = PS_PER_MS;
 
 /// Why [`Machine::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Simulated time has come.
+    /// The requested simulated time was reached.
     Time,
-    /// There is console output to read.
+    /// Console output is available.
     Console,
-    /// A USB device came, went, or opened its console or drive.
+    /// A USB device attached, detached, or opened its console or drive.
     Usb,
     /// The guest reset the chip.
     Reset(&'static str),
-    /// A core locked up: only a reset gets it out.
+    /// A core locked up: only a reset ends that.
     LockedUp,
-    /// The debugger wanted it.
+    /// The debugger stopped the run.
     Halted,
 }
 
 pub struct Machine {
     config: BoardConfig,
     chip: Chip<Wiring>,
-    /// Who reads SPI and cable for an attribution under way.
+    /// Readers of SPI and cable for the current attribution.
     attributing: Option<(LogReader, Option<LogReader>)>,
     attribution: Option<Recorded>,
 }
 
-/// An error that ends the simulation: something the guest used is not modelled.
+/// An error that ends the simulation: the guest used something that is not modelled.
 #[derive(Debug)]
 pub struct Unmodelled(pub String);
 
 impl Machine {
-    /// A board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
+    /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
         Ok(Self { config, chip, attributing: None, attribution: None })
@@ -73,8 +73,8 @@ impl Machine {
         Ok(chip)
     }
 
-    /// Takes the power away and gives it back: the chips and the LAN start at simulated time 0; flash keeps its contents.
-    /// Applications that listened on the LAN are gone.
+    /// Performs a power cycle: the chips and the LAN start at simulated time 0; flash keeps its contents. Applications
+    /// that listened on the LAN are removed.
     pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
         let flash = self.chip.mem.flash().to_vec();
         let debug = std::mem::take(&mut self.chip.probes.debug);
@@ -97,12 +97,12 @@ impl Machine {
         &mut self.chip
     }
 
-    /// The board around the chip.
+    /// Returns the wiring of the board around the chip.
     pub fn wiring(&mut self) -> &mut Wiring {
         &mut self.chip.bus.world
     }
 
-    /// The network chip and what it is connected to; an error where the board has none.
+    /// Returns the network chip and its network, or an error if the board has none.
     pub fn network(&mut self) -> Result<&mut Network, LanError> {
         let network = self.wiring().network.as_mut();
         network.ok_or_else(|| {
@@ -114,7 +114,7 @@ impl Machine {
         Ok(&mut self.network()?.lan)
     }
 
-    /// Between the board's radio chip and its access point; `None`: it has a cable, or nothing.
+    /// Returns the air between the board's radio chip and its access point; `None`: a cable or no network.
     pub(crate) fn air(&mut self) -> Option<&mut Air> {
         Some(&mut self.wiring().network.as_mut()?.wifi_mut()?.air)
     }
@@ -140,19 +140,19 @@ impl Machine {
         Ok(())
     }
 
-    /// Lets the world schedule its events anew after its owner changed something.
+    /// Plans the world's events again after a change by its owner.
     pub fn reschedule(&mut self) {
         let bus = &mut self.chip.bus;
         bus.world.refresh(&mut bus.sys);
     }
 
-    /// Frames were put on the board's way.
+    /// Announces frames that were sent to the board.
     pub(crate) fn expect_frames(&mut self) {
         let bus = &mut self.chip.bus;
         bus.world.expect_frames(&mut bus.sys);
     }
 
-    /// Runs until simulated time `until`, or until something happens that the owner has to look at.
+    /// Runs until simulated time `until`, or until an event that the owner must handle.
     pub fn run(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
         while self.now() < until {
             let step = (self.now() + STEP).min(until);
@@ -165,13 +165,13 @@ impl Machine {
         Ok(Stop::Time)
     }
 
-    /// As [`Self::run`]; of what is due after `until`, nothing happens.
+    /// Like [`Self::run`], but nothing due after `until` happens.
     pub(crate) fn run_no_further_than(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
         let end = self.chip.run_no_further_than(until);
         self.stop_for(end)
     }
 
-    /// The time before which nothing can happen any more.
+    /// Returns the time before which everything has happened.
     pub(crate) fn settled(&self) -> Ps {
         self.chip.settled()
     }
@@ -198,12 +198,12 @@ impl Machine {
         Ok(Stop::Time)
     }
 
-    /// What a hand has done at the pins.
+    /// Returns the external controls at the pins.
     pub fn surroundings(&self) -> &Surroundings {
         &self.config.surroundings
     }
 
-    /// Lets a hand change something at the pins, now and for all power cycles to come.
+    /// Changes the external controls at the pins, for now and for all later power cycles.
     pub fn rearrange(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.config.surroundings);
         let chip = &mut self.chip;
@@ -211,25 +211,25 @@ impl Machine {
         chip.bus.settle(&mut chip.mem);
     }
 
-    /// Levels of all pins, and which of them the chip drives, as masks.
+    /// Returns the levels of all pins, and the pins driven by the chip, as masks.
     pub fn pins(&mut self) -> (u32, u32) {
         let chip = &mut self.chip;
         chip.bus.refresh_pins(&mut chip.mem);
         (chip.bus.sys.pins.level(), chip.bus.sys.pins.output_enabled())
     }
 
-    /// The lead from the PC to a UART, 0 or 1.
+    /// Returns the PC's cable to a UART, 0 or 1.
     pub fn lead(&mut self, uart: usize) -> &mut SerialLead {
         self.chip.bus.world.lead(uart)
     }
 
-    /// Sends to a UART from the PC, at the speed of that UART; returns how many bytes were taken.
+    /// Sends to a UART from the PC, at that UART's speed; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
         let bus = &mut self.chip.bus;
         bus.world.send_to_uart(&mut bus.sys, &bus.blocks.uart, uart, data)
     }
 
-    /// Begins to record what an attribution of time needs: `limit` changes at most.
+    /// Starts recording for an attribution of time: at most `limit` changes.
     pub fn start_attribution(&mut self, limit: usize) {
         self.stop_attribution();
         self.attribution = None;
@@ -243,7 +243,7 @@ impl Machine {
         self.attributing = Some((spi, frames));
     }
 
-    /// Ends it; [`Self::attribution`] has what was recorded.
+    /// Ends recording; [`Self::attribution`] returns the result.
     pub fn stop_attribution(&mut self) {
         let Some(recording) = self.chip.stop_recording() else { return };
         let Some((spi, reader)) = self.attributing.take() else { return };
@@ -259,7 +259,7 @@ impl Machine {
         self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers, radio));
     }
 
-    /// What was recorded last since the power cycle.
+    /// Returns the last recording since the power cycle.
     pub fn attribution(&self) -> Option<&Recorded> {
         self.attribution.as_ref()
     }

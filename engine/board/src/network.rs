@@ -1,4 +1,4 @@
-//! The board's network chip with its cable or its air, and what is at the other end.
+//! The board's network chip with its cable or air, and the other end.
 
 use attribution::state;
 use lan::{Lan, LanError};
@@ -12,7 +12,7 @@ use crate::config::BoardConfig;
 use crate::spi_port::SpiPort;
 use crate::wifi_port::WifiPort;
 
-/// How the board reaches its network.
+/// The board's connection to its network.
 enum Way {
     Cable(SpiPort<EthernetPart>),
     Air(WifiPort),
@@ -21,12 +21,12 @@ enum Way {
 pub struct Network {
     way: Way,
     pub lan: Lan,
-    /// The cable is in the board's socket, or the access point is there.
+    /// The cable is plugged in, or the access point is in range.
     plugged: bool,
 }
 
 impl Network {
-    /// `None`: the board has no network chip.
+    /// Creates the network; `None`: the board has no network chip.
     pub(crate) fn new(config: &BoardConfig) -> Result<Option<Self>, LanError> {
         let plugged = config.phy.cable_plugged;
         let mut lan = Lan::try_new(config.lan.clone())?;
@@ -61,7 +61,7 @@ impl Network {
         }
     }
 
-    /// The Ethernet chip, where the network is a cable.
+    /// Returns the Ethernet chip, if the network is a cable.
     pub fn chip_mut(&mut self) -> Option<&mut EthernetPart> {
         self.ethernet_mut().map(|port| &mut port.device)
     }
@@ -91,7 +91,7 @@ impl Network {
         self.device().name()
     }
 
-    /// The SPI controller that the chip is on; `None`: it is on none.
+    /// Returns the chip's SPI controller; `None`: it uses none.
     pub fn spi(&self) -> Option<usize> {
         self.ethernet().map(|port| port.wires.spi)
     }
@@ -103,7 +103,7 @@ impl Network {
         }
     }
 
-    /// Frames that got lost between chip and PC because there was no room.
+    /// Returns the number of frames dropped between chip and PC for lack of space.
     pub fn dropped(&self) -> u64 {
         self.lan.stats().dropped + self.wifi().map_or(0, |port| port.air.stats().dropped)
     }
@@ -151,14 +151,14 @@ impl Network {
         }
     }
 
-    /// Begins, or ends, to keep where frames are between radio chip and cable.
+    /// Starts or stops recording the frames' places between radio chip and cable.
     pub(crate) fn log_radio(&mut self, on: bool) {
         if let Way::Air(port) = &mut self.way {
             port.air.log_passages(on);
         }
     }
 
-    /// What was kept; ends it. `None`: there is no radio.
+    /// Takes the recording and ends it. `None`: there is no radio.
     pub(crate) fn take_radio(&mut self) -> Option<Radio> {
         let Way::Air(port) = &mut self.way else { return None };
         let passages = port.air.take_passages();
@@ -166,7 +166,7 @@ impl Network {
         Some(Radio { passages, clocked: port.chip.take_clocked() })
     }
 
-    /// For the recorder of an attribution of time.
+    /// Returns the state for the recorder of an attribution of time.
     pub(crate) fn attributed(&self, now: Ps) -> u8 {
         let selected = match &self.way {
             Way::Cable(port) => port.is_selected(),
@@ -176,7 +176,7 @@ impl Network {
         selected | if self.link_up(now) { state::LINK } else { 0 }
     }
 
-    /// One SPI byte.
+    /// Exchanges one SPI byte.
     pub(crate) fn exchange(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
         self.ethernet_mut().map_or(0xff, |port| port.device.exchange(sys.now(), mosi))
     }
@@ -204,11 +204,11 @@ impl Network {
         }
         let lan = self.lan.next_event().unwrap_or(NEVER);
         let next = self.lan.next_cable_change(now).unwrap_or(NEVER).min(next);
-        // A frame of another board's may be heard of before or after the instruction within which it comes.
+        // A frame of another board may be announced before or after the instruction during which it arrives.
         if self.lan.is_switched() { next.max(now).min(lan) } else { next.min(lan).max(now) }
     }
 
-    /// The chip or the cable has something to do.
+    /// Handles an event of the chip or the cable.
     pub(crate) fn advance(&mut self, sys: &mut Sys) {
         let now = sys.now();
         let there = self.plugged && self.lan.cable_up(now);

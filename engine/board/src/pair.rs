@@ -1,15 +1,14 @@
-//! Two boards on one switch, in lock-step: nothing happens to one before the other is so far that no frame of its own can
-//! come before that.
+//! Two boards on one switch, in lock-step: neither runs ahead of the time at which a frame from the other could arrive.
 
 use lan::{LanError, MIN_FRAME_BYTES, wire_time_ps};
 use sim::Ps;
 
 use crate::machine::{Machine, Stop, Unmodelled};
 
-/// Which of the two.
+/// One of the two boards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one whose LAN has the PC.
+    /// The board whose LAN has the PC.
     First,
     Second,
 }
@@ -21,7 +20,7 @@ pub struct Pair<'a> {
     since: Ps,
 }
 
-/// Puts both on one switch; the PC is the first's.
+/// Joins both to one switch; the PC is the first's.
 pub fn join(first: &mut Machine, second: &mut Machine) -> Result<(), LanError> {
     second.lan()?.join_switch(false);
     first.lan()?.join_switch(true);
@@ -33,8 +32,8 @@ impl<'a> Pair<'a> {
         Self { first, second, since }
     }
 
-    /// Runs both until nothing can happen any more before the second is at `until` of its own time, or until something
-    /// happens to one of them that its owner has to look at. `leader`: who goes first, which makes no difference.
+    /// Runs both until the second is at `until` of its clock, or until one of them has an event that its owner must
+    /// handle. `leader`: the one that runs first, without effect on the result.
     pub fn run(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
         let hop = wire_time_ps(MIN_FRAME_BYTES);
         let end = self.since + until;
@@ -49,7 +48,7 @@ impl<'a> Pair<'a> {
                 Side::First => (&mut *self.first, second, first, 0),
                 Side::Second => (&mut *self.second, first, second, self.since),
             };
-            // What the other one sends from now on is in the switch, or has come out of it, a hop later at the earliest.
+            // A frame that the other one sends from now on reaches or leaves the switch at least one hop later.
             let goal = (other + hop - 1).min(end);
             if settled < goal {
                 match machine.run_no_further_than(goal - zero) {
@@ -65,7 +64,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Carries over the trunk what has come to it, and lets radios hear each other.
+    /// Carries frames over the trunk, and makes radios aware of each other.
     fn exchange(&mut self) {
         let Self { first, second, since } = self;
         if let (Some(a), Some(b)) = (first.air(), second.air()) {
@@ -78,7 +77,7 @@ impl<'a> Pair<'a> {
             moved_a = true;
         }
         while let Some((at, frame)) = a.take_for_trunk() {
-            // What came before it was powered up passed a port without a link.
+            // Frames before its power-up met a port without a link.
             if let Some(at) = at.checked_sub(*since) {
                 b.from_trunk(at, frame);
                 moved_b = true;

@@ -1,4 +1,4 @@
-//! The lead from a UART's pins to a serial adapter on the PC.
+//! The cable from a UART's pins to a serial adapter on the PC.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use rp2040::Sys;
 use rp2040::peripherals::uart::Uart;
 use sim::{NEVER, PS_PER_S, Ps};
 
-/// Kept of what the PC has not read: the newest.
+/// Most unread bytes kept for the PC: the newest.
 const KEPT_BYTES: usize = 1 << 16;
-/// What the PC may have in hand that is not on the line yet.
+/// Most bytes from the PC that wait for transmission.
 const WAITING_BYTES: usize = 1 << 16;
-/// A character while the UART is not set up, which gets lost: 8N1 at 115200 baud.
+/// Character time while the UART is not set up, when characters are lost: 8N1 at 115200 baud.
 const CHARACTER_PS: Ps = 10 * PS_PER_S / 115_200;
 
-/// Whatever pins the program gives the UART, the lead is there, at the UART's own speed. It has no handshake lines.
+/// A cable to the UART at any pins that the program selects, at the UART's speed. It has no handshake lines.
 #[derive(Debug, Default)]
 pub struct SerialLead {
     received: VecDeque<u8>,
     received_at: Ps,
     waiting: VecDeque<u8>,
-    /// When the character that is on its way to the board has come.
+    /// Time when the character in transmission reaches the board.
     due: Option<Ps>,
 }
 
 impl SerialLead {
-    /// The board has sent a character, whose stop bit ends at `now`.
+    /// Handles a character from the board, whose stop bit ends at `now`.
     pub fn heard(&mut self, now: Ps, byte: u8) {
         if self.received.len() == KEPT_BYTES {
             self.received.pop_front();
@@ -37,24 +37,24 @@ impl SerialLead {
         std::mem::take(&mut self.received).into()
     }
 
-    /// When the last character came from the board; 0 before the first.
+    /// Returns when the last character from the board arrived; 0 before the first.
     pub fn received_at(&self) -> Ps {
         self.received_at
     }
 
-    /// Sends to the board; returns how many bytes were taken.
+    /// Sends to the board; returns how many bytes were accepted.
     pub fn write(&mut self, data: &[u8]) -> usize {
         let taken = data.len().min(WAITING_BYTES - self.waiting.len());
         self.waiting.extend(&data[..taken]);
         taken
     }
 
-    /// Characters that have not come to the board yet.
+    /// Returns the number of characters that have not reached the board yet.
     pub fn unsent(&self) -> usize {
         self.waiting.len()
     }
 
-    /// When the next character will have come; starts it if none is on its way.
+    /// Returns when the next character is complete; starts it if none is in transmission.
     pub fn next_event(&mut self, sys: &Sys, uart: &Uart) -> Ps {
         if self.waiting.is_empty() {
             return NEVER;
@@ -65,7 +65,7 @@ impl SerialLead {
         })
     }
 
-    /// The character that is on its way has come, if it is due.
+    /// Delivers the character in transmission, if it is due.
     pub fn advance(&mut self, sys: &mut Sys, uart: &mut Uart) {
         if self.due.is_some_and(|due| due <= sys.now()) {
             self.due = None;

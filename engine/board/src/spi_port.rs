@@ -1,4 +1,4 @@
-//! A device's place on an SPI bus.
+//! A device connected to an SPI bus.
 
 use rp2040::Sys;
 use rp2040::pins::function;
@@ -33,12 +33,12 @@ impl<D: SpiDevice> SpiPort<D> {
 }
 
 impl<D: SpiDevice + ?Sized> SpiPort<D> {
-    /// The pins whose levels the device follows, as a mask.
+    /// Returns the pins whose levels the device follows, as a mask.
     pub fn watched(&self) -> u32 {
         1 << self.wires.sck | 1 << self.wires.mosi | 1 << self.wires.csn | self.wires.side.watched()
     }
 
-    /// Passes the levels of reset and chip select on.
+    /// Passes on the levels of reset and chip select.
     pub fn sample_pins(&mut self, sys: &Sys) {
         self.wires.side.sample_reset(sys, &mut self.device);
         let selected = !level(sys, self.wires.csn);
@@ -53,23 +53,23 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
         self.selected
     }
 
-    /// Whether the device hears frames of controller `spi`.
+    /// Returns whether the device receives frames of controller `spi`.
     pub fn hears(&self, sys: &Sys, spi: usize) -> bool {
         self.selected && spi == self.wires.spi && sys.pins.is_selected(self.wires.sck, function::SPI)
     }
 
-    /// What the device gets of a frame's MOSI.
+    /// Returns the device's input for a frame's MOSI.
     pub fn mosi(&self, sys: &Sys, mosi: u16) -> u16 {
         if sys.pins.is_selected(self.wires.mosi, function::SPI) { mosi } else { 0 }
     }
 
-    /// What the controller gets of the device's MISO.
+    /// Returns the controller's input for the device's MISO.
     pub fn miso(&self, sys: &Sys, miso: u16) -> u16 {
         if sys.pins.is_selected(self.wires.miso, function::SPI) { miso } else { 0 }
     }
 
-    /// Follows SCK where GPIO or PIO drives it. Returns the byte that its last edge completed, which [`Self::answer`]
-    /// answers.
+    /// Follows SCK driven by GPIO or PIO. Returns the byte completed by its last edge; pass the response to
+    /// [`Self::answer`].
     pub fn follow_clock(&mut self, sys: &mut Sys) -> Option<u8> {
         if !self.selected || sys.pins.is_selected(self.wires.sck, function::SPI) {
             return None;
@@ -90,14 +90,14 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
     }
 }
 
-/// A frame of `bits` bits, byte by byte.
+/// Exchanges a frame of `bits` bits, byte by byte.
 pub fn exchange_frame(mosi: u16, bits: u8, mut exchange: impl FnMut(u8) -> u8) -> u16 {
     match bits {
         16 => {
             let high = u16::from(exchange((mosi >> 8) as u8));
             (high << 8) | u16::from(exchange(mosi as u8))
         }
-        // Devices count bytes; other frame lengths than 8 only shift their answers out of place.
+        // Devices count bytes; with frame lengths other than 8 their answers are only shifted.
         _ => u16::from(exchange(mosi as u8)),
     }
 }

@@ -1,4 +1,4 @@
-//! What a hand does at a board's pins: holds them at levels or voltages, and joins them with wires.
+//! External controls of a board's pins: held levels or voltages, and wires between pins.
 
 use rp2040::peripherals::adc::Adc;
 use rp2040::sys::{Sys, watcher};
@@ -9,16 +9,16 @@ const FIRST_ADC_PIN: u32 = 26;
 /// The reference of the ADC, and the supply of the pads.
 const SUPPLY_MV: u32 = 3_300;
 
-/// Survives power cycles, as a breadboard does.
+/// The controls, which survive power cycles, as a breadboard does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Millivolts at each GPIO; `None`: nobody holds it.
+    /// Millivolts at each GPIO; `None`: not held.
     held_mv: [Option<u32>; PINS as usize],
     wires: Vec<(u32, u32)>,
 }
 
 impl Surroundings {
-    /// Holds `pin` at so many millivolts, or lets go of it. A program sees high from half of the supply on.
+    /// Holds `pin` at this voltage in millivolts, or releases it. A program reads high from half of the supply on.
     pub fn hold(&mut self, pin: u32, millivolts: Option<u32>) {
         self.held_mv[pin as usize] = millivolts;
     }
@@ -27,7 +27,7 @@ impl Surroundings {
         self.held_mv[pin as usize]
     }
 
-    /// Lays a wire between two pins; the same twice is one.
+    /// Adds a wire between two pins; a repeated one counts once.
     pub fn wire(&mut self, a: u32, b: u32) {
         let wire = (a.min(b), a.max(b));
         if a != b && !self.wires.contains(&wire) {
@@ -35,7 +35,7 @@ impl Surroundings {
         }
     }
 
-    /// Takes a wire away; false where there is none between these two.
+    /// Removes a wire; returns false if there is none between these two.
     pub fn unwire(&mut self, a: u32, b: u32) -> bool {
         let before = self.wires.len();
         self.wires.retain(|&wire| wire != (a.min(b), a.max(b)));
@@ -46,7 +46,7 @@ impl Surroundings {
         &self.wires
     }
 
-    /// Sets of pins that wires join, directly or by way of others.
+    /// Returns the sets of pins that wires join, directly or through others.
     pub fn nets(&self) -> Vec<u32> {
         let mut nets: Vec<u32> = Vec::new();
         for &(a, b) in &self.wires {
@@ -63,7 +63,7 @@ impl Surroundings {
         nets
     }
 
-    /// Brings all of it to the chip.
+    /// Applies all controls to the chip.
     pub fn apply(&self, sys: &mut Sys, adc: &mut Adc) {
         for (pin, &held_mv) in (0..PINS).zip(&self.held_mv) {
             sys.pins.hold(pin, held_mv.map(|mv| 2 * mv >= SUPPLY_MV));
@@ -76,14 +76,14 @@ impl Surroundings {
         for channel in 0..4 {
             let pin = FIRST_ADC_PIN + channel;
             let net = nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
-            // A voltage at the other end of a wire is one here.
+            // A voltage at the other end of a wire applies here, too.
             let held_mv = (0..PINS).filter(|pin| net & (1 << pin) != 0).find_map(|pin| self.held_mv(pin));
             adc.set_input(channel as usize, held_mv.map(reading));
         }
     }
 }
 
-/// What the ADC makes of a voltage.
+/// Returns the ADC's reading of a voltage.
 fn reading(millivolts: u32) -> u16 {
     (u64::from(millivolts) * 4096 / u64::from(SUPPLY_MV)).min(4095) as u16
 }

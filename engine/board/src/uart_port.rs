@@ -1,4 +1,4 @@
-//! A device's place on a UART.
+//! A device connected to a UART.
 
 use rp2040::Sys;
 use rp2040::peripherals::uart::Uart;
@@ -27,7 +27,7 @@ impl UartPort {
         uart == self.wires.uart && sys.pins.is_selected(self.wires.tx, function::UART)
     }
 
-    /// Hands over what the device has sent.
+    /// Delivers the device's output.
     pub fn deliver(&mut self, sys: &mut Sys, uart: &mut [Uart; 2]) {
         while let Some(byte) = self.device.take_byte(sys.now()) {
             if sys.pins.is_selected(self.wires.rx, function::UART) {

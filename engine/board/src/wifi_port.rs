@@ -1,4 +1,4 @@
-//! A radio chip's place on a board: gSPI on four pins, and the air.
+//! A radio chip on a board: gSPI on four pins, and the air.
 
 use air::{Air, AirError};
 use cyw43::{Cyw43439, Shifting};
@@ -11,9 +11,9 @@ use crate::wires::level;
 /// GPIO numbers of a radio chip on gSPI.
 #[derive(Clone, Copy, Debug)]
 pub struct WifiWires {
-    /// High: the chip has power.
+    /// Power supply of the chip, active high.
     pub on: u32,
-    /// Data both ways, and between transfers the chip's interrupt.
+    /// Data in both directions; between transfers, the chip's interrupt.
     pub data: u32,
     pub csn: u32,
     pub clock: u32,
@@ -38,11 +38,11 @@ impl WifiPort {
         1 << on | 1 << data | 1 << csn | 1 << clock
     }
 
-    /// Passes the levels of all four pins on. True: more than a bit has passed.
+    /// Passes on the levels of all four pins. Returns true if more than a bit was transferred.
     pub fn follow(&mut self, sys: &mut Sys) -> bool {
         let now = sys.now();
         let selected = !level(sys, self.wires.csn);
-        // Nothing but the microcontroller gives the chip its power.
+        // Only the microcontroller supplies the chip.
         let on = sys.pins.output_enabled() & sys.pins.output() & (1 << self.wires.on) != 0;
         let mut more = false;
         if on != self.on {
@@ -64,7 +64,7 @@ impl WifiPort {
         more || step.word
     }
 
-    /// What the chip does with the next bits on its pins.
+    /// Returns the chip's handling of the next bits on its pins.
     pub fn bit_peer(&self) -> Option<BitPeer> {
         let WifiWires { data, clock, .. } = self.wires;
         let (way, bits) = match self.chip.shifting()? {
@@ -74,7 +74,7 @@ impl WifiPort {
         Some(BitPeer { clock, data, way, bits })
     }
 
-    /// Puts what the chip says between transfers onto the data wire.
+    /// Drives the chip's interrupt level on the data wire between transfers.
     pub fn drive(&self, sys: &mut Sys) {
         sys.pins.drive(self.wires.data, self.chip.data_wire());
     }

@@ -3,12 +3,12 @@
 use rp2040::Sys;
 use sim::Device;
 
-/// Level on a wire that the device's own pull-up keeps high while the microcontroller does not drive it.
+/// Returns the level of a wire that the device pulls up while the microcontroller does not drive it.
 pub fn level(sys: &Sys, pin: u32) -> bool {
     sys.pins.output_enabled() & (1 << pin) == 0 || sys.pins.output() & (1 << pin) != 0
 }
 
-/// GPIO numbers of the pins that a device may have beside its bus, both active low.
+/// GPIO numbers of a device's pins in addition to its bus, both active low.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SidePins {
     pub rstn: Option<u32>,
@@ -16,7 +16,7 @@ pub struct SidePins {
 }
 
 impl SidePins {
-    /// The pin whose level the device follows, as a mask.
+    /// Returns the pin whose level the device follows, as a mask.
     pub fn watched(&self) -> u32 {
         self.rstn.map_or(0, |rstn| 1 << rstn)
     }

@@ -1,4 +1,4 @@
-//! What is around the microcontroller: devices on its buses, the network and the USB port.
+//! Everything around the microcontroller: devices on its buses, the network and the USB port.
 
 use lan::LanError;
 use rp2040::peripherals::uart::Uart;
@@ -19,12 +19,12 @@ use crate::uart_port::{UartPort, UartWires};
 /// Slots of the agenda; the devices follow.
 const NETWORK: usize = 0;
 const USB: usize = 1;
-/// And the one after it, for UART1.
+/// The slot of UART0's cable, followed by UART1's.
 const LEADS: usize = 2;
 const CARD: usize = 4;
 const DEVICES: usize = 5;
 
-/// A device that is not on the network.
+/// A device other than the network.
 enum Port {
     Spi(Box<SpiPort<dyn SpiDevice>>),
     I2c(I2cPort),
@@ -75,22 +75,22 @@ impl Wiring {
         })
     }
 
-    /// Puts an SD card into the socket.
+    /// Inserts an SD card into the socket.
     pub fn insert_card(&mut self, card: &CardSocketConfig) {
         self.card = Some(CardSocket::new(card));
     }
 
-    /// Puts a device on an SPI bus.
+    /// Attaches a device to an SPI bus.
     pub fn attach_spi(&mut self, wires: SpiWires, device: impl SpiDevice + 'static) {
         self.attach(Port::Spi(Box::new(SpiPort::new(wires, device))));
     }
 
-    /// Puts a device on an I2C bus.
+    /// Attaches a device to an I2C bus.
     pub fn attach_i2c(&mut self, wires: I2cWires, device: impl I2cDevice + 'static) {
         self.attach(Port::I2c(I2cPort { wires, addressed: false, device: Box::new(device) }));
     }
 
-    /// Puts a device on a UART.
+    /// Attaches a device to a UART.
     pub fn attach_uart(&mut self, wires: UartWires, device: impl UartDevice + 'static) {
         self.attach(Port::Uart(UartPort { wires, device: Box::new(device) }));
     }
@@ -100,7 +100,7 @@ impl Wiring {
         self.agenda.add();
     }
 
-    /// Says which pins have to show every edge, and schedules the first events of the world.
+    /// Declares the pins whose edges are needed, and schedules the world's first events.
     pub fn start(&mut self, sys: &mut Sys) {
         let network = self.network.as_ref().map_or(0, |network| network.watched());
         let card = self.card.as_ref().map_or(0, |card| card.port.watched());
@@ -114,13 +114,13 @@ impl Wiring {
         self.sample_pins(sys);
     }
 
-    /// Brings everything up to date after the owner changed something.
+    /// Updates everything after a change by the owner.
     pub fn refresh(&mut self, sys: &mut Sys) {
         self.settle_network(sys);
         self.schedule_usb(sys);
     }
 
-    /// Frames were put on the board's way, to be there at any time since the core's last instruction began.
+    /// Announces frames sent to the board, which may arrive at any time since the core's last instruction started.
     pub(crate) fn expect_frames(&mut self, sys: &mut Sys) {
         let next = self.network.as_ref().and_then(|network| network.lan.next_event()).unwrap_or(NEVER);
         if next < self.agenda.due(NETWORK) {
@@ -138,7 +138,7 @@ impl Wiring {
         self.spi_log.open(usize::MAX)
     }
 
-    /// The frames since `reader` last took some with their devices' names, by the times at which they began.
+    /// Takes the frames since the last call for `reader` with their devices' names, in order of their start.
     pub fn take_spi_log(&mut self, reader: &LogReader) -> Vec<(&'static str, SpiFrame)> {
         self.gather_spi_log();
         let mut frames = self.spi_log.take(reader);
@@ -186,12 +186,12 @@ impl Wiring {
         frames.into_iter().for_each(|frame| self.spi_log.push(|| frame));
     }
 
-    /// The lead from the PC to UART `uart`.
+    /// Returns the PC's cable to UART `uart`.
     pub fn lead(&mut self, uart: usize) -> &mut SerialLead {
         &mut self.leads[uart]
     }
 
-    /// Sends to UART `uart` from the PC; returns how many bytes were taken.
+    /// Sends to UART `uart` from the PC; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize, data: &[u8]) -> usize {
         let taken = self.leads[uart].write(data);
         self.schedule_lead(sys, uarts, uart);
@@ -260,7 +260,7 @@ impl Wiring {
         }
     }
 
-    /// The network's part of an SPI frame; `None`: it does not hear it.
+    /// Handles the network's part of an SPI frame; `None`: it is not addressed.
     fn network_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> Option<u16> {
         let port = self.network.as_ref()?.ethernet()?;
         if !port.hears(sys, spi) {
@@ -291,7 +291,7 @@ impl Wiring {
         self.settle_port(sys, index);
     }
 
-    /// An event that is due at this very moment has been handled; anything new comes later.
+    /// An event due now has been handled; new ones are later.
     fn postpone(&mut self, sys: &mut Sys, slot: usize) {
         let now = sys.now();
         if self.agenda.due(slot) <= now {
@@ -302,7 +302,7 @@ impl Wiring {
 
 impl World for Wiring {
     fn spi_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> u16 {
-        // Nobody drives MISO high: what is not selected leaves it alone.
+        // MISO is pulled high, and devices that are not selected do not drive it.
         let mut miso = ((1u32 << bits) - 1) as u16;
         if let Some(answer) = self.network_frame(sys, spi, mosi, bits) {
             miso &= answer;
@@ -449,7 +449,7 @@ impl World for Wiring {
         self.network.as_ref().map_or(0, |network| network.attributed(now))
     }
 
-    /// One slot at a time: what it causes in the chip comes before the next slot of the same time.
+    /// Handles one slot at a time: its consequences in the chip come before the next slot of the same time.
     fn event(&mut self, sys: &mut Sys, inputs: Inputs<'_>) {
         match self.agenda.take(sys.now()) {
             Some(NETWORK) => {

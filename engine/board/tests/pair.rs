@@ -1,4 +1,4 @@
-//! Two boards on one switch: frames between them arrive at exact times, whoever is stepped first and however far.
+//! Two boards on one switch: frames between them arrive at exact times, independent of the order and length of steps.
 
 use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, Surroundings, join};
 use lan::{FrameRecord, LanConfig};
@@ -45,7 +45,7 @@ fn machine(code: [u8; 4], last: u8) -> Machine {
     Machine::new(config, &[], false).expect("a valid board")
 }
 
-/// A write over SPI that takes no time, whatever the core does.
+/// Writes over SPI in no time, regardless of the core.
 fn write(machine: &mut Machine, block: u8, address: u16, data: &[u8]) {
     let now = machine.now();
     let chip = machine.network().expect("a network").chip_mut().expect("a W5500");
@@ -77,22 +77,22 @@ fn set_up(machine: &mut Machine, number: usize, command: u8) {
     write(machine, SOCKET, 1, &[command]);
 }
 
-/// In steps of `step`; what each side's owner has to see does not end it.
+/// Runs in steps of `step`; events for either side's owner do not end it.
 fn run(first: &mut Machine, second: &mut Machine, since: Ps, until: Ps, step: Ps, leader: Side) {
     while second.now() < until {
         let end = (second.now() + step).min(until);
-        let (_, stop) = Pair::new(first, second, since).run(end, leader).expect("nothing that is not modelled");
+        let (_, stop) = Pair::new(first, second, since).run(end, leader).expect("nothing unmodelled");
         assert_eq!(stop, Stop::Time);
     }
 }
 
-/// What was sent and what came, as (queued, start, arrival), by board and direction, on the first board's clock.
+/// Sent and received frames, as (queued, start, arrival), by board and direction, on the first board's clock.
 type Times = [Vec<(Ps, Ps, Ps)>; 4];
 
-/// A handshake of the two chips' own TCP, from the second board to the first.
+/// Runs a handshake of the two chips' TCP, from the second board to the first.
 fn handshake(since: Ps, step: Ps, leader: Side, codes: [[u8; 4]; 2]) -> Times {
     let (mut first, mut second) = (machine(codes[0], 1), machine(codes[1], 2));
-    first.run(since).expect("nothing that is not modelled");
+    first.run(since).expect("nothing unmodelled");
     let since = first.now();
     join(&mut first, &mut second).expect("both have a network");
     let readers: [LogReader; 2] = [&mut first, &mut second].map(|m| m.lan().expect("a network").log_frames(100));
@@ -117,7 +117,7 @@ fn handshake(since: Ps, step: Ps, leader: Side, codes: [[u8; 4]; 2]) -> Times {
 #[test]
 fn frames_between_boards_arrive_at_exact_times() {
     let [from_first, to_first, from_second, to_second] = handshake(10 * PS_PER_MS, PS_PER_MS, Side::First, [BUSY; 2]);
-    // ARP and its answer, SYN, SYN and ACK, ACK; all are as short as can be.
+    // ARP and its answer, SYN, SYN and ACK, ACK; all of minimum length.
     assert_eq!((from_second.len(), from_first.len()), (3, 2));
     for (sent, came) in [(&from_second, &to_first), (&from_first, &to_second)] {
         let arrivals: Vec<Ps> = sent.iter().map(|&(_, start, _)| start + 2 * SHORT).collect();
@@ -129,7 +129,7 @@ fn frames_between_boards_arrive_at_exact_times() {
 }
 
 #[test]
-fn whoever_is_stepped_first_and_however_far_the_times_are_the_same() {
+fn times_do_not_depend_on_order_and_length_of_steps() {
     for codes in [[BUSY; 2], [ASLEEP; 2], [BUSY, ASLEEP], [ASLEEP, BUSY]] {
         let expected = handshake(10 * PS_PER_MS, PS_PER_MS, Side::First, codes);
         for (step, leader) in [(PS_PER_MS, Side::Second), (7 * PS_PER_US, Side::First), (7 * PS_PER_US, Side::Second)] {
@@ -139,19 +139,19 @@ fn whoever_is_stepped_first_and_however_far_the_times_are_the_same() {
 }
 
 #[test]
-fn neither_runs_further_ahead_than_a_frame_takes() {
+fn neither_runs_ahead_of_a_frames_arrival() {
     let (mut first, mut second) = (machine(BUSY, 1), machine(ASLEEP, 2));
-    first.run(PS_PER_MS).expect("nothing that is not modelled");
+    first.run(PS_PER_MS).expect("nothing unmodelled");
     let since = first.now();
     join(&mut first, &mut second).expect("both have a network");
     for until in (1..200).map(|n| n * PS_PER_US) {
-        Pair::new(&mut first, &mut second, since).run(until, Side::First).expect("nothing that is not modelled");
+        Pair::new(&mut first, &mut second, since).run(until, Side::First).expect("nothing unmodelled");
         assert!(first.chip().settled().abs_diff(since + second.chip().settled()) < SHORT);
     }
 }
 
 #[test]
-fn a_board_says_the_id_that_its_flash_chip_was_given() {
+fn a_board_reports_the_id_of_its_flash_chip() {
     let [one, other] = [machine(BUSY, 1), machine(BUSY, 2)].map(|m| m.chip().bus.ssi.flash.unique_id);
     assert_eq!((one, other), ([1, 2, 3, 4, 5, 6, 7, 1], [1, 2, 3, 4, 5, 6, 7, 2]));
 }

@@ -1,4 +1,4 @@
-//! What gdb is told of the registers and the memory, in its own XML.
+//! The descriptions of registers and memory for gdb, in its XML format.
 
 /// gdb documentation, "Standard Target Features": org.gnu.gdb.arm.m-profile and org.gnu.gdb.arm.m-system.
 pub const TARGET: &str = r#"<?xml version="1.0"?>
@@ -33,7 +33,7 @@ pub const TARGET: &str = r#"<?xml version="1.0"?>
 </target>
 "#;
 
-/// Breakpoints in `rom` and `flash` are hardware breakpoints without being asked for.
+/// Returns the memory map. gdb uses hardware breakpoints in `rom` and `flash` automatically.
 pub fn memory_map(flash_bytes: usize) -> String {
     format!(
         r#"<?xml version="1.0"?>

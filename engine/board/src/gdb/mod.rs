@@ -1,6 +1,6 @@
-//! A gdb session with the board: the remote serial protocol in, the remote serial protocol out, without any I/O.
+//! A gdb session with the board: the remote serial protocol without any I/O.
 //!
-//! While gdb has the board stopped, no simulated time passes. Both cores stop together and run on together, one thread each.
+//! While gdb has stopped the board, no simulated time passes. Both cores stop and continue together, one thread each.
 
 mod description;
 mod registers;
@@ -19,10 +19,10 @@ use rp2040::probe::debug::Halt;
 use crate::machine::Machine;
 use target::{GdbError, tid};
 
-/// Bytes that a packet of gdb's may have.
+/// Largest packet from gdb in bytes.
 const PACKET_BYTES: usize = 4096;
 
-/// What is to be sent to gdb.
+/// Data to be sent to gdb.
 #[derive(Default)]
 struct Output(Vec<u8>);
 
@@ -41,9 +41,9 @@ impl Connection for Output {
 
 type State = GdbStubStateMachine<'static, Machine, Output>;
 
-/// One connection of gdb's. The board is stopped when it begins.
+/// One connection of gdb. The board is stopped at its start.
 pub struct GdbSession {
-    /// None once gdb has gone.
+    /// `None` after gdb has disconnected.
     state: Option<State>,
     unsent: Vec<u8>,
 }
@@ -57,17 +57,17 @@ impl GdbSession {
         Ok(Self { state: Some(state), unsent: Vec::new() })
     }
 
-    /// Whether the board is to run.
+    /// Returns whether the board is to run.
     pub fn running(&self) -> bool {
         matches!(self.state, Some(GdbStubStateMachine::Running(_)) | None)
     }
 
-    /// Whether gdb has detached.
+    /// Returns whether gdb has detached.
     pub fn over(&self) -> bool {
         self.state.is_none()
     }
 
-    /// What gdb sent. `Err`: the session is over because of it.
+    /// Handles data from gdb. `Err`: it ended the session.
     pub fn receive(&mut self, machine: &mut Machine, data: &[u8]) -> Result<(), GdbError> {
         for &byte in data {
             let Some(state) = self.state.take() else { return Ok(()) };
@@ -82,7 +82,7 @@ impl GdbSession {
         Ok(())
     }
 
-    /// Tells gdb of what the machine stopped for, if it did.
+    /// Reports to gdb why the machine stopped, if it did.
     pub fn report(&mut self, machine: &mut Machine) -> Result<(), GdbError> {
         let Some(halt) = machine.chip_mut().probes.debug.take_halt() else { return Ok(()) };
         let reason = match halt {
@@ -95,17 +95,17 @@ impl GdbSession {
         self.stop(machine, reason)
     }
 
-    /// Tells gdb that a core locked up, or that the run is over.
+    /// Reports to gdb that a core locked up, or that the run is over.
     pub fn interrupt(&mut self, machine: &mut Machine, core: usize) -> Result<(), GdbError> {
         self.stop(machine, MultiThreadStopReason::SignalWithThread { tid: tid(core), signal: Signal::SIGSEGV })
     }
 
-    /// Tells gdb that there is nothing left to run.
+    /// Reports to gdb that the run cannot continue.
     pub fn exited(&mut self, machine: &mut Machine) -> Result<(), GdbError> {
         self.stop(machine, MultiThreadStopReason::Exited(0))
     }
 
-    /// What is to be sent to gdb now.
+    /// Takes the data to be sent to gdb.
     pub fn take_output(&mut self) -> Vec<u8> {
         let mut output = std::mem::take(&mut self.unsent);
         output.append(&mut self.state.as_mut().map_or(Vec::new(), take_output));

@@ -1,4 +1,4 @@
-//! A Cortex-M0+ as gdb sees it.
+//! The registers of a Cortex-M0+ for gdb.
 
 use gdbstub::arch::{Arch, Registers};
 use rp2040::cpu::core::Core;
@@ -20,7 +20,7 @@ impl CortexMRegisters {
         Self(all)
     }
 
-    /// What a program could have set. Neither the exception in progress nor the stack in use can be changed.
+    /// Sets the registers that a program can set. Neither the current exception nor the active stack can be changed.
     pub fn put_into(&self, core: &mut Core) {
         core.regs[..PC].copy_from_slice(&self.0[..PC]);
         core.regs[13] &= !3;

@@ -28,7 +28,7 @@ use super::description;
 use super::registers::{CortexM, CortexMRegisters};
 use crate::machine::Machine;
 
-/// The session cannot go on, as one line says.
+/// The reason why the session cannot continue, in one line.
 #[derive(Debug)]
 pub struct GdbError(pub String);
 
@@ -58,7 +58,7 @@ impl Machine {
         &self.chip().cores[index(tid)]
     }
 
-    /// What is at `address` in a memory whose reading changes nothing.
+    /// Returns the byte at `address` in a memory without read side effects.
     fn byte(&self, address: u32) -> Option<u8> {
         let mem = &self.chip().mem;
         let (memory, base) = match address >> 28 {
@@ -70,13 +70,13 @@ impl Machine {
         memory.get(address.wrapping_sub(base) as usize).copied()
     }
 
-    /// Both cores through a reset, and stopped at their first instructions.
+    /// Resets both cores and stops them at their first instructions.
     fn reset_for_debugger(&mut self) {
         let now = self.now();
         let chip = self.chip_mut();
         chip.bus.sys.request_reset(ResetRequest::Processor { core: 0 });
         chip.bus.sys.attention = true;
-        // The reset comes before anything else does.
+        // The reset is handled first.
         chip.run_until(now + 1);
     }
 }
@@ -186,7 +186,7 @@ impl MultiThreadResume for Machine {
     }
 }
 
-/// Both cores run or neither does, or the run would be another one: a step of one takes the other along.
+/// Both cores run or neither does, since the run would differ otherwise: a step of one also advances the other.
 impl MultiThreadSchedulerLocking for Machine {
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), GdbError> {
         Ok(())
@@ -215,7 +215,7 @@ impl Breakpoints for Machine {
     }
 }
 
-/// No memory is changed for them either, so that the guest cannot tell.
+/// These do not change memory either, so the guest cannot detect them.
 impl SwBreakpoint for Machine {
     fn add_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
         Ok(self.chip_mut().probes.debug.add_breakpoint(addr))
@@ -236,7 +236,7 @@ impl HwBreakpoint for Machine {
     }
 }
 
-/// Of SRAM, for another value, whoever wrote it. Reads cannot be watched.
+/// Watchpoints on changes of SRAM by any master. Reads cannot be watched.
 impl HwWatchpoint for Machine {
     fn add_hw_watchpoint(&mut self, addr: u32, len: u32, kind: WatchKind) -> TargetResult<bool, Self> {
         let chip = self.chip_mut();

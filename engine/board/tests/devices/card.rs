@@ -1,4 +1,4 @@
-//! An SD card in its socket: the bus that it hears, what it leaves alone, and what is timed.
+//! An SD card in its socket: addressing, isolation, and timing.
 
 use board::{CardSocketConfig, SidePins, SpiWires};
 use rp2040::pins::function;
@@ -32,7 +32,7 @@ fn rig(medium: &Medium) -> Rig {
     rig
 }
 
-/// Bytes through the FIFO, as many as it holds, so that they follow one another as fast as the controller can.
+/// Transfers bytes through the FIFO, as many as it holds, so that they follow each other at full speed.
 fn exchange(rig: &mut Rig, mosi: &[u8]) -> Vec<u8> {
     let mut miso = Vec::new();
     for part in mosi.chunks(8) {
@@ -67,18 +67,18 @@ fn start(rig: &mut Rig) {
 #[test]
 fn a_block_is_read_and_its_bytes_are_timed() {
     let medium = Medium::new(64 << 11);
-    medium.write(512, b"what is on the card");
+    medium.write(512, b"the card's data");
     let mut rig = rig(&medium);
     start(&mut rig);
     assert_eq!(command(&mut rig, 17, 1), 0);
     rig.run(PS_PER_MS);
     assert_eq!(exchange(&mut rig, &[0xff]), [0xfe]);
     let data = exchange(&mut rig, &[0xff; 514]);
-    assert_eq!(&data[..19], b"what is on the card");
+    assert_eq!(&data[..19], b"the card's data");
 
-    let card = rig.bus.world.card.as_ref().expect("there is a card").card();
+    let card = rig.bus.world.card.as_ref().expect("the card is present").card();
     let used = card.usage().of(Direction::Read);
-    // Eight bits and the pause of one and a half that the controller makes between frames in mode 0.
+    // Eight bits, and the controller's pause of one and a half bits between frames in mode 0.
     assert_eq!(used.gaps.spread().map(|[least, ..]| least), Some(19 * BIT_PS / 2));
     assert_eq!(used.gaps.median_ns(), Some(304));
     // The command's last byte, two until R1, the token, data and checksum, at eight bits each.
@@ -100,12 +100,12 @@ fn a_block_is_written_once_its_time_has_come() {
     assert_eq!(data, [0; 512]);
     rig.run(8 * PS_PER_MS);
     medium.read(3 * 512, &mut data);
-    assert_eq!(data, [0x5a; 512], "by an event of its own");
+    assert_eq!(data, [0x5a; 512], "by a separate event");
     assert_eq!(exchange(&mut rig, &[0xff]), [0xff]);
 }
 
 #[test]
-fn what_is_not_modelled_ends_the_run() {
+fn unmodelled_commands_end_the_run() {
     let mut rig = rig(&Medium::new(64 << 11));
     start(&mut rig);
     command(&mut rig, 6, 0);
@@ -127,7 +127,7 @@ fn an_empty_socket_reads_as_ones() {
 }
 
 #[test]
-fn a_card_on_gpio_pins_is_heard_too() {
+fn a_card_on_gpio_pins_works_too() {
     let mut rig = rig(&Medium::new(64 << 11));
     rig.output(10, false);
     rig.output(11, true);

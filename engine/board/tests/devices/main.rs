@@ -1,4 +1,4 @@
-//! Devices on the buses of a microcontroller whose registers a test programs: who hears what, and when.
+//! Devices on the buses of a microcontroller whose registers a test programs: addressing and timing.
 
 mod card;
 mod i2c;

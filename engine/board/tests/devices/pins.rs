@@ -1,4 +1,4 @@
-//! Hands and wires at the pins, and what UART and SPI put on them for whoever looks.
+//! External controls and wires at the pins, and the signals of UART and SPI for observers.
 
 use board::Surroundings;
 use rp2040::pins::function;
@@ -64,7 +64,7 @@ fn characters_go_from_one_uart_to_the_other_by_a_wire() {
         for byte in [0x55, 0x00, 0xff, 0xa1] {
             rig.write(UART1, byte);
         }
-        // The first has come in the middle of its stop bit.
+        // The first one has arrived in the middle of its stop bit.
         let middle = BIT_PS * (2 * bits - 1) / 2;
         rig.run(middle - 3 * CYCLE_PS);
         assert_eq!(received(&mut rig), []);
@@ -76,7 +76,7 @@ fn characters_go_from_one_uart_to_the_other_by_a_wire() {
 }
 
 #[test]
-fn what_is_wrong_with_a_character_is_said_with_it() {
+fn errors_of_a_character_are_reported_with_it() {
     const FRAMING: u32 = 1 << 8;
     const PARITY_ERROR: u32 = 1 << 9;
     const BREAK_SEEN: u32 = 1 << 10;
@@ -84,7 +84,7 @@ fn what_is_wrong_with_a_character_is_said_with_it() {
     rig.write(UART0 + 0x2c, EIGHT_BITS_FIFO | PARITY | EVEN);
     rig.write(UART1, 0xfe);
     rig.run(12 * BIT_PS);
-    // The stop bit is taken for the parity of seven ones, which it is; of eight it is not.
+    // The stop bit is read as parity, which is right for seven ones but wrong for eight.
     assert_eq!(received(&mut rig), [0xfe]);
     rig.write(UART1, 0xff);
     rig.run(12 * BIT_PS);
@@ -100,7 +100,7 @@ fn what_is_wrong_with_a_character_is_said_with_it() {
 
     rig.write(UART1 + 0x2c, EIGHT_BITS_FIFO | BREAK);
     rig.run(40 * BIT_PS);
-    assert_eq!(received(&mut rig), [BREAK_SEEN | FRAMING], "once, however long");
+    assert_eq!(received(&mut rig), [BREAK_SEEN | FRAMING], "once, for any duration");
     assert_eq!(rig.read(UART0 + 0x3c) & 0x280, 0x280);
     rig.write(UART1 + 0x2c, EIGHT_BITS_FIFO);
     rig.run(BIT_PS);
@@ -110,7 +110,7 @@ fn what_is_wrong_with_a_character_is_said_with_it() {
 }
 
 #[test]
-fn bits_are_on_tx_when_a_program_looks_and_cost_nothing_before() {
+fn bits_are_on_tx_when_a_program_reads_it_and_cost_nothing_before() {
     let mut rig = Rig::new(|_| {});
     rig.function(8, function::UART);
     set_up(&mut rig, UART1, EIGHT_BITS_FIFO);
@@ -127,7 +127,7 @@ fn bits_are_on_tx_when_a_program_looks_and_cost_nothing_before() {
 }
 
 #[test]
-fn a_pio_program_that_waits_for_tx_hears_it() {
+fn a_pio_program_that_waits_for_tx_sees_it() {
     const PIO0: u32 = 0x5020_0000;
     let mut rig = Rig::new(|_| {});
     rig.function(8, function::UART);
@@ -144,11 +144,11 @@ fn a_pio_program_that_waits_for_tx_hears_it() {
     assert_eq!(rig.read(PIO0 + 0x0c) >> 4 & 15, 4);
     rig.write(PIO0, 0);
     rig.write(UART1, 0);
-    assert_eq!(rig.bus.sys.due(EventId::Uart1), rig.now() + 10 * BIT_PS, "nobody looks any more");
+    assert_eq!(rig.bus.sys.due(EventId::Uart1), rig.now() + 10 * BIT_PS, "no observer is left");
 }
 
 #[test]
-fn spi_hears_itself_by_a_wire_in_every_mode() {
+fn spi_receives_its_output_by_a_wire_in_every_mode() {
     for (mode, cr0) in [(0, 0x07), (1, 0x87), (2, 0x47), (3, 0xc7), (0, 0x0f), (3, 0xcf)] {
         let mut rig = wired(&[(3, 4)]);
         for pin in [2, 3, 4] {
@@ -167,7 +167,7 @@ fn spi_hears_itself_by_a_wire_in_every_mode() {
 }
 
 #[test]
-fn spi_without_an_onlooker_has_one_event_for_a_frame() {
+fn spi_without_an_observer_has_one_event_per_frame() {
     let mut rig = Rig::new(|_| {});
     for pin in [2, 3] {
         rig.function(pin, function::SPI);
@@ -178,7 +178,7 @@ fn spi_without_an_onlooker_has_one_event_for_a_frame() {
     let start = rig.now();
     rig.write(SPI0 + 8, 0xa5);
     assert_eq!(rig.bus.sys.due(EventId::Spi0), start + 17 * 5 * CYCLE_PS);
-    // SCK as a program sees it in the middle of the half periods: the first edge comes after two of them.
+    // SCK as read by a program in the middle of the half periods: the first edge comes after two of them.
     rig.run(5 * CYCLE_PS / 2 + 10 * CYCLE_PS);
     let mut levels = Vec::new();
     for _ in 0..4 {
@@ -189,7 +189,7 @@ fn spi_without_an_onlooker_has_one_event_for_a_frame() {
 }
 
 #[test]
-fn a_hand_is_stronger_than_a_pull_and_weaker_than_a_driver() {
+fn a_control_is_stronger_than_a_pull_and_weaker_than_a_driver() {
     let mut rig = Rig::new(|_| {});
     rig.write(PADS + 4 * 15, PULL_UP);
     assert!(rig.input(15));
@@ -256,7 +256,7 @@ fn a_voltage_reaches_the_adc_directly_and_by_a_wire() {
 }
 
 #[test]
-fn the_lead_carries_characters_both_ways_at_the_uarts_speed() {
+fn the_uart_cable_carries_characters_both_ways_at_the_uarts_speed() {
     let mut rig = Rig::new(|_| {});
     for pin in [8, 9] {
         rig.function(pin, function::UART);
@@ -272,7 +272,7 @@ fn the_lead_carries_characters_both_ways_at_the_uarts_speed() {
     assert_eq!((rig.read(UART1), rig.read(UART1) & 0xff, rig.bus.world.lead(1).unsent()), (0x78, 0x79, 1));
     rig.run(10 * BIT_PS);
     assert_eq!((rig.read(UART1), rig.bus.world.lead(1).unsent()), (0x7a, 0));
-    // What comes while a wire or a hand has the pin, or nothing does, is lost as on a line that nobody listens to.
+    // Characters that arrive while a wire or a control holds the pin, or while it is unconnected, are lost.
     for takes in [0, 1] {
         match takes {
             0 => rig.surround(|around| around.hold(9, Some(3_300))),
@@ -291,6 +291,6 @@ fn the_lead_carries_characters_both_ways_at_the_uarts_speed() {
 }
 
 #[test]
-fn nothing_at_the_pins_is_what_a_board_has_at_first() {
+fn a_board_starts_without_controls_at_the_pins() {
     assert_eq!(Surroundings::default().nets(), []);
 }

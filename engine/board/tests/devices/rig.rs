@@ -1,4 +1,4 @@
-//! An RP2040's bus at 125 MHz with its wiring, and no core running.
+//! An RP2040's bus at 125 MHz with its wiring, without a running core.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,11 +14,11 @@ use usb_host::HostConfig;
 pub const CYCLE_PS: Ps = 8_000;
 const SIO: u32 = 0xd000_0000;
 
-/// What devices note, shared with the test.
+/// Records of the devices, shared with the test.
 pub type Log<T> = Arc<Mutex<Vec<T>>>;
 
 pub fn taken<T>(log: &Log<T>) -> Vec<T> {
-    std::mem::take(&mut *log.lock().expect("no test panicked while it held the log"))
+    std::mem::take(&mut *log.lock().expect("no test panicked while holding the log"))
 }
 
 pub struct Rig {
@@ -32,7 +32,7 @@ impl Rig {
         Self::with(attach, None)
     }
 
-    /// With a radio chip.
+    /// Creates a rig with a radio chip.
     pub fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
         let config = BoardConfig {
             bootrom: Vec::new(),
@@ -51,17 +51,17 @@ impl Rig {
             pio_laps: true,
             translated: true,
         };
-        let mut wiring = Wiring::new(&config).expect("no network that could be wrong");
+        let mut wiring = Wiring::new(&config).expect("no network to misconfigure");
         attach(&mut wiring);
         let mut bus = Bus::new(Sys::new(125_000_000), wiring);
-        // The clocks stay as they are here, whatever CLOCKS would make of its reset state.
+        // The clocks stay as set here, regardless of CLOCKS' reset state.
         bus.sys.clock_sources_dirty = false;
         bus.sys.freq.clk_peri_hz = 125_000_000;
         bus.world.start(&mut bus.sys);
         Self { bus, mem: Memory::new(&[], 1 << 20), around: Surroundings::default() }
     }
 
-    /// Changes what a hand has done at the pins.
+    /// Changes the external controls at the pins.
     pub fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.around);
         self.bus.carry_out_laps();
@@ -85,12 +85,12 @@ impl Rig {
         self.bus.read(&mut self.mem, Master::Core(0), address, 4).expect("a register")
     }
 
-    /// FUNCSEL of a pin.
+    /// Sets FUNCSEL of a pin.
     pub fn function(&mut self, pin: u32, function: usize) {
         self.write(0x4001_4004 + 8 * pin, function as u32);
     }
 
-    /// A pin that the program drives.
+    /// Drives a pin as the program would.
     pub fn output(&mut self, pin: u32, high: bool) {
         self.function(pin, rp2040::pins::function::SIO);
         self.write(SIO + if high { 0x14 } else { 0x18 }, 1 << pin);

@@ -1,4 +1,4 @@
-//! SPI: several devices on one bus, another bus, GPIO in the controller's place, reset and interrupt pins.
+//! SPI: several devices on one bus, another bus, GPIO instead of the controller, reset and interrupt pins.
 
 use board::{SidePins, SpiWires};
 use rp2040::pins::function;
@@ -21,7 +21,7 @@ enum Seen {
     Timer,
 }
 
-/// Answers with `answer`; a byte pulls its interrupt pin low for `pulse`.
+/// A device that answers with `answer`; a byte pulls its interrupt pin low for `pulse`.
 struct Probe {
     answer: u8,
     pulse: Ps,
@@ -136,7 +136,7 @@ fn exchange(rig: &mut Rig, base: u32, byte: u8) -> u32 {
 fn a_chip_select_chooses_the_device_on_a_shared_bus() {
     let log = Log::default();
     let mut rig = rig(&log, 0);
-    assert_eq!(exchange(&mut rig, SPI0, 1), 0xff, "nobody drives MISO");
+    assert_eq!(exchange(&mut rig, SPI0, 1), 0xff, "MISO is not driven");
     for (csn, answer) in [(17, 0xa5), (22, 0x3c)] {
         let start = rig.now();
         rig.output(csn, false);
@@ -259,7 +259,7 @@ fn a_pin_that_pwm_drives_shows_every_edge() {
 }
 
 #[test]
-fn devices_that_are_due_at_once_come_in_the_order_of_their_attachment() {
+fn devices_due_at_once_are_handled_in_order_of_attachment() {
     let log = Log::default();
     let mut rig = rig(&log, 2 * PS_PER_US);
     for csn in [22, 17] {
@@ -290,7 +290,7 @@ fn the_spi_log_has_all_devices_by_time() {
     assert!(frames.iter().all(|(device, _)| *device == "PROBE"));
     assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [2, 3, 4]);
     let frames = rig.bus.world.take_spi_log(&other);
-    assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [3, 4, 5], "what another took, too");
+    assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [3, 4, 5], "another device");
     rig.bus.world.end_spi_log(other);
     exchange(&mut rig, SPI0, 6);
     let reader = rig.bus.world.log_spi();

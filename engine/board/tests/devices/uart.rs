@@ -1,4 +1,4 @@
-//! UART: a device that sends back what it gets.
+//! UART: a device that echoes its input.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ const FR_RXFE: u32 = 1 << 4;
 /// Divisor 67 + 52/64 at 125 MHz; start bit, eight data bits, stop bit.
 const CHARACTER_PS: Ps = 10 * 16 * (67 * 64 + 52) * CYCLE_PS / 64;
 
-/// Sends each character back, one character time after it has come.
+/// Sends each character back, one character time after its arrival.
 struct Echo {
     queue: VecDeque<(Ps, u8)>,
     log: Log<(Ps, u8)>,
@@ -40,7 +40,7 @@ impl UartDevice for Echo {
     }
 }
 
-/// 115200 baud, 8N1 with FIFOs on UART1, TX on GPIO8 and RX on GPIO9.
+/// Returns 115200 baud, 8N1 with FIFOs on UART1, TX on GPIO8 and RX on GPIO9.
 fn rig(log: &Log<(Ps, u8)>) -> Rig {
     let wires = UartWires { uart: 1, tx: 8, rx: 9, side: SidePins::default() };
     let mut rig = Rig::new(|wiring| {

@@ -22,13 +22,13 @@ fn rig() -> Rig {
     rig
 }
 
-/// An edge, and the two cycles until a core can write again.
+/// Makes an edge, and waits the two cycles until a core can write again.
 fn clock(rig: &mut Rig, high: bool) {
     rig.output(CLOCK, high);
     rig.run(2 * CYCLE_PS);
 }
 
-/// One transfer: 32 bits out, and so many in, as a program would do it.
+/// Makes one transfer: 32 bits out, and `count` words in, as a program would do it.
 fn transfer(rig: &mut Rig, out: &[u32], count: usize) -> Vec<u32> {
     rig.output(CSN, false);
     for word in out {
@@ -38,7 +38,7 @@ fn transfer(rig: &mut Rig, out: &[u32], count: usize) -> Vec<u32> {
             clock(rig, false);
         }
     }
-    // The program lets go of the wire.
+    // The program releases the wire.
     rig.write(0xd000_0028, 1 << DATA);
     let words = (0..count).map(|_| {
         (0..32).fold(0, |word, _| {
@@ -56,18 +56,18 @@ fn transfer(rig: &mut Rig, out: &[u32], count: usize) -> Vec<u32> {
 #[test]
 fn the_test_register_is_read_through_the_pins() {
     let mut rig = rig();
-    // Function 0, address 0x14, 4 bytes; halves swapped, as the chip starts.
+    // Function 0, address 0x14, 4 bytes; halves swapped, as after a reset of the chip.
     assert_eq!(transfer(&mut rig, &[0x4000_a004u32.rotate_left(16)], 1), [0xfeed_beadu32.rotate_left(16)]);
     rig.output(ON, false);
     assert_eq!(transfer(&mut rig, &[0x4000_a004u32.rotate_left(16)], 1), [0], "nothing drives the wire");
 }
 
 #[test]
-fn between_transfers_the_data_wire_asks_for_the_host() {
+fn between_transfers_the_data_wire_is_the_interrupt() {
     let mut rig = rig();
     rig.write(0xd000_0028, 1 << DATA);
     assert!(!rig.input(DATA));
-    // A frame is read that is not there: DATA_UNAVAILABLE, which interrupts once it is enabled.
+    // A read of a missing frame: DATA_UNAVAILABLE, which interrupts once it is enabled.
     transfer(&mut rig, &[0x6000_0004u32.rotate_left(16)], 1);
     assert!(!rig.input(DATA));
     transfer(&mut rig, &[0xc000_3002u32.rotate_left(16), 1u32.rotate_left(16)], 0);
@@ -80,13 +80,13 @@ const PIO0: u32 = 0x5020_0000;
 const DMA: u32 = 0x5000_0000;
 const RAM: u32 = 0x2000_0000;
 
-/// Waits until the state machine has done all that it was given.
+/// Waits until the state machine has finished.
 fn wait(rig: &mut Rig, cycles: u64) {
     rig.run(cycles * CYCLE_PS);
 }
 
-/// One transfer by a program of the drivers' kind: out of the TX FIFO, around, into the RX FIFO, both by DMA. Returns the
-/// words, and the events that it took.
+/// Makes one transfer by a program like the drivers': out of the TX FIFO, back into the RX FIFO, both by DMA. Returns
+/// the words, and the number of events.
 fn transfer_by_pio(rig: &mut Rig, out: &[u32], count: u32) -> (Vec<u32>, u64) {
     rig.write(PIO0, 0);
     for (index, &word) in out.iter().enumerate() {

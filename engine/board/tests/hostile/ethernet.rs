@@ -1,4 +1,4 @@
-//! The W5500 and its cable: frames that drivers send and others, sockets in every state, and a PC that floods.
+//! The W5500 and its cable: valid and invalid frames, sockets in every state, and a PC that floods.
 
 use std::net::SocketAddrV4;
 
@@ -18,7 +18,7 @@ const CONNECT: u8 = 0x04;
 const SEND: u8 = 0x20;
 
 impl Guest {
-    /// The pins of the W5500 as a driver sets them up, and its addresses.
+    /// Sets up the pins of the W5500 as a driver does, and its addresses.
     pub fn bring_up_ethernet(&mut self) {
         for (pin, function) in [(16, 1), (17, 5), (18, 1), (19, 1), (20, 5)] {
             self.write(0x4001_4004 + 8 * pin, function);
@@ -34,7 +34,7 @@ impl Guest {
         self.spi(&[&[0, 1, 4][..], &addresses].concat());
     }
 
-    /// A frame over the pins, at the speed of the bus.
+    /// Sends a frame over the pins, at the speed of the bus.
     fn spi(&mut self, bytes: &[u8]) {
         self.write(SIO + 0x18, 1 << CSN);
         for bytes in bytes.chunks(8) {
@@ -46,7 +46,7 @@ impl Guest {
         self.write(SIO + 0x14, 1 << CSN);
     }
 
-    /// One that reaches the chip whatever the guest has done to its pins.
+    /// Writes directly to the chip, regardless of the pins' state.
     fn at_the_chip(&mut self, block: u32, address: u16, data: &[u8]) {
         let now = self.machine.now();
         let chip = self.machine.network().expect("a board with a network").chip_mut().expect("a W5500");
@@ -58,7 +58,7 @@ impl Guest {
         self.machine.reschedule();
     }
 
-    /// A frame of the W5500's, or what could be one.
+    /// Sends a valid or similar frame to the W5500.
     pub fn spi_garbage(&mut self) {
         let len = self.r.below(8);
         let block = self.r.below(32);
@@ -75,18 +75,18 @@ impl Guest {
         }
     }
 
-    /// What a driver does with a socket, in any order.
+    /// Uses a socket as a driver does, in random order.
     pub fn socket(&mut self) {
         let number = self.r.below(SOCKETS);
         let (registers, buffer) = (4 * number + 1, 4 * number + 2);
         match self.r.below(10) {
-            // TCP that listens or calls, UDP, and MACRAW, which only socket 0 has.
+            // TCP server or client, UDP, and MACRAW, which only socket 0 supports.
             0 | 1 => self.open(number, 0x01, LISTEN),
             2 => self.open(number, 0x01, CONNECT),
             3 => self.open(number, 0x02, 0),
             4 => self.open(0, 0x04, 0),
             5..8 => {
-                // Registers of the pointers, now and then of anything.
+                // Pointer registers, and sometimes any register.
                 let length = self.r.below(2000);
                 let data = if number == 0 && !self.r.one_in(4) {
                     TO_PC.any(&mut self.r, &PC_PORTS)
@@ -99,7 +99,7 @@ impl Guest {
                 self.at_the_chip(registers, 0x01, &[SEND]);
             }
             8 => {
-                // Everything that has come is taken.
+                // Receives everything that has arrived.
                 let pointer = self.r.next() as u16;
                 self.at_the_chip(registers, 0x28, &pointer.to_be_bytes());
                 self.at_the_chip(registers, 0x01, &[0x40]);
@@ -129,7 +129,7 @@ impl Guest {
         }
     }
 
-    /// The PC's part: more than the board can take, and what no PC sends.
+    /// Sends from the PC: more than the board can receive, and frames that no PC sends.
     pub fn lan_flood(&mut self) {
         let now = self.machine.now();
         let (port, sequence) = (self.r.pick(&LISTENING), self.r.next() as u16);
@@ -158,7 +158,7 @@ impl Guest {
         self.time(us);
     }
 
-    /// Loss, delay, a cable that is out for a while, and a chip that is reset in the middle of it all.
+    /// Causes loss, delay, an unplugged cable, and a reset of the chip at any time.
     pub fn disturb_the_cable(&mut self) {
         let now = self.machine.now();
         let faults = Faults {
@@ -170,7 +170,7 @@ impl Guest {
             ..Faults::default()
         };
         let faults = if self.r.one_in(2) { faults } else { Faults::default() };
-        self.machine.lan().expect("a board with a network").set_faults(faults).expect("faults that can be");
+        self.machine.lan().expect("a board with a network").set_faults(faults).expect("valid faults");
         let plugged = !self.r.one_in(4);
         self.machine.set_cable(plugged).expect("a cable");
         if self.r.one_in(4) {

@@ -1,4 +1,4 @@
-//! Frames as the board and its PC send them, and as nobody should.
+//! Frames between the board and its PC, valid and invalid.
 
 use std::net::Ipv4Addr;
 
@@ -22,7 +22,7 @@ fn sum(parts: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-/// Who sends a frame to whom.
+/// Sender and receiver of a frame.
 #[derive(Clone, Copy)]
 pub struct Way {
     from: (Ipv4Addr, [u8; 6]),
@@ -89,7 +89,7 @@ impl Way {
         self.ipv4(r, 17, &[&header[..], &body].concat())
     }
 
-    /// A segment for one of `ports`: from the beginning of a connection, or anywhere.
+    /// Returns a segment for one of `ports`: from the start of a connection, or any.
     fn tcp(self, r: &mut Random, ports: &[u16]) -> Vec<u8> {
         let (source, port) = (r.pick(&[40_000, 40_001, 40_002, 49_152]), r.pick(ports));
         let flags: u8 = r.pick(&[2, 2, 2, 0x10, 0x18, 0x11, 4, 0x14, 0x12, r.0 as u8 & 0x3f]);

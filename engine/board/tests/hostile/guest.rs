@@ -1,4 +1,4 @@
-//! The board, what its guest does to it, and how far that gets.
+//! The board, its guest's actions, and counters of their reach.
 
 use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surroundings};
 use lan::{LanConfig, TcpEcho, UdpEcho};
@@ -18,11 +18,11 @@ const MOST_EVENTS: usize = 20_000;
 const MOST_TRACED: usize = 10_000;
 const MOST_FRAMES: usize = 1000;
 const MOST_CONNECTIONS: usize = 16;
-/// WFI, and back to it.
+/// WFI, and a branch back to it.
 const SLEEPS: [u8; 4] = [0x30, 0xbf, 0xfd, 0xe7];
 const SLEEPS_AT: usize = 0x200;
 
-/// What a guest is mostly about: code that runs wild hardly ever gets a socket open.
+/// The guest's main activity: random code rarely opens a socket.
 #[derive(Clone, Copy, PartialEq)]
 enum Temper {
     Wild,
@@ -31,7 +31,7 @@ enum Temper {
     Usb,
 }
 
-/// How far into the board, and to its PC, a guest got.
+/// Counters of what a guest reached in the board and at its PC.
 #[derive(Default)]
 pub struct Reached {
     pub instructions: u64,
@@ -67,7 +67,7 @@ pub struct Guest {
     pub machine: Machine,
     pub r: Random,
     pub reached: Reached,
-    /// Which of them all.
+    /// Number of the guest.
     pub number: u64,
     temper: Temper,
     frames: LogReader,
@@ -80,10 +80,10 @@ impl Guest {
         let config = config(&mut r, temper);
         let mut flash = vec![0; 64 << 10];
         r.fill(&mut flash);
-        let mut machine = Machine::new(config, &flash, false).expect("a LAN that can be");
+        let mut machine = Machine::new(config, &flash, false).expect("a valid LAN");
         machine.listen(ECHO, Box::new(TcpEcho)).expect("a free port");
         machine.lan().and_then(|lan| lan.udp_listen(PC_UDP, Box::new(UdpEcho))).expect("a free port");
-        // Whoever looks later may never look.
+        // A reader that may never read.
         let frames = machine.lan().expect("a board with a network").log_frames(MOST_FRAMES);
         machine.chip_mut().start_trace(u32::MAX, MOST_TRACED);
         let mut guest = Self { machine, r, reached: Reached::default(), number, temper, frames };
@@ -110,13 +110,13 @@ impl Guest {
         let _ = chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4);
     }
 
-    /// 0 where the bus refuses.
+    /// Reads memory; 0 if the bus refuses.
     pub fn read(&mut self, address: u32) -> u32 {
         let chip = self.machine.chip_mut();
         chip.bus.read(&mut chip.mem, Master::Core(1), address, 4).unwrap_or(0)
     }
 
-    /// Every block out of reset, and the pins of the W5500 as a driver sets them up.
+    /// Takes every block out of reset, and sets up the pins of the W5500 as a driver does.
     fn bring_up(&mut self) {
         self.write(0x4000_c000, 0);
         self.write(0x4000_8048, 0x800); // clk_peri from clk_sys
@@ -125,7 +125,7 @@ impl Guest {
 
     fn anything(&mut self) {
         let (address, value) = (self.r.address() & !3, self.r.next() >> self.r.below(32));
-        // RESETS, PSM and CLOCKS would hold most of the board still.
+        // Writes to RESETS, PSM and CLOCKS would stop most of the board.
         if matches!(address & 0xffff_c000, 0x4000_c000 | 0x4001_0000 | 0x4000_8000) && !self.r.one_in(50) {
             return;
         }
@@ -152,7 +152,7 @@ impl Guest {
         self.look();
     }
 
-    /// What is kept for whoever asks has its bounds.
+    /// Checks the limits of data kept for readers.
     fn look(&mut self) {
         assert!(self.machine.usb().console_unread() <= MOST_CONSOLE_BYTES);
         let events = self.machine.take_usb_events();
@@ -164,7 +164,7 @@ impl Guest {
         self.reached.connections += connections as u64;
     }
 
-    /// What locked up, or all, gets another chance.
+    /// Restarts the locked-up cores, or all.
     fn restart_cores(&mut self, all: bool) {
         for core in 0..2 {
             if all || self.machine.chip().cores[core].state == State::LockedUp {
@@ -208,7 +208,7 @@ impl Guest {
         }
     }
 
-    /// Whatever was kept and never asked for is short.
+    /// Checks the limits of data that was never read.
     pub fn end(mut self) -> Reached {
         let faults = self.machine.chip_mut().bus.sys.faults.take();
         assert!(faults.0.len() <= MOST_TRACED, "{} faults kept", faults.0.len());

@@ -1,8 +1,8 @@
-//! A hostile guest on a whole board: random code on both cores, DMA from and to anywhere, flash that is erased and written,
-//! garbage for the W5500 and for USB, sockets in any order, while the PC types, calls and floods. Nothing panics, simulated
-//! time goes on, and what is kept for whoever looks later stays bounded.
+//! A hostile guest on a whole board: random code on both cores, DMA between random addresses, flash erased and written,
+//! random data for the W5500 and for USB, sockets in random order, while the PC types, connects and floods. Nothing may
+//! panic, simulated time must advance, and data kept for readers must stay bounded.
 //!
-//! `PORTBENCH_FUZZ_STEPS` sets how many steps, `PORTBENCH_FUZZ_SEED` which: `make fuzz`.
+//! `PORTBENCH_FUZZ_STEPS` sets the number of steps, `PORTBENCH_FUZZ_SEED` their seed: `make fuzz`.
 
 mod ethernet;
 mod frames;
@@ -16,19 +16,19 @@ use guest::{Guest, Reached};
 const STEPS: u64 = 40_000;
 const STEPS_OF_A_GUEST: u64 = 2_500;
 pub const FLASH_BYTES: usize = 1 << 20;
-/// Ports of the PC beside those that it has by itself.
+/// Ports of the PC in addition to its default ones.
 pub const ECHO: u16 = 5000;
 pub const PC_UDP: u16 = 5001;
-/// Guests until all that is allocated once has been.
+/// Guests until every one-time allocation has happened.
 const FIRST_GUESTS: u64 = 8;
-/// From then on: what grows by the step is far above it.
+/// Allowed growth afterwards: growth per step would be far above it.
 const MOST_GROWTH_BYTES: u64 = 32 << 20;
 
 fn asked(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
 }
 
-/// The process's memory; None where the system does not say.
+/// Returns the process's memory, or `None` if the system does not tell.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -36,7 +36,7 @@ fn resident_bytes() -> Option<u64> {
 }
 
 #[test]
-fn a_hostile_guest_in_a_hostile_place_is_survived_in_bounded_memory() {
+fn a_hostile_guest_is_survived_in_bounded_memory() {
     let steps = asked("PORTBENCH_FUZZ_STEPS", STEPS);
     let seed = asked("PORTBENCH_FUZZ_SEED", 1);
     let guests = steps.div_ceil(STEPS_OF_A_GUEST);
@@ -65,11 +65,11 @@ fn a_hostile_guest_in_a_hostile_place_is_survived_in_bounded_memory() {
     println!("{} connections at the PC, flash changed {} times", reached.connections, reached.flash_changes);
     println!("{} USB events, configured at {} looks", reached.usb_events, reached.configured);
     println!("memory: {at_first:?} bytes at first, {most:?} at most");
-    // The generator does reach what it is there for.
+    // The generator does reach its targets.
     assert!(simulated_us > steps, "time stood still");
-    assert!(to_board > steps / 20 && from_board > steps / 20 && reached.pongs > guests, "the LAN was left alone");
+    assert!(to_board > steps / 20 && from_board > steps / 20 && reached.pongs > guests, "the LAN was never used");
     assert!(reached.connections > steps / 20 && chip_selects > steps / 20, "no socket opened");
-    assert!(reached.flash_changes > guests && reached.configured > guests, "flash or USB were left alone");
+    assert!(reached.flash_changes > guests && reached.configured > guests, "flash or USB were never used");
     if let (Some(first), Some(most)) = (at_first, most) {
         assert!(most <= first + MOST_GROWTH_BYTES, "memory grew from {first} to {most} bytes");
     }

@@ -1,4 +1,4 @@
-//! What a hostile guest draws from.
+//! Random values for a hostile guest.
 
 use crate::FLASH_BYTES;
 
@@ -29,7 +29,7 @@ impl Random {
         (0..len).map(|_| self.next() as u8).collect()
     }
 
-    /// An address that a wild program might use.
+    /// Returns an address that a faulty program might use.
     pub fn address(&mut self) -> u32 {
         match self.below(10) {
             0..4 => 0x2000_0000 + self.below(0x4_2000),
@@ -47,7 +47,7 @@ impl Random {
         }
     }
 
-    /// Right but for some bytes, one time in four.
+    /// Damages some bytes, one time in four.
     pub fn damage(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.one_in(4) {
             for _ in 0..=self.below(4) {

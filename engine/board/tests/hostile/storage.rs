@@ -1,4 +1,4 @@
-//! Flash that is erased and written again and again, and DMA from and to anywhere.
+//! Repeated erasing and writing of flash, and DMA between random addresses.
 
 use crate::FLASH_BYTES;
 use crate::guest::Guest;
@@ -8,7 +8,7 @@ const IO_QSPI_SS_CTRL: u32 = 0x4001_800c;
 const DMA: u32 = 0x5000_0000;
 
 impl Guest {
-    /// Write enable, then an erase or a program, through the SSI as the boot ROM does it.
+    /// Executes write enable, then an erase or a program, through the SSI like the boot ROM.
     pub fn flash_in_a_loop(&mut self) {
         let address = self.r.below(FLASH_BYTES as u32);
         let any = self.r.next();
@@ -26,7 +26,7 @@ impl Guest {
             self.time(20);
             self.write(IO_QSPI_SS_CTRL, 0x300);
         }
-        // A page takes 0.4 ms, a sector 45 ms: the next one comes too early, or does not.
+        // A page takes 0.4 ms, a sector 45 ms: the next command comes too early, or not.
         let us = self.r.pick(&[0, 10, 1000]);
         self.time(us);
         if self.r.one_in(200) {

@@ -1,4 +1,4 @@
-//! A USB device that says anything, and a PC that asks, types and reads.
+//! A USB device with random answers, and a PC that enumerates, types and reads.
 
 use crate::guest::Guest;
 
@@ -10,7 +10,7 @@ const CLK_USB_CTRL: u32 = 0x4000_8054;
 const ADDR_ENDP: u32 = REGS;
 const SIE_STATUS: u32 = REGS + 0x50;
 const SETUP_REC: u32 = 1 << 17;
-/// Buffer controls by endpoint: IN, and OUT 4 after it.
+/// Buffer controls by endpoint: IN, and OUT 4 bytes after it.
 const CONTROLS: u32 = DPRAM + 0x80;
 const EP0_BUFFER: u32 = DPRAM + 0x100;
 const FULL: u32 = 1 << 15;
@@ -18,7 +18,7 @@ const DATA1: u32 = 1 << 13;
 const AVAILABLE: u32 = 1 << 10;
 
 const DEVICE: [u8; 18] = [18, 1, 0, 2, 0, 0, 0, 64, 0x8a, 0x2e, 3, 0, 0, 1, 0, 0, 0, 1];
-/// A drive, and a serial port, as far as a PC looks.
+/// A drive, and a serial port, sufficient for a PC.
 const DRIVE: &[u8] =
     &[9, 2, 32, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 2, 8, 6, 0x50, 0, 7, 5, 0x81, 2, 64, 0, 0, 7, 5, 2, 2, 64, 0, 0];
 const SERIAL: &[u8] = &[
@@ -52,7 +52,7 @@ impl Guest {
         }
     }
 
-    /// Pulled up, at 48 MHz from the crystal (RP2040 datasheet 2.18.3), with what endpoint 0 needs.
+    /// Attaches the device: pulled up, at 48 MHz from the crystal (RP2040 datasheet 2.18.3), with a working endpoint 0.
     fn attach(&mut self) {
         self.write(XOSC, 0x00fa_baa0);
         self.time(2000);
@@ -61,7 +61,7 @@ impl Guest {
         }
         self.time(200);
         self.write(CLK_USB_CTRL, 0x800);
-        self.write(REGS + 0x4c, 0x2000_0000); // unplugged, as far as the PC sees
+        self.write(REGS + 0x4c, 0x2000_0000); // unplugged for the PC
         self.time(5000);
         for (offset, value) in [(0x74, 9), (0x78, 0xc), (0x00, 0), (0x40, 1), (0x4c, 0x2001_0000), (0x90, 0x1_1010)] {
             self.write(REGS + offset, value);
@@ -71,12 +71,12 @@ impl Guest {
                 self.write(DPRAM + 8 * endpoint + way, 1 << 31 | 2 << 26 | buffer);
             }
         }
-        // The PC waits 100 ms before it believes a plug.
+        // The PC debounces a connection for 100 ms.
         let us = if self.machine.usb().state().attached { 1000 } else { 150_000 };
         self.time(us);
     }
 
-    /// What a device answers to the question that has come, or nearly.
+    /// Answers the received request correctly, or nearly.
     fn answer(&mut self) {
         if self.read(SIE_STATUS) & SETUP_REC == 0 && !self.r.one_in(20) {
             self.time(500);
@@ -115,7 +115,7 @@ impl Guest {
         }
     }
 
-    /// Of a guest: the same at each enumeration.
+    /// Returns whether the guest has a serial port: the same at each enumeration.
     fn serial(&self) -> bool {
         self.number % 8 < 4
     }
@@ -131,7 +131,7 @@ impl Guest {
         self.time(500);
     }
 
-    /// Data on any endpoint, whatever the PC has asked for: a status of a drive's now and then.
+    /// Sends data on any endpoint, regardless of the request: sometimes a drive's status.
     fn bulk(&mut self) {
         let (endpoint, pid) = (1 + self.r.below(3), self.r.next() & DATA1);
         let len = if self.r.one_in(2) { 13 } else { self.r.below(65) };
