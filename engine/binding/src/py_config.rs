@@ -195,7 +195,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         capture,
         xip_miss_cost,
         spi_speed,
-        pio_laps,
+        pio_batches: pio_laps,
         translated,
     })
 }

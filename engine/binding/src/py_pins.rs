@@ -79,13 +79,13 @@ impl PyMachine {
     /// What UART 0 or 1 has sent since the last call, the newest 64 KiB, on whatever pin it has.
     fn uart_read<'py>(&self, py: Python<'py>, uart: usize) -> PyResult<Bound<'py, PyBytes>> {
         let uart = uart_number(uart)?;
-        Ok(PyBytes::new(py, &self.lock().lead(uart).read()))
+        Ok(PyBytes::new(py, &self.lock().uart_cable(uart).read()))
     }
 
     /// When the last character of UART 0 or 1 came; 0 before the first.
     fn uart_time_us(&self, uart: usize) -> PyResult<f64> {
         let uart = uart_number(uart)?;
-        Ok(us(self.lock().lead(uart).received_at()))
+        Ok(us(self.lock().uart_cable(uart).received_at()))
     }
 
     /// Send to UART 0 or 1, at its own speed; returns how many bytes were taken. What comes while nobody listens is lost.
@@ -97,6 +97,6 @@ impl PyMachine {
     /// Bytes for UART 0 or 1 that have not come to the board yet.
     fn uart_unsent(&self, uart: usize) -> PyResult<usize> {
         let uart = uart_number(uart)?;
-        Ok(self.lock().lead(uart).unsent())
+        Ok(self.lock().uart_cable(uart).unsent())
     }
 }

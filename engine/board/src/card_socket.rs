@@ -12,7 +12,7 @@ pub struct CardSocket {
 }
 
 impl CardSocket {
-    pub(crate) fn new(config: &CardSocketConfig) -> Self {
+    pub fn new(config: &CardSocketConfig) -> Self {
         Self { port: SpiPort::new(config.wires, Card::new(&config.card)) }
     }
 

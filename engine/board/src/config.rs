@@ -56,7 +56,7 @@ pub struct BoardConfig {
     pub spi_speed: u64,
     /// Passes of PIO loops are deferred and run in batches; off to measure the benefit. The chip's behaviour is the
     /// same.
-    pub pio_laps: bool,
+    pub pio_batches: bool,
     /// Hot code is translated; off to measure the benefit. The chip's behaviour is the same.
     pub translated: bool,
 }

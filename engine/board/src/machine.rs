@@ -10,8 +10,8 @@ use crate::attributed::Recorded;
 use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
-use crate::serial_lead::SerialLead;
 use crate::surroundings::Surroundings;
+use crate::uart_cable::UartCable;
 use crate::wiring::Wiring;
 
 /// Length of the steps in which [`Machine::run`] checks for console output and USB events.
@@ -60,7 +60,7 @@ impl Machine {
         let mut chip = Chip::new(&chip_config, wiring);
         chip.mem.xip.cost_enabled = config.xip_miss_cost;
         chip.bus.sys.spi_speed = config.spi_speed.max(1);
-        chip.bus.sys.runs_laps = config.pio_laps;
+        chip.bus.sys.batches_enabled = config.pio_batches;
         if !config.translated {
             chip.mem.translated.turn_off();
         }
@@ -219,8 +219,8 @@ impl Machine {
     }
 
     /// Returns the PC's cable to a UART, 0 or 1.
-    pub fn lead(&mut self, uart: usize) -> &mut SerialLead {
-        self.chip.bus.world.lead(uart)
+    pub fn uart_cable(&mut self, uart: usize) -> &mut UartCable {
+        self.chip.bus.world.uart_cable(uart)
     }
 
     /// Sends to a UART from the PC, at that UART's speed; returns how many bytes were accepted.

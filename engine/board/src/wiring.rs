@@ -9,18 +9,18 @@ use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
 use crate::card_socket::CardSocket;
-use crate::config::{BoardConfig, CardSocketConfig};
+use crate::config::BoardConfig;
 use crate::i2c_port::{I2cPort, I2cWires};
 use crate::network::Network;
-use crate::serial_lead::SerialLead;
 use crate::spi_port::{SpiPort, SpiWires, exchange_frame};
+use crate::uart_cable::UartCable;
 use crate::uart_port::{UartPort, UartWires};
 
 /// Slots of the agenda; the devices follow.
 const NETWORK: usize = 0;
 const USB: usize = 1;
 /// The slot of UART0's cable, followed by UART1's.
-const LEADS: usize = 2;
+const UART_CABLES: usize = 2;
 const CARD: usize = 4;
 const DEVICES: usize = 5;
 
@@ -53,7 +53,7 @@ pub struct Wiring {
     pub network: Option<Network>,
     pub usb: UsbHost,
     pub card: Option<CardSocket>,
-    leads: [SerialLead; 2],
+    uart_cables: [UartCable; 2],
     ports: Vec<Port>,
     spi_log: Log<(&'static str, SpiFrame)>,
     agenda: Agenda,
@@ -68,16 +68,11 @@ impl Wiring {
             network,
             usb,
             card,
-            leads: Default::default(),
+            uart_cables: Default::default(),
             ports: Vec::new(),
             spi_log: Log::default(),
             agenda: Agenda::new(DEVICES),
         })
-    }
-
-    /// Inserts an SD card into the socket.
-    pub fn insert_card(&mut self, card: &CardSocketConfig) {
-        self.card = Some(CardSocket::new(card));
     }
 
     /// Attaches a device to an SPI bus.
@@ -187,20 +182,20 @@ impl Wiring {
     }
 
     /// Returns the PC's cable to UART `uart`.
-    pub fn lead(&mut self, uart: usize) -> &mut SerialLead {
-        &mut self.leads[uart]
+    pub fn uart_cable(&mut self, uart: usize) -> &mut UartCable {
+        &mut self.uart_cables[uart]
     }
 
     /// Sends to UART `uart` from the PC; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize, data: &[u8]) -> usize {
-        let taken = self.leads[uart].write(data);
-        self.schedule_lead(sys, uarts, uart);
+        let taken = self.uart_cables[uart].write(data);
+        self.schedule_uart_cable(sys, uarts, uart);
         taken
     }
 
-    fn schedule_lead(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize) {
-        let next = self.leads[uart].next_event(sys, &uarts[uart]);
-        self.schedule(sys, LEADS + uart, next);
+    fn schedule_uart_cable(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize) {
+        let next = self.uart_cables[uart].next_event(sys, &uarts[uart]);
+        self.schedule(sys, UART_CABLES + uart, next);
     }
 
     fn schedule(&mut self, sys: &mut Sys, slot: usize, at: Ps) {
@@ -375,7 +370,7 @@ impl World for Wiring {
 
     fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
         if sys.pins.carries_uart_tx(uart) {
-            self.leads[uart].heard(sys.now(), byte);
+            self.uart_cables[uart].heard(sys.now(), byte);
         }
         for index in 0..self.ports.len() {
             if let Port::Uart(port) = &mut self.ports[index]
@@ -471,9 +466,9 @@ impl World for Wiring {
                 self.postpone(sys, CARD);
             }
             Some(slot) if slot < DEVICES => {
-                let uart = slot - LEADS;
-                self.leads[uart].advance(sys, &mut inputs.uart[uart]);
-                self.schedule_lead(sys, inputs.uart, uart);
+                let uart = slot - UART_CABLES;
+                self.uart_cables[uart].advance(sys, &mut inputs.uart[uart]);
+                self.schedule_uart_cable(sys, inputs.uart, uart);
             }
             Some(slot) => {
                 self.port_event(sys, inputs.uart, slot - DEVICES);

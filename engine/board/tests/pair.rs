@@ -39,7 +39,7 @@ fn machine(code: [u8; 4], last: u8) -> Machine {
         capture: None,
         xip_miss_cost: true,
         spi_speed: 1,
-        pio_laps: true,
+        pio_batches: true,
         translated: true,
     };
     Machine::new(config, &[], false).expect("a valid board")

@@ -1,6 +1,6 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
-use crate::laps;
+use crate::batch;
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
@@ -43,7 +43,7 @@ pub struct Bus<W> {
     pub ssi: Ssi,
     pub blocks: Blocks,
     /// The deferred batch of a PIO program, as it appears at the pins.
-    pub(crate) put_off: Option<laps::PutOff>,
+    pub(crate) deferred: Option<batch::Deferred>,
 }
 
 /// The register blocks that RESETS can hold in reset and that need only [`Sys`].
@@ -182,7 +182,7 @@ impl<W: World> Bus<W> {
             xip_ctrl: XipCtrl::default(),
             ssi: Ssi::default(),
             blocks: Blocks::default(),
-            put_off: None,
+            deferred: None,
         }
     }
 
@@ -208,8 +208,8 @@ impl<W: World> Bus<W> {
             4 | 5 => {
                 if address & 0xffff_c000 == 0x4001_4000 {
                     self.refresh_pins(mem);
-                } else if self.sys.lapping.is_some() && laps::is_seen_at(address) {
-                    self.carry_out_laps();
+                } else if self.sys.batched.is_some() && batch::is_seen_at(address) {
+                    self.run_batch();
                 }
                 self.read_peripheral(address)?
             }
@@ -257,15 +257,15 @@ impl<W: World> Bus<W> {
                 return Ok(());
             }
             4 | 5 => {
-                if self.sys.lapping.is_some() && laps::is_disturbed_at(address) {
-                    self.carry_out_laps();
+                if self.sys.batched.is_some() && batch::is_disturbed_at(address) {
+                    self.run_batch();
                 }
                 self.write_peripheral(address, value, size)?;
             }
             0xd => match master {
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => {
                     if matches!(address & 0x1fc, 0x010..=0x04c) {
-                        self.carry_out_laps();
+                        self.run_batch();
                     }
                     self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
                     if matches!(address & 0x1fc, 0x030..=0x04c) {
@@ -292,7 +292,7 @@ impl<W: World> Bus<W> {
 
     /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
     pub fn refresh_pins(&mut self, mem: &mut Memory) {
-        self.carry_out_laps();
+        self.run_batch();
         let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
         let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
         let mut by_bits = false;
@@ -487,8 +487,8 @@ impl<W: World> Bus<W> {
         if self.sys.records() {
             self.observe(mem, false);
         }
-        if self.sys.laps_possible {
-            self.find_laps();
+        if self.sys.batch_possible {
+            self.find_batch();
         }
     }
 
@@ -527,7 +527,7 @@ impl<W: World> Bus<W> {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory, id: EventId) {
-        if self.sys.lapping.is_some() && !self.laps_before(id) {
+        if self.sys.batched.is_some() && !self.batch_before(id) {
             return;
         }
         if id == EventId::Adc && self.blocks.adc.reads_pin() {

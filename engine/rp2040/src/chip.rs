@@ -97,14 +97,14 @@ impl<W: World> Chip<W> {
     /// together with the events due within it.
     pub fn run_until(&mut self, until: Ps) -> RunEnd {
         let end = self.run_lazily(until, false);
-        self.bus.end_laps(self.now);
+        self.bus.end_batch(self.now);
         end
     }
 
     /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
     pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
         let end = self.run_lazily(until, true);
-        self.bus.end_laps(self.settled());
+        self.bus.end_batch(self.settled());
         end
     }
 

@@ -18,7 +18,7 @@ impl<W: World> Bus<W> {
     /// Performs a watchdog reset of the blocks selected by PSM.WDSEL and RESETS.WDSEL. Returns whether the cores are
     /// reset.
     pub fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) -> bool {
-        self.carry_out_laps();
+        self.run_batch();
         let selected = self.blocks.psm.watchdog_selection();
         // PSM starts again from the first selected block, followed by all later ones.
         let restarted = match selected & selected.wrapping_neg() {

@@ -2,11 +2,11 @@
 //! RP2040 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
 mod attributed;
+mod batch;
 pub mod bus;
 pub mod chip;
 mod chip_reset;
 pub mod cpu;
-mod laps;
 pub mod memory;
 pub mod peripherals;
 pub mod pins;

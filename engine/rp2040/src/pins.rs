@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pull_that_changes_is_seen_on_the_wire() {
+    fn a_changed_pull_is_visible_on_the_wire() {
         let mut pins = Pins { pad_pull_down: 0, ..Pins::default() };
         pins.drive(4, Some(true));
         pins.world_dirty = false;

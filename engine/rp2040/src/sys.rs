@@ -188,11 +188,11 @@ pub struct Sys {
     /// Set when a core must leave its inner loop to handle events, interrupts or resets.
     pub attention: bool,
     /// The PIO block with a deferred batch ([`crate::batch`]).
-    pub(crate) lapping: Option<usize>,
+    pub(crate) batched: Option<usize>,
     /// A PIO block has planned again: it may have a batch to defer.
-    pub(crate) laps_possible: bool,
+    pub(crate) batch_possible: bool,
     /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.
-    pub runs_laps: bool,
+    pub batches_enabled: bool,
     /// SEV was executed or an event reached both cores.
     pub event_signal: bool,
     /// Bits of RESETS.RESET: a set bit holds that peripheral in reset.
@@ -245,9 +245,9 @@ impl Sys {
             spi_speed: 1,
             spi_shifted: (0, 1),
             attention: false,
-            lapping: None,
-            laps_possible: false,
-            runs_laps: true,
+            batched: None,
+            batch_possible: false,
+            batches_enabled: true,
             event_signal: false,
             held_in_reset: 0,
             entering_reset: 0,

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn time_of_is_the_first_moment_of_a_count_at_odd_rates() {
+    fn time_of_is_the_start_of_a_count_at_odd_rates() {
         let mut ticks = Ticks::default();
         let mut now = 7;
         for (hz, divisor) in [(6_500_000, 12), (1, 3), (132_999_999, 65536), (12_000_000, 511), (999_999_937, 1)] {

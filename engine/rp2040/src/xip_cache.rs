@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn missed_lines_are_told_once_taken() {
+    fn missed_lines_are_reported_once() {
         let mut c = cache();
         c.access_word(0);
         c.missed_lines = Some(Box::default());
@@ -371,7 +371,7 @@ mod tests {
 
     /// The first new line goes into way 1 and the next ten into way 0.
     #[test]
-    fn what_went_for_what_was_missed() {
+    fn evictions_name_the_replaced_lines() {
         let mut c = cache();
         c.access_word(0x2468);
         c.evictions = Some(Box::default());
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bypasses_the_cache_misses_and_waits() {
+    fn uncached_reads_miss_and_wait() {
         let mut c = cache();
         assert_eq!([c.access_uncached(0x44), c.access_uncached(0x44)], [48, 48]);
         assert_eq!((c.accesses, c.misses, c.stalled, c.missed_offline), (2, 2, 96, None));
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_enables_empties_and_forgets_the_counts() {
+    fn a_reset_enables_and_empties_the_cache_and_clears_the_counts() {
         let mut c = cache();
         assert!(c.enabled() && !c.is_sram());
         c.configure(false, true);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn invalidation_leaves_what_shares_the_set_and_what_shares_the_tag() {
+    fn invalidation_keeps_other_lines_of_the_set_and_of_the_tag() {
         let mut c = cache();
         for at in [0x2008, 0x4008, 0x2010] {
             c.access_word(at);

@@ -1,4 +1,4 @@
-//! BUSCTRL's performance counters as a program uses them (RP2040 datasheet 2.1.5).
+//! BUSCTRL's performance counters as used by a program (RP2040 datasheet 2.1.5).
 
 mod common;
 
@@ -17,14 +17,14 @@ const SRAM4_ACCESSES: u32 = 0x07;
 const SRAM4_CONTESTED: u32 = 0x06;
 const ROM: u32 = 0x13;
 
-/// What the counters of `events` say after `code`, with R1 to R4 as given, and the cycles it took.
+/// Returns the counters of `events` after `code`, with R1 to R4 as given, and the cycles it took.
 fn counts(events: [u32; 4], code: &[u16], registers: [u32; 4]) -> ([u32; 4], u64) {
     let mut r = Rig::new(&[code, &[asm::STOP]].concat());
     r.poke(RESETS_CLEAR, u32::MAX);
     for (index, event) in events.into_iter().enumerate() {
         r.poke(BUSCTRL + 0x0c + 8 * index as u32, event);
     }
-    // What the set-up did counts, too.
+    // The set-up's accesses count, too.
     for index in 0..4 {
         r.poke(BUSCTRL + 8 + 8 * index, 0);
     }
@@ -62,7 +62,7 @@ fn accesses_of_each_port_are_counted_and_cost_no_time() {
 
 #[test]
 fn fetches_count_by_the_word_in_the_bank_that_holds_them() {
-    // SRAM0 to SRAM3: twelve words of code, and the STOP's, which is fetched ahead.
+    // SRAM0 to SRAM3: twelve words of code, and the prefetched word of STOP.
     let (counted, _) = counts([0x0f, 0x0d, 0x0b, 0x09], &[asm::NOP; 24], [0; 4]);
     assert_eq!(counted, [4, 3, 3, 3]);
 }

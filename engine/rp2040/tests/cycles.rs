@@ -1,5 +1,5 @@
-//! Cycles of every instruction, and what it costs to enter and leave exceptions (Cortex-M0+ TRM r0p1, table 3-1;
-//! wait states as in the RP2040 datasheet 2.1.3).
+//! Cycles of every instruction, and of exception entry and return (Cortex-M0+ TRM r0p1, table 3-1; wait states as in
+//! the RP2040 datasheet 2.1.3).
 
 mod common;
 
@@ -164,7 +164,7 @@ fn accesses_wait_for_their_bus() {
         ("AHB-Lite", AHB, 2, 2),
         ("PPB", 0xe000_ed08, 2, 2),
     ] {
-        // RESETS lets go of everything first.
+        // RESETS releases everything first.
         let mut r = rig(&[asm::ldr(0, 1, 0)], base, 0);
         r.poke(0x4000_f000, u32::MAX);
         assert_eq!(r.step(), load, "load from {name}");
@@ -181,7 +181,7 @@ fn exceptions_are_entered_in_15_cycles_and_left_like_a_pop_of_8() {
     let mut r = rig(&[asm::SVC, asm::STOP], DATA, 0);
     r.handler(11, &[asm::BX_LR]);
     assert_eq!(r.step(), 15);
-    // BX takes 2 and the frame 3 + 8, of which the jump is a part.
+    // BX takes 2 and the frame 3 + 8, which includes the jump.
     assert_eq!(r.step(), 2 + 11);
     assert_eq!(r.core().pc, CODE + 2);
 }

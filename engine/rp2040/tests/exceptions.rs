@@ -30,7 +30,7 @@ fn rig(code: &[u16]) -> Rig {
     rig
 }
 
-/// Runs until core 0 has nothing left to do but wait in a handler or at the end of its program.
+/// Runs until core 0 only waits, in a handler or at the end of its program.
 fn run(r: &mut Rig) {
     r.run(400);
 }
@@ -52,7 +52,7 @@ fn entry_stacks_a_frame_and_return_restores_it() {
             (frame, 0xffff_fff9, SV_CALL, Rig::handler_at(SV_CALL))
         );
         let stacked: Vec<u32> = (0..8).map(|i| r.word(frame + 4 * i)).collect();
-        // Bit 9 of the stacked xPSR says that the stack pointer was not a multiple of 8; bit 24 is Thumb state.
+        // Bit 9 of the stacked xPSR indicates that the stack pointer was not a multiple of 8; bit 24 is Thumb state.
         let aligned = u32::from(sp & 4 != 0) << 9;
         assert_eq!(stacked, [0x1000, 0x1001, 0x1002, 0x1003, 0x100c, u32::MAX, CODE + 2, 0xa100_0000 | aligned]);
         let core = r.core();
@@ -150,14 +150,14 @@ fn systick_wakes_wfi_at_its_exact_cycle_whatever_primask() {
 }
 
 #[test]
-fn wfi_ignores_what_could_not_preempt() {
+fn wfi_ignores_exceptions_that_could_not_preempt() {
     let mut r = rig(&[asm::SVC, asm::STOP]);
     r.handler(SV_CALL, &[asm::WFI, asm::adds(6, 1), asm::STOP]);
     r.poke(NVIC_ISPR, 1);
     r.poke(NVIC_IPR, 0x40);
     r.poke(SHPR2, 0x4000_0000);
     r.core().primask = false;
-    // The interrupt comes first, so that SVCall's handler is what runs when it is pending again.
+    // The interrupt comes first, so SVCall's handler is running when it becomes pending again.
     r.handler(IRQ0, &[asm::BX_LR]);
     run(&mut r);
     assert_eq!((r.core().state, r.core().ipsr), (State::Wfi, SV_CALL));
@@ -172,7 +172,7 @@ fn wfi_ignores_what_could_not_preempt() {
 }
 
 #[test]
-fn wfe_takes_the_event_register() {
+fn wfe_clears_the_event_register() {
     let mut r = rig(&[asm::SEV, asm::WFE, asm::adds(6, 1), asm::WFE, asm::adds(6, 1), asm::STOP]);
     run(&mut r);
     assert_eq!((r.core().regs[6], r.core().state), (1, State::Wfe));
@@ -209,7 +209,7 @@ fn wfe_sees_masked_interrupts_only_with_sevonpend() {
 }
 
 #[test]
-fn sevonpend_sees_exceptions_that_the_program_pends_again_and_again() {
+fn sevonpend_sees_exceptions_pended_repeatedly() {
     let pend = asm::str(0, 1, 0);
     let mut r = Rig::new(&[
         pend,
@@ -309,7 +309,7 @@ fn a_line_that_is_high_pends_after_a_clear_and_after_a_core_reset() {
 }
 
 #[test]
-fn svc_that_is_masked_becomes_a_hard_fault_that_returns_behind_it() {
+fn a_masked_svc_becomes_a_hard_fault_that_returns_after_it() {
     let mut r = rig(&[asm::NOP, asm::SVC]);
     r.core().primask = true;
     run(&mut r);
@@ -336,14 +336,14 @@ fn faults_name_the_instruction_and_a_second_one_locks_up() {
         ("misaligned multiple store", &[0xc106], DATA + 2),
         ("nothing there", &[asm::ldr(0, 1, 0)], 0x7000_0000),
         ("behind SRAM", &[asm::str(0, 1, 0)], 0x2004_2000),
-        ("behind the private peripheral bus", &[asm::ldr(0, 1, 0)], 0xe010_0000),
+        ("above the private peripheral bus", &[asm::ldr(0, 1, 0)], 0xe010_0000),
     ];
     for &(name, code, base) in cases {
         let mut r = rig(&[&[asm::NOP], code].concat());
         r.core().regs[1] = base;
         run(&mut r);
         assert_eq!((r.core().ipsr, r.core().regs[7], r.word(STACK - 0x20 + 24)), (HARD_FAULT, 1, CODE + 2), "{name}");
-        assert_eq!(r.core().regs[1], base, "{name}: the base is as it was");
+        assert_eq!(r.core().regs[1], base, "{name}: the base is unchanged");
         let mut r = rig(code);
         r.core().regs[1] = base;
         r.handler(HARD_FAULT, &[asm::adds(7, 1), asm::UDF]);
@@ -353,7 +353,7 @@ fn faults_name_the_instruction_and_a_second_one_locks_up() {
 }
 
 #[test]
-fn jumps_to_where_nothing_executes_fault_at_the_target() {
+fn jumps_to_non_executable_memory_fault_at_the_target() {
     let cases = [
         ("ARM state", CODE + 0x100, CODE + 0x100),
         ("peripherals", 0x4000_0001, 0x4000_0000),
@@ -373,7 +373,7 @@ fn jumps_to_where_nothing_executes_fault_at_the_target() {
 }
 
 #[test]
-fn a_broken_stack_locks_up_without_an_end() {
+fn a_broken_stack_locks_up() {
     let mut r = rig(&[asm::SVC]);
     r.core().regs[13] = 0x7000_0000;
     run(&mut r);
@@ -402,7 +402,7 @@ fn nmi_preempts_hard_fault_and_locks_up_on_a_fault() {
 }
 
 #[test]
-fn sleep_on_exit_goes_back_to_sleep_and_takes_what_waits() {
+fn sleep_on_exit_returns_to_sleep_and_takes_pending_interrupts() {
     let mut r = rig(&[asm::SVC, asm::adds(6, 1), asm::STOP]);
     for number in [SV_CALL, IRQ0] {
         r.handler(number, &[asm::adds(7, 1), asm::BX_LR]);
@@ -426,7 +426,7 @@ fn sleep_on_exit_goes_back_to_sleep_and_takes_what_waits() {
 
 #[test]
 fn impossible_exception_returns_fault() {
-    // Wrong low nibble, return to a handler where there is none.
+    // Wrong low nibble, and return to a handler without one.
     for exc_return in [0xffff_fff0, 0xffff_fff5, 0xffff_ffff, 0xffff_fff1] {
         let mut r = rig(&[asm::SVC]);
         r.handler(SV_CALL, &[asm::bx(1)]);
@@ -434,7 +434,7 @@ fn impossible_exception_returns_fault() {
         run(&mut r);
         assert_eq!((r.core().ipsr, r.core().regs[7]), (HARD_FAULT, 1), "0x{exc_return:08x}");
     }
-    // To thread mode with two exceptions active.
+    // Return to thread mode with two exceptions active.
     let mut r = rig(&[asm::SVC]);
     r.handler(SV_CALL, &[asm::str(0, 1, 0), asm::STOP]);
     r.handler(IRQ0, &[asm::bx(2)]);
@@ -445,8 +445,8 @@ fn impossible_exception_returns_fault() {
 }
 
 #[test]
-fn frames_that_a_handler_forged_cannot_confuse_the_nesting() {
-    // The frame of a nested handler names each exception there could be; the next return then is from that one.
+fn forged_frames_cannot_confuse_the_nesting() {
+    // The frame of a nested handler names each possible exception; the next return is then from that one.
     for number in (0..64).filter(|&n| n != SV_CALL) {
         let mut r = rig(&[asm::SVC, asm::STOP]);
         r.handler(SV_CALL, &[asm::str(0, 1, 0), asm::BX_LR]);
@@ -521,7 +521,7 @@ fn systick_keeps_its_cycles_when_clk_sys_changes() {
 
 #[test]
 fn bytes_before_a_32_bit_instruction_change_it() {
-    // Code that overwrites the second half of the BL in front of it, after having run it once.
+    // Code that overwrites the second half of the preceding BL, which has already been executed.
     let mut r = rig(&[]);
     let bl_back = [0xf000, 0xf804]; // BL +12
     let code = [bl_back[0], bl_back[1], asm::STOP, asm::STOP, asm::STOP, asm::STOP, 0x8048, asm::bx(2)];

@@ -1,4 +1,4 @@
-//! What a fault's report says: where, why, and what the core was doing.
+//! Contents of a fault's report: address, cause, and the core's state.
 
 mod common;
 
@@ -9,7 +9,7 @@ use rp2040::cpu::fault::{Cause, Report};
 const HARD_FAULT: u32 = 3;
 const LR: u32 = CODE + 0x41;
 
-/// `code` behind a NOP, with R1 as given, until it stops.
+/// Runs `code` after a NOP, with R1 as given, until it stops.
 fn reports(code: &[u16], r1: u32, handler: Option<&[u16]>) -> (Rig, Vec<Report>) {
     let mut r = Rig::new(&[&[asm::NOP], code, &[asm::STOP]].concat());
     (r.core().regs[1], r.core().regs[14]) = (r1, LR);
@@ -74,7 +74,7 @@ fn a_fault_in_the_handler_is_a_lock_up_and_is_reported_once() {
     let faults = &mut r.chip.bus.sys.faults;
     assert_eq!((faults.take_new_lock_up(), faults.take_new_lock_up()), (true, false));
     r.run(1000);
-    assert_eq!(r.chip.bus.sys.faults.take(), (vec![], 0), "nothing more comes from a core that is locked up");
+    assert_eq!(r.chip.bus.sys.faults.take(), (vec![], 0), "a locked-up core reports nothing more");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_broken_stack_or_vector_is_named() {
 }
 
 #[test]
-fn a_return_that_nothing_allows_is_named() {
+fn an_invalid_return_is_named() {
     let forged = [0x4671, asm::movs(0, 2), 0x4041, asm::bx(1)]; // MOV R1, LR; EORS R1, R0
     let mut r = Rig::new(&[asm::SVC]);
     r.handler(11, &forged);
@@ -113,7 +113,7 @@ fn a_return_that_nothing_allows_is_named() {
 }
 
 #[test]
-fn a_program_that_faults_for_ever_runs_on() {
+fn a_program_that_faults_endlessly_continues() {
     let mut r = Rig::new(&[asm::UDF]);
     r.handler(HARD_FAULT, &[asm::adds(7, 1), asm::BX_LR]);
     r.run(100_000);

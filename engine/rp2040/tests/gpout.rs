@@ -1,4 +1,4 @@
-//! Clock outputs as a program and its GPIO interrupts see them (RP2040 datasheet 2.15.1.3).
+//! Clock outputs as seen by a program and its GPIO interrupts (RP2040 datasheet 2.15.1.3).
 
 mod common;
 

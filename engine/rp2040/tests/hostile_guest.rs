@@ -1,5 +1,5 @@
-//! A guest that does anything at all: random code from reset, in ROM, SRAM and flash, with registers that point at every
-//! block of the chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
+//! A hostile guest: random code from reset, in ROM, SRAM and flash, with registers that point at every block of the
+//! chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
 use rp2040::bus::Master;
 use rp2040::cpu::core::{Core, State};
@@ -9,7 +9,7 @@ use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::{PS_PER_MS, PS_PER_US};
 use std::time::{Duration, Instant};
 
-/// Host time that one guest may take.
+/// Host time limit of one guest.
 const LIMIT: Duration = Duration::from_secs(20);
 
 struct Random(u64);
@@ -26,7 +26,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// An address that a wild program might use.
+    /// Returns an address that a faulty program might use.
     fn address(&mut self) -> u32 {
         let base = match self.below(12) {
             0..4 => 0x2000_0000 + self.below(0x4_2000),
@@ -40,7 +40,7 @@ impl Random {
         if self.below(8) == 0 { base } else { base & !3 }
     }
 
-    /// Mostly instructions that go on, so that a guest comes far.
+    /// Returns mostly instructions that continue, so that a guest runs for long.
     fn halfword(&mut self) -> u16 {
         let r = self.next() as u16;
         match self.below(16) {
@@ -70,7 +70,7 @@ impl Random {
     }
 }
 
-/// A HardFault handler that goes on somewhere else in SRAM, from one fault to the next.
+/// A HardFault handler that continues at another address in SRAM after each fault.
 const GO_ON: [u16; 16] = [
     0x4805, // LDR R0, =0x20007ff0
     0x6801, // LDR R1, [R0]
@@ -87,23 +87,23 @@ const GO_ON: [u16; 16] = [
 ];
 const GO_ON_AT: usize = 0x3f00;
 
-/// What a guest came to.
+/// The results of a guest.
 struct Guest {
     instructions: u64,
     unmodelled: bool,
     /// Registers and cycles of both cores.
     state: Vec<u64>,
-    /// SRAM, flags, and what the flash cache and the cores' counters came to.
+    /// SRAM, flags, and the counters of the flash cache and the cores.
     rest: (Vec<u8>, Vec<u32>),
     blocks: usize,
 }
 
-/// How the cores execute.
+/// Ways to execute the cores' code.
 #[derive(Clone, Copy, PartialEq)]
 enum Cores {
     AsUsual,
     Interpreted,
-    /// Whatever can be translated is.
+    /// Everything translatable is translated.
     Translated,
 }
 
@@ -156,7 +156,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
     let started = Instant::now();
     let until = duration_us * PS_PER_US;
     let mut unmodelled = false;
-    // A guest may reset itself, and a slice ends wherever it likes.
+    // A guest may reset itself, and a slice may end anywhere.
     while chip.now() < until {
         let slice = PS_PER_US * u64::from(1 + r.below(200));
         let end = chip.run_until((chip.now() + slice).min(until));
@@ -170,7 +170,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
         if unmodelled {
             break;
         }
-        // What locked up gets another chance.
+        // Restart the cores that are locked up.
         for core in &mut chip.cores {
             if core.state == State::LockedUp {
                 core.reset(&chip.mem, 0);
@@ -214,11 +214,11 @@ fn random_code_neither_crashes_nor_hangs_the_host() {
         instructions += guest.instructions;
         unmodelled += u32::from(guest.unmodelled);
     }
-    println!("{instructions} instructions, {unmodelled} of {guests} guests used what is not modelled");
-    assert!(instructions > 100_000, "{instructions}: the guests hardly ran");
+    println!("{instructions} instructions, {unmodelled} of {guests} guests used something unmodelled");
+    assert!(instructions > 100_000, "{instructions}: the guests barely ran");
 }
 
-/// The cores report every access to counters that count, on ways of their own.
+/// Counting: the cores report every access to the active counters, by separate code paths.
 #[test]
 fn counting_accesses_changes_nothing() {
     let mut instructions = 0;
@@ -229,12 +229,12 @@ fn counting_accesses_changes_nothing() {
         assert_eq!(plain.state, counting.state, "seed {seed:#x}");
         instructions += plain.instructions;
     }
-    assert!(instructions > 20_000, "{instructions}: the guests hardly ran");
+    assert!(instructions > 20_000, "{instructions}: the guests barely ran");
 }
 
-/// Translated code leaves everything as the interpreter does. `PORTBENCH_FUZZ_LONG=1` runs forty times as many guests.
+/// Translated code has the same effects as the interpreter. `PORTBENCH_FUZZ_LONG=1` runs forty times as many guests.
 #[test]
-fn translated_code_does_what_the_interpreter_does() {
+fn translated_code_equals_the_interpreter() {
     let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 40_000 } else { 1000 };
     let (mut instructions, mut blocks) = (0, 0);
     for number in 1..=guests {
@@ -253,18 +253,18 @@ fn translated_code_does_what_the_interpreter_does() {
         instructions += translated.instructions;
         blocks += translated.blocks;
     }
-    println!("{instructions} instructions, {blocks} blocks at last");
-    assert!(instructions > 100_000, "{instructions}: the guests hardly ran");
-    assert!(!cfg!(target_arch = "x86_64") || blocks > 5_000, "{blocks}: hardly anything was translated");
+    println!("{instructions} instructions, {blocks} blocks at the end");
+    assert!(instructions > 100_000, "{instructions}: the guests barely ran");
+    assert!(!cfg!(target_arch = "x86_64") || blocks > 5_000, "{blocks}: almost nothing was translated");
 }
 
-/// A minute of simulated time of nothing but a sleeping or locked-up core costs next to nothing.
+/// A minute of simulated time with a sleeping or locked-up core costs almost nothing.
 #[test]
 fn a_guest_that_sleeps_for_ever_ends_at_its_time() {
     let mut rom = vec![0; 16 * 1024];
     rom[1] = 0x20;
     rom[4..8].copy_from_slice(&0x101u32.to_le_bytes());
-    // WFI, again and again.
+    // WFI in a loop.
     rom[0x100..0x104].copy_from_slice(&[0x30, 0xbf, 0xfd, 0xe7]);
     let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
     let mut chip = Chip::new(&config, Nothing);

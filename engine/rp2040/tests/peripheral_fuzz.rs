@@ -1,6 +1,6 @@
-//! Every register block for itself, in a chip whose clocks run as a program sets them up: random reads and writes, pins
-//! that something outside moves, and all events of some milliseconds. Nothing panics, events stay in proportion to
-//! simulated time, and a second run gives the same values at the same times.
+//! Each register block separately, in a chip whose clocks are set up by a program: random reads and writes, externally
+//! driven pins, and all events of some milliseconds. Nothing panics, the number of events is proportional to simulated
+//! time, and a second run gives the same values at the same times.
 
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
@@ -69,7 +69,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// 125 MHz from the crystal, a 1 MHz tick and no block in reset, as the SDK's start-up code leaves the chip.
+    /// Creates 125 MHz from the crystal, a 1 MHz tick and no block in reset, as the SDK's start-up code leaves the
+    /// chip.
     fn new() -> Self {
         let mut bus = Bus::new(Sys::new(6_500_000), Inverters::default());
         let mut mem = Memory::new(&[], 1 << 20);
@@ -110,7 +111,7 @@ impl Bench {
         self.bus.write(&mut self.mem, CORE, address, value, 4).expect("a register");
     }
 
-    /// Delivers events for `duration`, or fewer if there are far too many of them.
+    /// Handles events for `duration`, or fewer if there are far too many.
     fn run_for(&mut self, duration: Ps) {
         let until = self.bus.sys.now() + duration;
         let limit = self.events + 5_000;
@@ -131,8 +132,8 @@ impl Bench {
     }
 }
 
-/// Block, the largest offset of a register, and most events that a microsecond at 125 MHz may hold: a byte, sample or
-/// edge at a time for the slow ones, one for every cycle where the fastest setting asks for that.
+/// Block, largest offset of a register, and most events per microsecond at 125 MHz: one per byte, sample or edge for
+/// the slow blocks, one per cycle if the fastest setting allows that.
 const BLOCKS: [(u32, u32, u64); 23] = [
     (0x4000_0000, 0x40, 1),
     (0x4000_4000, 0x18, 1),
@@ -169,7 +170,7 @@ fn value(r: &mut Random) -> u32 {
     }
 }
 
-/// Writes that set a block going; noise alone seldom hits on them.
+/// Returns writes that start a block; random writes seldom do.
 fn start_up(base: u32) -> &'static [(u32, u32)] {
     match base {
         0x4003_4000 | 0x4003_8000 => &[(0x24, 2), (0x2c, 0x70), (0x30, 0x301), (0x38, 0x7ff), (0x48, 3), (0x00, 0x55)],
@@ -191,7 +192,7 @@ fn start_up(base: u32) -> &'static [(u32, u32)] {
 fn fuzz(base: u32, last: u32, per_us: u64, seed: u64) -> u64 {
     let mut r = Random(seed);
     let mut b = Bench::new();
-    // Some pins belong to a function that may look at them or drive them.
+    // Some pins belong to a function that may read or drive them.
     let functions = [2, 3, 4, 5, 6, 7, 31];
     for pin in 0..30 {
         let function = functions[r.below(functions.len() as u32) as usize];
@@ -254,11 +255,11 @@ fn every_block_survives_and_repeats() {
 }
 
 #[test]
-fn random_clock_settings_keep_time_going() {
+fn random_clock_settings_keep_time_advancing() {
     for seed in 1..=40 {
         let mut r = Random(0x2545_f491_4f6c_dd1du64.wrapping_mul(seed));
         let mut b = Bench::new();
-        // Something to be timed by each clock.
+        // An event to be timed by each clock.
         b.write(0x4005_4010, 50_000);
         b.write(0x4005_0000 + 0xa8, 1);
         b.write(0x4005_0000, 1);

@@ -1,4 +1,4 @@
-//! What looks at instructions moves nothing, and says where each cycle went.
+//! Probes have no side effects, and account for each cycle.
 
 mod common;
 
@@ -7,7 +7,7 @@ use rp2040::RunEnd;
 use rp2040::probe::debug::Halt;
 use rp2040::probe::profile::{Node, Profile};
 
-/// `BL` from the halfword `from` of the code to the halfword `to`.
+/// Returns `BL` from the halfword `from` of the code to the halfword `to`.
 fn bl(from: i32, to: i32) -> [u16; 2] {
     let offset = (2 * (to - from) - 4) as u32;
     let (high, low) = ((offset >> 12) & 0x3ff, (offset >> 1) & 0x7ff);
@@ -16,7 +16,7 @@ fn bl(from: i32, to: i32) -> [u16; 2] {
     [0xf000 | (sign << 10) | high as u16, 0xf800 | low as u16]
 }
 
-/// Calls `f` (at halfword 16) twice and `g` (24) once, which calls `f` and ends in a jump to it.
+/// Returns code that calls `f` (at halfword 16) twice and `g` (24) once, which calls `f` and ends in a jump to it.
 fn program() -> Vec<u16> {
     let mut code = vec![asm::NOP; 40];
     code[0..2].copy_from_slice(&bl(0, 16));
@@ -62,10 +62,10 @@ fn every_call_and_every_cycle_is_in_the_profile() {
     profiled(&mut rig);
     rig.run(500);
     let profile = take(&mut rig);
-    // Entered before the profile began.
+    // Entered before the profile started.
     let main = node(&profile, &[CODE]);
     assert_eq!((main.spent.instructions, main.spent.cycles), (4, 3 * 3 + 2));
-    // Twice by calls, and once by the jump at g's end, which puts f in its place.
+    // Twice by calls, and once by the jump at g's end, which replaces g by f.
     let f = node(&profile, &[CODE, F]);
     assert_eq!((f.calls, f.spent.instructions, f.spent.cycles), (3, 9, 12));
     let g = node(&profile, &[CODE, G]);
@@ -83,7 +83,7 @@ fn every_call_and_every_cycle_is_in_the_profile() {
 }
 
 #[test]
-fn an_interrupt_is_a_call_of_its_own() {
+fn an_interrupt_is_a_separate_call() {
     let mut rig = Rig::new(&program());
     rig.handler(16, &[asm::NOP, asm::BX_LR]);
     profiled(&mut rig);
@@ -96,11 +96,11 @@ fn an_interrupt_is_a_call_of_its_own() {
     assert_eq!((handler.function, handler.calls, handler.spent.instructions), (Rig::handler_at(16), 1, 2));
     // Entry, an instruction, and the return.
     assert_eq!(handler.spent.cycles, 15 + 1 + 2 + 11);
-    assert_eq!(node(&profile, &[CODE]).spent.instructions, 4, "what was interrupted goes on where it was");
+    assert_eq!(node(&profile, &[CODE]).spent.instructions, 4, "the interrupted code continues where it was");
 }
 
 #[test]
-fn what_was_entered_before_the_profile_began_is_left_again() {
+fn a_function_entered_before_the_profile_can_return() {
     let mut rig = Rig::new(&program());
     rig.run(8);
     assert!((F..G).contains(&rig.chip.cores[0].pc), "within the second call of f");
@@ -114,7 +114,7 @@ fn what_was_entered_before_the_profile_began_is_left_again() {
 }
 
 #[test]
-fn a_long_jump_leaves_what_it_jumps_out_of() {
+fn a_long_jump_leaves_its_functions() {
     // main: mov r4, sp; bl outer; nop; stop. outer: push {lr}; bl inner. inner: mov sp, r4; mov pc, r5 (behind outer's call)
     let mut code = vec![asm::NOP; 40];
     code[0] = 0x466c;
@@ -136,7 +136,7 @@ fn a_long_jump_leaves_what_it_jumps_out_of() {
 }
 
 #[test]
-fn the_debugger_stops_where_it_is_told_and_moves_nothing() {
+fn the_debugger_stops_at_breakpoints_and_changes_nothing() {
     let mut plain = Rig::new(&program());
     plain.run(500);
     let mut rig = Rig::new(&program());
@@ -156,7 +156,7 @@ fn the_debugger_stops_where_it_is_told_and_moves_nothing() {
 }
 
 #[test]
-fn a_step_is_one_instruction_and_goes_over_interrupts() {
+fn a_step_is_one_instruction_and_skips_interrupts() {
     let mut rig = Rig::new(&program());
     rig.handler(16, &[asm::NOP, asm::BX_LR]);
     rig.poke(common::NVIC_ISER, 1);
@@ -171,7 +171,7 @@ fn a_step_is_one_instruction_and_goes_over_interrupts() {
 }
 
 #[test]
-fn a_watchpoint_stops_at_another_value() {
+fn a_watchpoint_stops_at_a_changed_value() {
     let code = [asm::str(0, 1, 0), asm::str(2, 1, 0), asm::NOP, asm::STOP];
     let mut rig = Rig::new(&code);
     rig.core().regs[1] = DATA;
@@ -182,6 +182,6 @@ fn a_watchpoint_stops_at_another_value() {
     let until = rig.ps_at(500);
     assert_eq!(rig.chip.run_until(until), RunEnd::Halted);
     assert_eq!(rig.chip.probes.debug.take_halt(), Some(Halt::Watchpoint { core: 0, address: DATA }));
-    assert_eq!(rig.chip.cores[0].pc, CODE + 4, "not at the first write, which changes nothing");
+    assert_eq!(rig.chip.cores[0].pc, CODE + 4, "not at the first write, which keeps the value");
     assert!(rig.chip.probes.debug.remove_watchpoint(DATA, 4) && STACK > CODE);
 }

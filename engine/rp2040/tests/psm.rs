@@ -1,4 +1,4 @@
-//! What a program resets through PSM while it runs on (RP2040 datasheet 2.13), and what SYSRESETREQ leaves alone.
+//! Resets through PSM by a running program (RP2040 datasheet 2.13), and the state that SYSRESETREQ keeps.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn write_and_wait(value: u16, offset: u16) -> [u16; 4] {
     [asm::str(value, 4, offset), asm::ldr(0, 4, offset), 0x4280 | (value << 3), asm::b_if(asm::NE, -2)]
 }
 
-/// embassy-rp's `pre_init`: a debugger's reset leaves SIO and core 1 as they were, so it resets them and not itself.
+/// embassy-rp's `pre_init`: a debugger's reset keeps the state of SIO and core 1, so it resets them and not itself.
 #[test]
 fn sio_and_core_1_are_reset_under_a_core_0_that_is_forced_on() {
     let code = [
@@ -56,7 +56,7 @@ fn sio_and_core_1_are_reset_under_a_core_0_that_is_forced_on() {
 }
 
 #[test]
-fn sio_in_reset_hears_and_says_nothing() {
+fn sio_in_reset_ignores_writes_and_reads_zero() {
     let mut r = Rig::new(&[asm::STOP]);
     r.poke(PSM, bit::PROC0);
     r.poke(PSM + 4, bit::SIO | bit::PROC1);
@@ -72,15 +72,15 @@ fn sio_in_reset_hears_and_says_nothing() {
 }
 
 #[test]
-fn what_takes_core_0_away_ends_the_run() {
+fn a_reset_of_core_0_ends_the_run() {
     let mut r = Rig::new(&[asm::STOP]);
     r.poke(PSM + 4, bit::SIO);
     let until = r.chip.now() + 1_000_000_000;
-    let RunEnd::Unmodelled(fault) = r.chip.run_until(until) else { panic!("core 0 was forced off in silence") };
+    let RunEnd::Unmodelled(fault) = r.chip.run_until(until) else { panic!("core 0 was forced off without a report") };
     assert_eq!(fault.what, "PSM.FRCE_OFF write 0x00004000: holds 0x00008000 in reset");
 }
 
-/// The reset that debuggers and `SCB::sys_reset()` use is of the cores alone (rp-hal issue 292).
+/// The reset of debuggers and `SCB::sys_reset()` only affects the cores (rp-hal issue 292).
 #[test]
 fn sysresetreq_leaves_the_spinlocks_locked() {
     let mut r = Rig::new(&[asm::STOP]);

@@ -1,5 +1,5 @@
-//! A hostile guest: random reads and writes anywhere on the bus, with the events they cause, never panic, and never keep
-//! the host busy without simulated time going on.
+//! A hostile guest: random reads and writes anywhere on the bus, with the resulting events, never panic, and never keep
+//! the host busy without progress of simulated time.
 
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// Bases of the register blocks, the DPSRAM and the XIP block (datasheet 2.2).
+/// Returns bases of the register blocks, the DPSRAM and the XIP block (datasheet 2.2).
 fn block_base(r: &mut Random) -> u32 {
     match r.below(8) {
         0..5 => 0x4000_0000 + 0x4000 * r.below(28) as u32,
@@ -32,7 +32,7 @@ fn block_base(r: &mut Random) -> u32 {
     }
 }
 
-/// Values that real programs write are more dangerous than noise: few bits, small numbers, addresses.
+/// Returns values like those of real programs, which are more dangerous than noise: few bits, small numbers, addresses.
 fn value(r: &mut Random) -> u32 {
     match r.below(5) {
         0 => r.next() as u32,
@@ -61,7 +61,7 @@ fn run(seed: u64, steps: u64) {
         let address = (block_base(&mut r) + offset as u32 + alias) & !(size - 1);
         bus.sys.cycle += 1 + r.below(20);
         let value = value(&mut r);
-        // RESETS and PSM would hold most blocks still.
+        // RESETS and PSM would stop most blocks.
         let is_reset = matches!(address & 0xffff_c000, 0x4000_c000 | 0x4001_0000);
         if r.below(3) == 0 {
             let _ = bus.read(&mut mem, master, address, size);
@@ -73,8 +73,8 @@ fn run(seed: u64, steps: u64) {
             let _ = bus.write(&mut mem, Master::Core(0), release, u32::MAX, 4);
         }
         let until = bus.sys.now() + r.below(3) * PS_PER_US;
-        // Time must go on between events: a block that schedules in the past would hang the host. With a slow clk_sys a
-        // single cycle can hold very many events, of which some are enough.
+        // Time must advance between events: a block that schedules in the past would hang the host. With a slow clk_sys
+        // a single cycle can contain very many events, of which some are enough.
         let mut same_time = 0;
         let mut last = 0;
         for _ in 0..2_000 {
@@ -82,7 +82,7 @@ fn run(seed: u64, steps: u64) {
             let now = bus.sys.now();
             same_time = if now == last { same_time + 1 } else { 0 };
             last = now;
-            assert!(same_time < 1_000, "seed {seed:#x}: {id:?} is due at {now} ps again and again");
+            assert!(same_time < 1_000, "seed {seed:#x}: {id:?} is due at {now} ps repeatedly");
             bus.sys.cycle = bus.sys.cycle.max(bus.sys.clock.cycle_at(now));
             bus.event(&mut mem, id);
         }

@@ -1,5 +1,5 @@
-//! Random loops in flash, SRAM and ROM, with interrupts that come at any cycle: translated code does to the chip what the
-//! interpreter does, cycle by cycle.
+//! Random loops in flash, SRAM and ROM, with interrupts at any cycle: translated code must have the same effects as the
+//! interpreter, cycle by cycle.
 
 mod common;
 
@@ -11,8 +11,8 @@ use rp2040::memory::{RAM_BASE, XIP_BASE};
 use rp2040::peripherals::{Peripheral, Write};
 
 const FLASH_CODE: u32 = XIP_BASE + 0x2000;
-/// Addresses that the programs' pointers begin with: ordinary SRAM, banks whose accesses may count, code, cached and
-/// uncached flash, SIO, ROM, and where nothing is.
+/// Initial addresses of the programs' pointers: ordinary SRAM, banks whose accesses may be counted, code, cached and
+/// uncached flash, SIO, ROM, and unmapped space.
 const POINTERS: [u32; 14] = [
     DATA,
     CODE - 8,
@@ -63,22 +63,22 @@ fn instruction() -> impl Strategy<Value = Vec<u16>> {
         2 => (1..0x100u16, 0..2u16).prop_map(|(list, link)| {
             vec![0xb400 | link << 8 | list, 0xbc00 | list & 0xf, 0xb000 | (((list >> 4).count_ones() + u32::from(link)) as u16)]
         }),
-        // Room on the stack, and back.
+        // Allocate space on the stack, and free it.
         1 => (0..4u16).prop_map(|words| vec![0xb080 | words, 0xa801, 0xb000 | words]),
-        // The stack pointer as any register, for a moment.
+        // The stack pointer used as any register, for a moment.
         1 => low.clone().prop_map(|from| vec![0x46eb, 0x4485 | (from << 3), 0x466a, 0x46dd]),
-        // Shifts by as much as a register has, or nearly.
+        // Shifts by about the width of a register.
         2 => (prop::sample::select(vec![2u16, 3, 4, 7]), prop::sample::select(vec![0u16, 1, 31, 32, 33, 255]), result.clone())
             .prop_map(|(kind, by, to)| vec![asm::movs(3, by), 0x4000 | (kind << 6) | (3 << 3) | to]),
-        // Comparisons with what follows them, of equals too.
+        // Comparisons with their following instructions, also of equal values.
         3 => (0..14u16, low.clone(), low.clone())
             .prop_map(|(condition, left, right)| vec![0x4280 | (left << 3) | right, asm::b_if(condition, 2), 0xbf00]),
         2 => (0..14u16, low.clone(), 0..3u16)
             .prop_map(|(condition, one, imm)| vec![asm::cmp(one, imm), asm::b_if(condition, 2), 0xbf00]),
-        // Branches a little further.
+        // Short forward branches.
         4 => (0..14u16, 2..6i16).prop_map(move |(condition, ahead)| one(asm::b_if(condition, ahead))),
         1 => (2..5i16).prop_map(move |ahead| one(asm::b(ahead))),
-        // Calls of the next instruction but one, by BL and by BLX, and a POP to there.
+        // Calls of the next instruction but one, by BL and by BLX, and a POP to it.
         2 => Just(vec![0xf000, 0xf800]),
         1 => Just(vec![0x4678, 0x3005, 0x4780]),
         1 => Just(vec![0x4678, 0x3009, 0xb401, 0xbd00, 0xbf00]),
@@ -101,10 +101,10 @@ struct Program {
     values: [u32; 4],
     /// Cycles between two SysTick interrupts.
     ticks: u32,
-    /// What BUSCTRL counts.
+    /// The event counted by BUSCTRL.
     event: u32,
     miss_cycles: u32,
-    /// Cycles from look to look.
+    /// Cycles between inspections.
     slices: Vec<u64>,
 }
 
@@ -133,7 +133,7 @@ fn program() -> impl Strategy<Value = Program> {
 }
 
 impl Program {
-    /// The program as a loop for ever, which puts its pointers right at each turn.
+    /// Returns the program as an endless loop, which restores its pointers in each turn.
     fn halfwords(&self) -> Vec<u16> {
         // MOV R4, R8; MOV R5, R9; MOV R6, R10.
         let mut code = vec![0x4644, 0x464d, 0x4656];
@@ -161,7 +161,7 @@ impl Program {
         }
         rig.chip.mem.xip.offline = false;
         rig.chip.mem.xip.miss_cycles = self.miss_cycles;
-        // Faults go on behind the instruction.
+        // Faults continue after the instruction.
         let skip = [0x4668, 0x6981, asm::adds(1, 2), 0x6181, asm::BX_LR];
         rig.handler(3, &skip);
         // SVC and SysTick count.
@@ -184,7 +184,7 @@ impl Program {
     }
 }
 
-/// Everything of a chip that a program can come to see.
+/// Returns all state of a chip that a program can observe.
 fn state(rig: &mut Rig) -> (Vec<u64>, Vec<u8>) {
     let chip = &mut rig.chip;
     let core = &chip.cores[0];
@@ -228,9 +228,9 @@ proptest! {
     }
 }
 
-/// STM and PUSH from before a block into it: the code that was there is not executed again.
+/// STM and PUSH from before a block into it: the old code is not executed again.
 #[test]
-fn code_that_is_written_over_is_not_executed_again() {
+fn overwritten_code_is_not_executed_again() {
     let pushes = [0x46eb, 0x46a5, 0xb463, 0x46dd];
     let stores = [0xc463, 0xbf00, 0xbf00, 0xbf00];
     for (writes, pointer) in [(stores, CODE - 8), (pushes, CODE + 8)] {
@@ -249,7 +249,7 @@ fn code_that_is_written_over_is_not_executed_again() {
             }
             let core = rig.core();
             core.regs[4] = pointer;
-            // ADDS R1, #2; ADDS R2, #1 in place of the first two, and what follows them as it was.
+            // ADDS R1, #2; ADDS R2, #1 instead of the first two instructions; the following ones are unchanged.
             core.regs[5] = u32::from(asm::adds(1, 2)) | u32::from(asm::adds(2, 1)) << 16;
             core.regs[6] = u32::from(code[2]) | u32::from(code[3]) << 16;
             rig.run(400);

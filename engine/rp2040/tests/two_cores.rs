@@ -1,5 +1,5 @@
-//! Both cores at once: SIO's FIFOs, events and spinlocks (RP2040 datasheet 2.3.1), and that the way in which simulated time
-//! is cut into calls changes nothing.
+//! Both cores together: SIO's FIFOs, events and spinlocks (RP2040 datasheet 2.3.1), and independence of the division of
+//! simulated time into calls.
 
 mod common;
 
@@ -28,11 +28,11 @@ fn two(code0: &[u16], code1: &[u16]) -> Rig {
 
 #[test]
 fn words_cross_the_fifos_and_sev_wakes_the_waiting_core() {
-    // Core 1 waits as the boot ROM does: WFE until a word is there; then sends it back plus one and signals.
+    // Core 1 waits like the boot ROM: WFE until a word has arrived; then it sends the word plus one and signals.
     let wait = [asm::ldr(0, 4, FIFO_ST), 0x07c0, asm::b_if(asm::NE, 3), asm::WFE, asm::b(-4)];
     let echo = [asm::ldr(0, 4, FIFO_RD), asm::adds(0, 1), asm::str(0, 4, FIFO_WR), asm::SEV];
     let core1 = [&wait[..], &echo, &[asm::b(-9)]].concat();
-    // Core 0 sends 7, waits in the same way, stores the answer, sends that.
+    // Core 0 sends 7, waits in the same way, stores the answer, and sends it.
     let send = [asm::str(1, 4, FIFO_WR), asm::SEV];
     let store = [asm::ldr(1, 4, FIFO_RD), asm::str(1, 5, 0), asm::b(-9)];
     let core0 = [&send[..], &wait, &store].concat();
@@ -40,11 +40,11 @@ fn words_cross_the_fifos_and_sev_wakes_the_waiting_core() {
     r.chip.cores[0].regs[1] = 7;
     r.run(5000);
     let last = r.word(DATA);
-    assert!((100..1000).contains(&last), "{last} words went there and back");
+    assert!((100..1000).contains(&last), "{last} words were sent and returned");
 }
 
 #[test]
-fn a_full_fifo_drops_and_says_so_and_an_empty_one_reads_zero() {
+fn a_full_fifo_drops_and_flags_it_and_an_empty_one_reads_zero() {
     let mut r = two(&[asm::STOP], &[asm::STOP]);
     r.chip.cores[1].state = State::Held;
     for word in 1..=9 {
@@ -52,9 +52,9 @@ fn a_full_fifo_drops_and_says_so_and_an_empty_one_reads_zero() {
     }
     let sys = &mut r.chip.bus.sys;
     let sio = &mut r.chip.bus.sio;
-    // Core 0: write on full, no room; core 1: valid, room.
+    // Core 0: write on full, no space; core 1: valid, space.
     assert_eq!((sio.read(sys, 0, 0x50), sio.read(sys, 1, 0x50)), (0b100, 0b011));
-    assert_eq!(sys.irq_level() >> 15 & 3, 3, "both have something to tell");
+    assert_eq!(sys.irq_level() >> 15 & 3, 3, "both report changes");
     let words: Vec<u32> = (0..9).map(|_| sio.read(sys, 1, 0x58)).collect();
     assert_eq!(words, [1, 2, 3, 4, 5, 6, 7, 8, 0]);
     assert_eq!(sio.read(sys, 1, 0x50), 0b1010, "read on empty");
@@ -64,7 +64,7 @@ fn a_full_fifo_drops_and_says_so_and_an_empty_one_reads_zero() {
     assert_eq!((sio.read(sys, 0, 0x50), sio.read(sys, 1, 0x50), sys.irq_level() >> 15 & 3), (2, 2, 0));
 }
 
-/// Adds 1 to a word of SRAM 200 times, by load, add and store, under spinlock 0 if `locked`.
+/// Returns code that adds 1 to a word of SRAM 200 times, by load, add and store, under spinlock 0 if `locked`.
 fn counting(locked: bool) -> Vec<u16> {
     let lock = if locked { vec![asm::ldr(0, 6, 0), asm::cmp(0, 0), asm::b_if(asm::EQ, -2)] } else { vec![asm::NOP; 3] };
     let unlock = if locked { asm::str(0, 6, 0) } else { asm::NOP };
@@ -88,7 +88,7 @@ fn a_spinlock_keeps_the_other_core_out() {
     }
 }
 
-/// Two cores that count under a spinlock, sleep in WFI between SysTicks and TIMER alarms, and use the divider.
+/// Returns two cores that count under a spinlock, sleep in WFI between SysTicks and TIMER alarms, and use the divider.
 fn busy_chip() -> Rig {
     let mut code = counting(true);
     let end = code.len() - 1;

@@ -1,4 +1,4 @@
-//! Which words of flash the cores fetch, told by the wait states of a cold cache.
+//! The flash words that the cores fetch, determined from the wait states of a cold cache.
 
 mod common;
 
@@ -8,7 +8,7 @@ use rp2040::memory::XIP_BASE;
 const MISS: u64 = 50;
 const TARGET: u32 = 0x200;
 
-/// Core 0 at `start` of a flash with `code` there and NOPs elsewhere; nothing is in the cache.
+/// Returns core 0 at `start` of a flash with `code` there and NOPs elsewhere; the cache is empty.
 fn rig(start: u32, code: &[u16]) -> Rig {
     let mut rig = Rig::new(&[]);
     let flash: Vec<u8> = asm::NOP.to_le_bytes().repeat(0x200);
@@ -17,7 +17,7 @@ fn rig(start: u32, code: &[u16]) -> Rig {
     rig.chip.mem.flash_write(start as usize, &code);
     rig.chip.mem.xip.offline = false;
     rig.chip.mem.xip.miss_cycles = MISS as u32;
-    // Once for decoding, which is not what is measured here.
+    // Decode once in advance, which is not part of the measurement.
     rig.core().pc = XIP_BASE + start;
     rig.run(1000);
     rig.chip.mem.xip.flush();
@@ -43,19 +43,19 @@ fn code_in_a_row_fetches_the_next_word_in_each_upper_halfword() {
 }
 
 #[test]
-fn a_branch_in_a_lower_halfword_fetches_nothing_behind_it() {
+fn a_branch_in_a_lower_halfword_fetches_nothing_after_it() {
     let mut rig = rig(0x100, &[branch(0x100)]);
     assert_eq!(steps(&mut rig), [2 + MISS, 1 + MISS]);
     assert_eq!(rig.core().pc, XIP_BASE + TARGET + 2);
 }
 
 #[test]
-fn a_branch_in_an_upper_halfword_waits_for_the_word_behind_it() {
+fn a_branch_in_an_upper_halfword_waits_for_the_next_word() {
     assert_eq!(steps(&mut rig(0x100, &[asm::NOP, branch(0x102)])), [1 + MISS, 2 + MISS, 1 + MISS]);
 }
 
 #[test]
-fn a_word_fetched_for_nothing_stays_in_the_cache() {
+fn an_unused_fetched_word_stays_in_the_cache() {
     let mut rig = rig(0x100, &[asm::NOP, branch(0x102)]);
     steps::<2>(&mut rig);
     rig.core().pc = XIP_BASE + 0x104;
@@ -68,7 +68,7 @@ fn entering_at_an_upper_halfword_fetches_two_words() {
 }
 
 #[test]
-fn a_call_in_one_word_waits_for_the_word_behind_it() {
+fn a_call_in_one_word_waits_for_the_next_word() {
     assert_eq!(steps(&mut rig(0x100, &bl(0x100))), [3 + 2 * MISS, 1 + MISS]);
 }
 

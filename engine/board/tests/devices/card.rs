@@ -1,6 +1,6 @@
 //! An SD card in its socket: addressing, isolation, and timing.
 
-use board::{CardSocketConfig, SidePins, SpiWires};
+use board::{CardSocket, CardSocketConfig, SidePins, SpiWires};
 use rp2040::pins::function;
 use sd_card::{CardConfig, Direction, KINDS, Medium, Wear};
 use sim::{PS_PER_MS, Ps};
@@ -21,7 +21,7 @@ fn config(medium: &Medium) -> CardSocketConfig {
 }
 
 fn rig(medium: &Medium) -> Rig {
-    let mut rig = Rig::new(|wiring| wiring.insert_card(&config(medium)));
+    let mut rig = Rig::new(|wiring| wiring.card = Some(CardSocket::new(&config(medium))));
     for pin in [10, 11, 12] {
         rig.function(pin, function::SPI);
     }

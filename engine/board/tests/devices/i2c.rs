@@ -36,7 +36,7 @@ impl Eeprom {
     }
 
     fn note(&self, now: Ps, seen: Seen) {
-        self.log.lock().expect("nobody panicked").push((now, self.address, seen));
+        self.log.lock().expect("no test panicked").push((now, self.address, seen));
     }
 }
 

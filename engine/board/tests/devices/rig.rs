@@ -48,7 +48,7 @@ impl Rig {
             capture: None,
             xip_miss_cost: true,
             spi_speed: 1,
-            pio_laps: true,
+            pio_batches: true,
             translated: true,
         };
         let mut wiring = Wiring::new(&config).expect("no network to misconfigure");
@@ -64,7 +64,7 @@ impl Rig {
     /// Changes the external controls at the pins.
     pub fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.around);
-        self.bus.carry_out_laps();
+        self.bus.run_batch();
         self.around.apply(&mut self.bus.sys, &mut self.bus.blocks.adc);
         self.bus.settle(&mut self.mem);
     }

@@ -39,7 +39,7 @@ impl Probe {
     }
 
     fn note(&self, now: Ps, seen: Seen) {
-        self.log.lock().expect("nobody panicked").push((now, self.answer, seen));
+        self.log.lock().expect("no test panicked").push((now, self.answer, seen));
     }
 }
 

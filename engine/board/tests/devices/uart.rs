@@ -31,7 +31,7 @@ impl Device for Echo {
 
 impl UartDevice for Echo {
     fn receive(&mut self, now: Ps, byte: u8) {
-        self.log.lock().expect("nobody panicked").push((now, byte));
+        self.log.lock().expect("no test panicked").push((now, byte));
         self.queue.push_back((now + CHARACTER_PS, byte));
     }
 

@@ -143,9 +143,9 @@ fn transfer_by_pio(rig: &mut Rig, out: &[u32], count: u32) -> (Vec<u32>, u64) {
 #[test]
 fn a_program_shifts_the_same_words_in_a_fraction_of_the_events() {
     let mut found = Vec::new();
-    for runs_laps in [false, true] {
+    for batches_enabled in [false, true] {
         let mut rig = rig();
-        rig.bus.sys.runs_laps = runs_laps;
+        rig.bus.sys.batches_enabled = batches_enabled;
         let mut events = 0;
         let mut all = Vec::new();
         // The test register, all registers of the bus, and one of them written, twice.

@@ -275,7 +275,7 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
         capture: None,
         xip_miss_cost: true,
         spi_speed: 1,
-        pio_laps: true,
+        pio_batches: true,
         translated: true,
     }
 }

@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frequency_counter_takes_its_time_and_its_resolution() {
+    fn the_frequency_counter_has_a_duration_and_a_resolution() {
         let (mut sys, mut clocks) = started();
         let (s, c) = (&mut sys, &mut clocks);
         set(c, s, 0x30, 2);

@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_home_aborts_after_the_address() {
+    fn a_missing_device_aborts_after_the_address() {
         let (mut sys, mut i2c) = configured(0x29);
         let (s, i) = (&mut sys, &mut i2c);
         send(s, i, &[1, 2, 3 | cmd::STOP]);

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_edges_interrupt_the_core_that_asked() {
+    fn levels_and_edges_interrupt_the_enabled_core() {
         let mut sys = Sys::new(12_000_000);
         let mut io = IoBank0::default();
         let (s, io) = (&mut sys, &mut io);

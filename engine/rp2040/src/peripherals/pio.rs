@@ -17,17 +17,17 @@ use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
 use sim::{NEVER, Ps};
 
-pub(crate) use lap::{Laps, Sampled};
 pub(crate) use machine::State;
+pub(crate) use pass::{Batch, Sampled};
 
 mod block;
 mod config;
 mod divider;
 mod fifo;
 mod inputs;
-mod lap;
 mod looks;
 mod machine;
+mod pass;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
@@ -95,7 +95,7 @@ pub struct Pio {
     /// Pins that the programs read, according to the registers.
     looks: u32,
     /// The deferred batch before the event; [`crate::batch`] runs it.
-    laps: Option<Laps>,
+    batch: Option<Batch>,
 }
 
 /// Returns the cycle of a bus access or event: the first that starts now or later.
@@ -116,7 +116,7 @@ impl Pio {
             due: NEVER,
             reassert: NEVER,
             looks: 0,
-            laps: None,
+            batch: None,
         }
     }
 
@@ -270,11 +270,11 @@ impl Pio {
             let at = if due == NEVER { NEVER } else { sys.clock.ps_at(due) };
             sys.schedule(self.event_id(), at);
         }
-        sys.laps_possible |= due != NEVER;
+        sys.batch_possible |= due != NEVER;
     }
 
     /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.
-    pub fn is_read_in_laps(register: u32) -> bool {
+    pub fn is_read_by_batch(register: u32) -> bool {
         match register {
             offset::RXF0..=offset::RXF3 | offset::DBG_PADOUT | offset::DBG_PADOE => true,
             offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
@@ -285,7 +285,7 @@ impl Pio {
     }
 
     /// Returns the next batch, if one state machine has one and no other does anything.
-    pub(crate) fn find_laps(&self, sys: &Sys) -> Option<(State, Laps)> {
+    pub(crate) fn find_batch(&self, sys: &Sys) -> Option<(State, Batch)> {
         let idle = |machine: &Machine| {
             let sticky = machine.sticky.iter().any(Option::is_some);
             machine.refill == NEVER && !sticky && !machine.state.waits_for_input()
@@ -295,27 +295,27 @@ impl Pio {
         }
         let mut running = self.machines.iter().filter(|machine| machine.next() != NEVER);
         let (machine, None) = (running.next()?, running.next()) else { return None };
-        machine.laps(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES)
+        machine.batch(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES)
     }
 
     /// Defers `batch`, at whose start the state machine is in `state`.
-    pub(crate) fn put_off(&mut self, sys: &mut Sys, state: State, laps: Laps) {
-        let machine = &mut self.machines[laps.machine];
+    pub(crate) fn defer(&mut self, sys: &mut Sys, state: State, batch: Batch) {
+        let machine = &mut self.machines[batch.machine];
         machine.state = state;
         machine.ahead = None;
-        self.due = laps.end();
-        self.laps = Some(laps);
-        sys.lapping = Some(self.index);
+        self.due = batch.end();
+        self.batch = Some(batch);
+        sys.batched = Some(self.index);
         sys.schedule(self.event_id(), sys.clock.ps_at(self.due));
     }
 
     /// Takes the deferred batch.
-    pub(crate) fn take_laps(&mut self) -> Option<Laps> {
-        self.laps.take()
+    pub(crate) fn take_batch(&mut self) -> Option<Batch> {
+        self.batch.take()
     }
 
-    pub(crate) fn bits_out(&self, laps: &Laps, count: u64) -> u32 {
-        self.machines[laps.machine].bits_out(&laps.lap, count)
+    pub(crate) fn bits_out(&self, batch: &Batch, count: u64) -> u32 {
+        self.machines[batch.machine].bits_out(&batch.pass, count)
     }
 
     /// Returns the levels that IN reads in `cycle`, with IN_BASE's in the lowest place, and whether they stay the same
@@ -351,8 +351,8 @@ impl Pio {
     }
 
     /// Runs `count` passes, which end with the levels `out`.
-    pub(crate) fn advance(&mut self, sys: &mut Sys, laps: &Laps, count: u64, inputs: Sampled, out: u32) {
-        self.machines[laps.machine].advance(&laps.lap, count, inputs);
+    pub(crate) fn advance(&mut self, sys: &mut Sys, batch: &Batch, count: u64, inputs: Sampled, out: u32) {
+        self.machines[batch.machine].advance(&batch.pass, count, inputs);
         self.shared.out = out;
         self.update_pins(sys);
     }
@@ -661,8 +661,8 @@ impl Peripheral for Pio {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        if sys.lapping == Some(self.index) {
-            sys.lapping = None;
+        if sys.batched == Some(self.index) {
+            sys.batched = None;
         }
         *self = Self::new(self.index);
         self.shared.inputs = Inputs::new(sys.pins.input());

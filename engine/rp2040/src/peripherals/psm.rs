@@ -14,7 +14,6 @@ pub mod bit {
     pub const XOSC: u32 = 1 << 1;
     pub const CLOCKS: u32 = 1 << 2;
     pub const RESETS: u32 = 1 << 3;
-    pub const BUSFABRIC: u32 = 1 << 4;
     pub const ROM: u32 = 1 << 5;
     pub const XIP: u32 = 1 << 12;
     pub const VREG_AND_CHIP_RESET: u32 = 1 << 13;
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_takes_the_later_ones_with_it_unless_they_are_forced_on() {
+    fn a_block_resets_the_later_ones_unless_they_are_forced_on() {
         let (mut sys, mut psm) = psm();
         let sio_and_core_1 = bit::SIO | bit::PROC1;
         psm.write(&mut sys, 0, Write::normal(bit::PROC0));

@@ -457,7 +457,7 @@ mod tests {
 
     /// pico-sdk's hardware_pwm_test: 1234 into a stopped phase-correct slice whose TOP is 100.
     #[test]
-    fn a_stopped_counter_keeps_what_is_written_whatever_top_and_mode() {
+    fn a_stopped_counter_keeps_its_value_for_any_top_and_mode() {
         let (mut sys, mut pwm) = chip();
         let (s, p) = (&mut sys, &mut pwm);
         for csr in [csr::PH_CORRECT | csr::B_INV | DIVMODE_LEVEL << 4, 0] {
@@ -470,7 +470,7 @@ mod tests {
 
     /// Counter and watched output, event by event, compared with counting one by one, from starts on both sides of TOP.
     #[test]
-    fn counters_written_while_running_go_on_in_their_direction() {
+    fn counters_written_while_running_keep_their_direction() {
         for (top, compare, phase_correct, turn_at, start) in [
             (9, 4, true, 3, 7),
             (9, 4, true, 14, 7),
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrap_interrupt_is_exact_and_scheduled_only_when_wanted() {
+    fn the_wrap_interrupt_is_exact_and_scheduled_only_if_enabled() {
         let (mut sys, mut pwm) = chip();
         let (s, p) = (&mut sys, &mut pwm);
         set(s, p, 0, [4 << 4, 0, 99, csr::EN]);
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watched_dreq_asks_at_every_wrap() {
+    fn a_watched_dreq_rises_at_every_wrap() {
         let (mut sys, mut pwm) = chip();
         let (s, p) = (&mut sys, &mut pwm);
         set(s, p, 4, [16, 0, 49, csr::EN]);
@@ -640,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn dma_paced_by_wraps_moves_one_word_for_each() {
+    fn dma_paced_by_wraps_moves_one_word_per_wrap() {
         use crate::bus::{Bus, Master};
         use crate::memory::Memory;
         let mut mem = Memory::new(&[], 1 << 16);

@@ -12,7 +12,6 @@ pub mod bit {
     pub const I2C1: u32 = 1 << 4;
     pub const IO_BANK0: u32 = 1 << 5;
     pub const IO_QSPI: u32 = 1 << 6;
-    pub const JTAG: u32 = 1 << 7;
     pub const PADS_BANK0: u32 = 1 << 8;
     pub const PADS_QSPI: u32 = 1 << 9;
     pub const PIO0: u32 = 1 << 10;

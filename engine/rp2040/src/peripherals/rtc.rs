@@ -341,7 +341,7 @@ mod tests {
 
     /// pico-sdk's handler of a repeating alarm clears MATCH_ENA and sets it again within the same second.
     #[test]
-    fn an_alarm_enabled_anew_within_its_second_fires_again() {
+    fn an_alarm_reenabled_within_its_second_fires_again() {
         let (mut sys, mut rtc) = running(date(2024, 5, 5), time(0, 1, 2, 59));
         let (s, r) = (&mut sys, &mut rtc);
         r.write(s, 0x14, Write::normal(1 << 28));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_dates_and_rates_stay_bounded() {
+    fn invalid_dates_and_rates_stay_bounded() {
         let (mut sys, mut rtc) = running(u32::MAX, u32::MAX);
         sys.freq.clk_rtc_hz = 1_600_000_000;
         rtc.write(&mut sys, 0x00, Write::normal(0));

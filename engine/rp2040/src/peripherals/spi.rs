@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_end_at_their_last_edge_and_follow_as_the_format_allows() {
+    fn frames_have_the_timing_of_their_format() {
         // (mode as SPH << 1 | SPO, last edge, distance of frames) in half periods.
         for (mode, last, period) in [(0, 17, 19), (1, 17, 19), (2, 16, 16), (3, 16, 16)] {
             let mut b = Bench::new(mode);
@@ -717,11 +717,11 @@ mod tests {
     }
 
     #[test]
-    fn reads_return_what_the_world_answers_and_loop_back_what_was_sent() {
+    fn reads_return_the_worlds_answer_or_loop_back() {
         let mut b = Bench::new(0);
         b.w(reg::DR, 0x12);
         b.run(SCK * 100);
-        assert_eq!(b.r(reg::DR), 0xed, "the recorder answers the complement");
+        assert_eq!(b.r(reg::DR), 0xed, "the recorder returns the complement");
         b.w(reg::CR1, cr1::SSE | cr1::LBM);
         b.w(reg::DR, 0x34);
         b.run(SCK * 200);
@@ -731,7 +731,7 @@ mod tests {
         b.sys.pins.function_mask[function::SPI] = 0;
         b.w(reg::DR, 0x56);
         b.run(SCK * 300);
-        assert_eq!((b.r(reg::DR), b.world.frames.len()), (0, 2), "no pin, no frame outside");
+        assert_eq!((b.r(reg::DR), b.world.frames.len()), (0, 2), "no pin, no frame");
     }
 
     #[test]

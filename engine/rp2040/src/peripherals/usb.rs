@@ -1109,7 +1109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_enumeration_work_around_finds_what_it_waits_for() {
+    fn the_enumeration_work_around_succeeds() {
         let mut b = Bench::new();
         b.sys.pins.function_mask[function::CLOCK] = 1 << 15;
         b.sys.pins.in_high = 1 << 15;
@@ -1136,7 +1136,7 @@ mod tests {
     }
 
     #[test]
-    fn host_mode_is_loud_but_clearing_its_registers_is_not() {
+    fn host_mode_ends_the_run_but_clearing_its_registers_does_not() {
         let mut b = Bench::new();
         for offset in (0..0x84).step_by(4) {
             b.w(offset, 0);

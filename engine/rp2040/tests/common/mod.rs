@@ -1,5 +1,5 @@
 //! A bare chip with programs in SRAM, for tests of the cores.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test binary uses only a part")]
 
 use rp2040::cpu::core::{Core, State};
 use rp2040::world::Nothing;
@@ -82,15 +82,15 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Core 0 at `code` in SRAM with a vector table there, whose every handler counts in R7 and then stops;
-    /// core 1 held in reset. clk_sys is ROSC.
+    /// Creates core 0 at `code` in SRAM with a vector table there, in which every handler counts in R7 and then stops;
+    /// core 1 is held in reset. clk_sys is ROSC.
     pub fn new(code: &[u16]) -> Self {
         let mut rig = Self::with_rom(&[]);
         rig.program(CODE, code);
         rig
     }
 
-    /// The same without a program, and with `rom_code` in ROM.
+    /// Creates the same without a program, and with `rom_code` in ROM.
     pub fn with_rom(rom_code: &[u8]) -> Self {
         let mut rom = vec![0; ROM_CODE as usize];
         rom.extend(rom_code);
@@ -110,7 +110,7 @@ impl Rig {
         rig
     }
 
-    /// Starts core 1 at `at`, at the cycle at which core 0 is.
+    /// Starts core 1 at `at`, at core 0's current cycle.
     pub fn start_core1(&mut self, at: u32, stack: u32) {
         let cycles = self.chip.cores[0].cycles;
         let core = &mut self.chip.cores[1];
@@ -184,7 +184,7 @@ impl Rig {
         core.pc = CODE + 0xf00;
         let chip = &mut self.chip;
         let limit = chip.cores[0].cycles + 1;
-        // A core only runs while nothing asks for the chip's attention.
+        // A core only runs while nothing needs the chip's attention.
         let attention = std::mem::take(&mut chip.bus.sys.attention);
         chip.cores[0].run(&mut chip.mem, &mut chip.bus, limit);
         chip.bus.sys.attention |= attention;

@@ -34,7 +34,7 @@ fn run(chip: &mut Chip<Nothing>, us: u64) -> (u64, u64, u32) {
 }
 
 #[test]
-fn a_full_buffer_is_begun_anew() {
+fn a_full_buffer_is_started_over() {
     let (mut interpreted, mut translated) = (chip(), chip());
     interpreted.mem.translated.turn_off();
     translated.mem.translated.make_at_once();
@@ -48,7 +48,7 @@ fn a_full_buffer_is_begun_anew() {
 }
 
 #[test]
-fn what_is_turned_off_is_interpreted_from_then_on() {
+fn code_is_interpreted_after_turning_off() {
     let (mut interpreted, mut translated) = (chip(), chip());
     interpreted.mem.translated.turn_off();
     translated.mem.translated.make_at_once();

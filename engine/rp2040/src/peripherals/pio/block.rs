@@ -3,8 +3,8 @@
 use super::config::{Config, EXECCTRL_MASK, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
 use super::fifo::Fifos;
-use super::lap::{Lap, Laps, Sampled};
 use super::machine::{Effects, Shared, Stall, State, View};
+use super::pass::{Batch, Pass, Sampled};
 use sim::{Clock, NEVER};
 
 /// Most quiet instructions executed by one event.
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// Returns the next batch after cycle `now`, of at most `most` cycles, with the state at its start.
-    pub fn laps(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Laps)> {
+    pub fn batch(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Batch)> {
         let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
         let mut state = self.state;
         // Quiet instructions do not change the FIFOs.
@@ -96,19 +96,19 @@ impl Machine {
         if start <= now {
             return None;
         }
-        let lap = Lap::next(&state, &shared.memory, &self.config, &self.divider)?;
-        let count = lap.most(&state, &self.config, &self.fifos).min(most / lap.cycles);
-        (count > 1).then_some((state, Laps { machine: self.index as usize, lap, start, count }))
+        let pass = Pass::next(&state, &shared.memory, &self.config, &self.divider)?;
+        let count = pass.most(&state, &self.config, &self.fifos).min(most / pass.cycles);
+        (count > 1).then_some((state, Batch { machine: self.index as usize, pass, start, count }))
     }
 
     /// Returns the next `count` bits that OUT outputs in `pass`.
-    pub fn bits_out(&self, lap: &Lap, count: u64) -> u32 {
-        lap.bits_out(&self.state, &self.config, count as u32)
+    pub fn bits_out(&self, pass: &Pass, count: u64) -> u32 {
+        pass.bits_out(&self.state, &self.config, count as u32)
     }
 
     /// Runs `count` passes.
-    pub fn advance(&mut self, lap: &Lap, count: u64, inputs: Sampled) {
-        lap.advance(&mut self.state, &self.config, &self.divider, count, inputs);
+    pub fn advance(&mut self, pass: &Pass, count: u64, inputs: Sampled) {
+        pass.advance(&mut self.state, &self.config, &self.divider, count, inputs);
     }
 
     /// Executes what is due in cycle `now`.

@@ -7,7 +7,7 @@
 //! observable.
 
 use crate::bus::Bus;
-use crate::peripherals::pio::{Laps, Pio, Sampled};
+use crate::peripherals::pio::{Batch, Pio, Sampled};
 use crate::pins::{PIN_MASK, function};
 use crate::sys::{EventId, Sys, watcher};
 use crate::trace::kind;
@@ -24,7 +24,7 @@ const LOOK_BACK_CYCLES: u64 = 4;
 /// Returns whether a read of the register at `address` observes the effects of a batch. For registers of IO_BANK0 and
 /// SIO's inputs the pins are refreshed separately.
 pub fn is_seen_at(address: u32) -> bool {
-    matches!(address >> 20, 0x502 | 0x503) && Pio::is_read_in_laps(address & 0xffc)
+    matches!(address >> 20, 0x502 | 0x503) && Pio::is_read_by_batch(address & 0xffc)
 }
 
 /// Returns whether a write to the register at `address` may disturb a batch: all but DMA's, USB's and TIMER's.
@@ -46,7 +46,7 @@ fn cycle_by(sys: &Sys, now: Ps) -> u64 {
 
 /// The effects of a deferred batch on the pins.
 #[derive(Clone, Copy, Debug)]
-pub struct PutOff {
+pub struct Deferred {
     block: usize,
     /// Pins that follow the state machine's writes.
     driven: u32,
@@ -77,24 +77,24 @@ enum Source {
 impl<W: World> Bus<W> {
     /// Runs the passes that are over in this cycle, before something may observe or disturb the batch.
     #[inline]
-    pub fn carry_out_laps(&mut self) {
-        if self.sys.lapping.is_some() {
+    pub fn run_batch(&mut self) {
+        if self.sys.batched.is_some() {
             let until = cycle_by(&self.sys, self.sys.now());
             self.catch_up(until);
         }
     }
 
     /// Runs the passes at the end of a run at `now`; until the next run everything is in its observable state.
-    pub fn end_laps(&mut self, now: Ps) {
-        if self.sys.lapping.is_some() {
+    pub fn end_batch(&mut self, now: Ps) {
+        if self.sys.batched.is_some() {
             self.catch_up(cycle_by(&self.sys, now));
         }
     }
 
     /// Runs the passes before event `id`. Returns false if the event was the end of the batch and needs no handling
     /// now.
-    pub(crate) fn laps_before(&mut self, id: EventId) -> bool {
-        let Some(index) = self.sys.lapping else { return true };
+    pub(crate) fn batch_before(&mut self, id: EventId) -> bool {
+        let Some(index) = self.sys.batched else { return true };
         if leaves_pins_alone(id) {
             return true;
         }
@@ -117,12 +117,12 @@ impl<W: World> Bus<W> {
     /// Runs the deferred passes up to and including cycle `until`.
     #[inline(never)]
     fn catch_up(&mut self, until: u64) {
-        let Some(index) = self.sys.lapping.take() else { return };
-        let (Some(laps), Some(put_off)) = (self.blocks.pio[index].take_laps(), self.put_off.take()) else { return };
+        let Some(index) = self.sys.batched.take() else { return };
+        let (Some(batch), Some(deferred)) = (self.blocks.pio[index].take_batch(), self.deferred.take()) else { return };
         let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(until)));
-        let done = laps.done_by(until);
+        let done = batch.done_by(until);
         if done != 0 {
-            self.carry_out(&laps, &put_off, done);
+            self.carry_out(&batch, &deferred, done);
         }
         while self.blocks.pio[index].step_once(&mut self.sys, until).is_some() {
             self.settle_pins();
@@ -149,16 +149,16 @@ impl<W: World> Bus<W> {
         }
     }
 
-    fn carry_out(&mut self, laps: &Laps, put_off: &PutOff, done: u64) {
+    fn carry_out(&mut self, batch: &Batch, deferred: &Deferred, done: u64) {
         let Self { sys, blocks, world, .. } = self;
-        let index = put_off.block;
-        let lap = &laps.lap;
+        let index = deferred.block;
+        let pass = &batch.pass;
         let [mut out, _] = blocks.pio[index].outputs();
         let before = sys.pins.level();
         let (mut rose, mut fell) = (0, 0);
         let mut level = before;
-        for now in lap.levels(out).into_iter().flatten() {
-            let next = (level & !put_off.driven) | (now & put_off.driven);
+        for now in pass.levels(out).into_iter().flatten() {
+            let next = (level & !deferred.driven) | (now & deferred.driven);
             rose |= next & !level;
             fell |= level & !next;
             level = next;
@@ -166,17 +166,17 @@ impl<W: World> Bus<W> {
         // The pins that differ between passes: OUT's, and the peer's.
         let mut changing = 0;
         let mut bits = 0;
-        if let Some((_, pin)) = lap.output {
-            bits = blocks.pio[index].bits_out(laps, done);
+        if let Some((_, pin)) = pass.output {
+            bits = blocks.pio[index].bits_out(batch, done);
             out = (out & !(1 << pin)) | (bits & 1) << pin;
-            changing = put_off.driven & (1 << pin);
+            changing = deferred.driven & (1 << pin);
         }
         let mut given = 0;
-        if let Some(exchange) = put_off.peer {
+        if let Some(exchange) = deferred.peer {
             match exchange.way {
                 Way::Takes => {
                     let held = if before & (1 << exchange.data) != 0 { u32::MAX } else { 0 };
-                    let taken = match lap.output {
+                    let taken = match pass.output {
                         Some((_, pin)) if changing == 0 || pin != exchange.data => held & word_mask(done),
                         Some((step, _)) if step <= exchange.step => bits,
                         Some(_) => after(held & 1, bits, done),
@@ -196,11 +196,11 @@ impl<W: World> Bus<W> {
             rose |= if bits & !previous != 0 { changing } else { 0 };
             fell |= if previous & !bits & word_mask(done) != 0 { changing } else { 0 };
         }
-        let inputs = match (lap.input, put_off.inputs) {
+        let inputs = match (pass.input, deferred.inputs) {
             (None, _) => Sampled::Same(0),
             (Some((step, _)), source) => {
-                let (first, _) = blocks.pio[index].sample(sys, laps.machine, laps.start + lap.steps()[step].at);
-                let bit_of = |levels: u32| put_off.peer.map_or(0, |peer| (sys.pins.input_of(levels) >> peer.data) & 1);
+                let (first, _) = blocks.pio[index].sample(sys, batch.machine, batch.start + pass.steps()[step].at);
+                let bit_of = |levels: u32| deferred.peer.map_or(0, |peer| (sys.pins.input_of(levels) >> peer.data) & 1);
                 let seen = |bits: u32| match (bit_of(0), bit_of(PIN_MASK)) {
                     (0, 1) => bits,
                     (1, 0) => !bits & word_mask(done),
@@ -217,20 +217,20 @@ impl<W: World> Bus<W> {
                 }
             }
         };
-        blocks.pio[index].advance(sys, laps, done, inputs, out);
-        if let Some(Exchange { data, way: Way::Gives { .. }, .. }) = put_off.peer {
+        blocks.pio[index].advance(sys, batch, done, inputs, out);
+        if let Some(Exchange { data, way: Way::Gives { .. }, .. }) = deferred.peer {
             sys.pins.drive(data, Some(given & 1 != 0));
         }
         sys.pins.world_dirty = false;
         sys.pins.input_dirty = false;
         blocks.io_bank0.edges_passed(sys, rose, fell);
-        self.note_last_laps(laps, put_off, done, (before, bits, changing));
+        self.note_last_passes(batch, deferred, done, (before, bits, changing));
     }
 
     /// Tells the inputs of PIO about the edges that their flip-flops may still hold.
-    fn note_last_laps(&mut self, laps: &Laps, put_off: &PutOff, done: u64, changing: (u32, u32, u32)) {
+    fn note_last_passes(&mut self, batch: &Batch, deferred: &Deferred, done: u64, changing: (u32, u32, u32)) {
         let Self { sys, blocks, .. } = self;
-        let lap = &laps.lap;
+        let pass = &batch.pass;
         let (before, bits, changing) = changing;
         let bit = |number: Option<u64>| match number {
             Some(number) => {
@@ -242,15 +242,15 @@ impl<W: World> Bus<W> {
             }
             None => before & changing,
         };
-        let changes_at = match (put_off.peer, lap.output) {
+        let changes_at = match (deferred.peer, pass.output) {
             (Some(Exchange { way: Way::Gives { .. }, step, .. }), _) | (_, Some((step, _))) => step,
             _ => usize::MAX,
         };
-        let [out, _] = blocks.pio[put_off.block].outputs();
-        let first = done.saturating_sub(1 + LOOK_BACK_CYCLES.div_ceil(lap.cycles));
-        let fixed = put_off.driven & !changing;
+        let [out, _] = blocks.pio[deferred.block].outputs();
+        let first = done.saturating_sub(1 + LOOK_BACK_CYCLES.div_ceil(pass.cycles));
+        let fixed = deferred.driven & !changing;
         let others = sys.pins.level() & !(fixed | changing);
-        let Some(levels) = lap.levels(out) else { return };
+        let Some(levels) = pass.levels(out) else { return };
         let levels: [u32; 8] = {
             let mut kept = [0; 8];
             kept.iter_mut().zip(levels).for_each(|(kept, level)| *kept = level & fixed);
@@ -258,11 +258,11 @@ impl<W: World> Bus<W> {
         };
         let mut level = None;
         for number in first..done {
-            for (index, step) in lap.steps().iter().enumerate() {
+            for (index, step) in pass.steps().iter().enumerate() {
                 let newest = if index >= changes_at { Some(number) } else { number.checked_sub(1) };
                 let next = others | levels[index] | if changing == 0 { 0 } else { bit(newest) };
                 if level.replace(next) != Some(next) {
-                    let at = sys.clock.ps_at(laps.start + number * lap.cycles + step.at);
+                    let at = sys.clock.ps_at(batch.start + number * pass.cycles + step.at);
                     let inputs = sys.pins.input_of(next);
                     blocks.pio.iter_mut().for_each(|pio| pio.note_inputs(at, inputs));
                 }
@@ -272,34 +272,34 @@ impl<W: World> Bus<W> {
 
     /// Defers the next passes of a state machine, if they are unobservable.
     #[inline(never)]
-    pub(crate) fn find_laps(&mut self) {
-        self.sys.laps_possible = false;
+    pub(crate) fn find_batch(&mut self) {
+        self.sys.batch_possible = false;
         let traced = self.sys.trace.wants(kind::PINS) || self.sys.records();
-        if self.sys.lapping.is_some() || !self.sys.runs_laps || traced {
+        if self.sys.batched.is_some() || !self.sys.batches_enabled || traced {
             return;
         }
         for block in 0..FUNCTIONS.len() {
-            let Some((state, mut laps)) = self.blocks.pio[block].find_laps(&self.sys) else { continue };
-            let Some(put_off) = self.unseen(block, &mut laps) else { continue };
-            self.put_off = Some(put_off);
-            self.blocks.pio[block].put_off(&mut self.sys, state, laps);
+            let Some((state, mut batch)) = self.blocks.pio[block].find_batch(&self.sys) else { continue };
+            let Some(deferred) = self.unseen(block, &mut batch) else { continue };
+            self.deferred = Some(deferred);
+            self.blocks.pio[block].defer(&mut self.sys, state, batch);
             return;
         }
     }
 
     /// Returns the effects of `batch` at the pins, and limits it to unobservable passes; `None` if there are none.
-    fn unseen(&self, block: usize, laps: &mut Laps) -> Option<PutOff> {
-        let (sys, lap) = (&self.sys, &laps.lap);
+    fn unseen(&self, block: usize, batch: &mut Batch) -> Option<Deferred> {
+        let (sys, pass) = (&self.sys, &batch.pass);
         let pins = &sys.pins;
         let pio = &self.blocks.pio[block];
         let [out, oe] = pio.outputs();
         let mut previous = out;
         let mut written = 0;
-        for level in lap.levels(out)? {
+        for level in pass.levels(out)? {
             written |= level ^ previous;
             previous = level;
         }
-        let out_pin = lap.output.map_or(0, |(_, pin)| 1 << pin);
+        let out_pin = pass.output.map_or(0, |(_, pin)| 1 << pin);
         // A loop that changes no pins needs no batch: lookahead already covers it.
         if written | out_pin == 0 {
             return None;
@@ -319,7 +319,7 @@ impl<W: World> Bus<W> {
                 // One period of the clock per pass.
                 let (mut edges, mut clocked) = ([0; 2], [0; 2]);
                 let mut high = out & clock_bit != 0;
-                for (step, level) in lap.levels(out)?.enumerate() {
+                for (step, level) in pass.levels(out)?.enumerate() {
                     let now = level & clock_bit != 0;
                     if now != high {
                         clocked[usize::from(now)] += 1;
@@ -338,12 +338,12 @@ impl<W: World> Bus<W> {
                     Way::Gives { .. } if pins.output_enabled() & data_bit != 0 || driven & out_pin != 0 => return None,
                     Way::Gives { rising } => edges[usize::from(rising)],
                 };
-                laps.count = laps.count.min(u64::from(bits)).min(WORD_BITS);
+                batch.count = batch.count.min(u64::from(bits)).min(WORD_BITS);
                 touched |= data_bit;
                 peer = Some(Exchange { data, way, step });
             }
         }
-        if laps.count < 2
+        if batch.count < 2
             || selected & pins.overridden() != 0
             || touched & (pins.overridden() | pins.wired() | sys.watched_by(watcher::IO_BANK0)) != 0
         {
@@ -353,19 +353,19 @@ impl<W: World> Bus<W> {
         if other.looks() & touched != 0 || other.is_forced() {
             return None;
         }
-        let mut put_off = PutOff { block, driven, peer, inputs: Source::Steady };
-        if let Some((step, bits)) = laps.lap.input {
-            put_off.inputs = self.source(&put_off, laps, step, bits)?;
+        let mut deferred = Deferred { block, driven, peer, inputs: Source::Steady };
+        if let Some((step, bits)) = batch.pass.input {
+            deferred.inputs = self.source(&deferred, batch, step, bits)?;
         }
-        Some(put_off)
+        Some(deferred)
     }
 
     /// Returns the levels that IN in `step` reads, if they are known for all passes.
-    fn source(&self, put_off: &PutOff, laps: &Laps, step: usize, bits: u32) -> Option<Source> {
-        let pio = &self.blocks.pio[put_off.block];
-        let read = pio.read_by_in(laps.machine, bits);
-        let at = laps.lap.steps()[step].at;
-        let given = match put_off.peer {
+    fn source(&self, deferred: &Deferred, batch: &Batch, step: usize, bits: u32) -> Option<Source> {
+        let pio = &self.blocks.pio[deferred.block];
+        let read = pio.read_by_in(batch.machine, bits);
+        let at = batch.pass.steps()[step].at;
+        let given = match deferred.peer {
             Some(Exchange { data, way: Way::Gives { .. }, step }) => Some((data, step)),
             _ => None,
         };
@@ -377,15 +377,15 @@ impl<W: World> Bus<W> {
             }
             // Changes up to this cycle of the pass are visible.
             let seen = at.checked_sub(pio.input_delay(data));
-            let edge = laps.lap.steps()[edge].at;
+            let edge = batch.pass.steps()[edge].at;
             return match seen {
                 Some(seen) if seen >= edge => Some(Source::Bit),
-                _ if at + laps.lap.cycles >= edge + pio.input_delay(data) => Some(Source::LastBit),
+                _ if at + batch.pass.cycles >= edge + pio.input_delay(data) => Some(Source::LastBit),
                 _ => None,
             };
         }
-        let steady = pio.sample(&self.sys, laps.machine, laps.start + at).1;
-        (read & put_off.driven == 0 && steady).then_some(Source::Steady)
+        let steady = pio.sample(&self.sys, batch.machine, batch.start + at).1;
+        (read & deferred.driven == 0 && steady).then_some(Source::Steady)
     }
 }
 

@@ -15,7 +15,7 @@ const CHARACTER_PS: Ps = 10 * PS_PER_S / 115_200;
 
 /// A cable to the UART at any pins that the program selects, at the UART's speed. It has no handshake lines.
 #[derive(Debug, Default)]
-pub struct SerialLead {
+pub struct UartCable {
     received: VecDeque<u8>,
     received_at: Ps,
     waiting: VecDeque<u8>,
@@ -23,7 +23,7 @@ pub struct SerialLead {
     due: Option<Ps>,
 }
 
-impl SerialLead {
+impl UartCable {
     /// Handles a character from the board, whose stop bit ends at `now`.
     pub fn heard(&mut self, now: Ps, byte: u8) {
         if self.received.len() == KEPT_BYTES {

@@ -105,12 +105,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(runs_laps: bool) -> Self {
+    fn new(batches_enabled: bool) -> Self {
         let mem = Memory::new(&[0; 16384], 1 << 20);
         let mut bus = Bus::new(Sys::new(125_000_000), Peer { left: 32, ..Peer::default() });
         bus.sys.freq.clk_sys_hz = 125_000_000;
         bus.sys.clock_sources_dirty = false;
-        bus.sys.runs_laps = runs_laps;
+        bus.sys.batches_enabled = batches_enabled;
         bus.sys.watch_pins(watcher::WORLD, 1 << CLOCK | 1 << DATA);
         Self { bus, mem, events: 0 }
     }
@@ -289,7 +289,7 @@ fn disturb(pair: &mut Pair, random: &mut Random, at: &str) {
         27 => {
             let (pin, level) = (random.below(8), [None, Some(false), Some(true)][random.below(3) as usize]);
             for bench in &mut pair.0 {
-                bench.bus.carry_out_laps();
+                bench.bus.run_batch();
                 bench.bus.sys.pins.hold(pin, level.filter(|_| value & 3 == 0));
                 bench.bus.settle(&mut bench.mem);
             }
@@ -388,7 +388,7 @@ fn fuzz(seed: u64) -> [u64; 2] {
     }
     if random.one_in(2) {
         let end = pair.0[0].bus.sys.clock.ps_at(cycle);
-        pair.0.iter_mut().for_each(|bench| bench.bus.end_laps(end));
+        pair.0.iter_mut().for_each(|bench| bench.bus.end_batch(end));
     }
     compare_all(&mut pair, &format!("seed {seed} at the end"));
     [pair.0[0].events, pair.0[1].events]
@@ -397,7 +397,7 @@ fn fuzz(seed: u64) -> [u64; 2] {
 /// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: their number;
 /// `PORTBENCH_FUZZ_SEED`.
 #[test]
-fn what_is_put_off_is_what_would_have_been() {
+fn deferred_batches_equal_single_events() {
     let setting =
         |name: &str, default: u64| std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default);
     let (steps, seed) = (setting("PORTBENCH_FUZZ_PROGRAMS", 250), setting("PORTBENCH_FUZZ_SEED", 1) << 32);
@@ -408,5 +408,5 @@ fn what_is_put_off_is_what_would_have_been() {
     }
     println!("{steps} programs: {} events in place of {}", events[0], events[1]);
     // Most programs are not loops of this kind, or stall.
-    assert!(events[0] + 50 * steps < events[1], "{events:?}: hardly anything is put off");
+    assert!(events[0] + 50 * steps < events[1], "{events:?}: almost nothing is deferred");
 }

@@ -37,7 +37,7 @@ pub struct Step {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Lap {
+pub struct Pass {
     steps: [Step; LONGEST],
     len: usize,
     ticks: u64,
@@ -51,7 +51,7 @@ pub struct Lap {
     pub input: Option<(usize, u32)>,
 }
 
-impl Lap {
+impl Pass {
     /// Returns the pass that starts with the next instruction of `state`, if there is one.
     pub fn next(state: &State, memory: &[u16; INSTRUCTIONS], config: &Config, divider: &Divider) -> Option<Self> {
         let slot = &state.flow;
@@ -62,7 +62,7 @@ impl Lap {
         if !config.writes_plainly() {
             return None;
         }
-        let mut lap = Self {
+        let mut pass = Self {
             steps: [Step::default(); LONGEST],
             len: 0,
             ticks: 0,
@@ -74,20 +74,20 @@ impl Lap {
         };
         let mut pc = state.pc;
         loop {
-            if lap.len == LONGEST {
+            if pass.len == LONGEST {
                 return None;
             }
             let instruction = memory[pc as usize];
             let next = if pc == config.wrap_top() { config.wrap_bottom() } else { (pc + 1) & 31 };
-            pc = lap.add(instruction, config, cycles_per_tick)?.unwrap_or(next);
+            pc = pass.add(instruction, config, cycles_per_tick)?.unwrap_or(next);
             if pc == state.pc {
                 break;
             }
         }
-        lap.cycles = lap.ticks * cycles_per_tick;
-        match lap.output {
-            Some((_, pin)) if lap.writes().any(|write| write.mask & (1 << pin) != 0) => None,
-            _ => Some(lap),
+        pass.cycles = pass.ticks * cycles_per_tick;
+        match pass.output {
+            Some((_, pin)) if pass.writes().any(|write| write.mask & (1 << pin) != 0) => None,
+            _ => Some(pass),
         }
     }
 
@@ -235,24 +235,24 @@ pub enum Sampled {
 
 /// A batch of passes that is deferred while it is not observed.
 #[derive(Clone, Copy, Debug)]
-pub struct Laps {
+pub struct Batch {
     pub machine: usize,
-    pub lap: Lap,
+    pub pass: Pass,
     /// Cycle of the first instruction of the first pass.
     pub start: u64,
     pub count: u64,
 }
 
-impl Laps {
+impl Batch {
     /// Returns the cycle after the last pass.
     pub fn end(&self) -> u64 {
-        self.start + self.count * self.lap.cycles
+        self.start + self.count * self.pass.cycles
     }
 
     /// Returns the number of passes complete in cycle `now`.
     pub fn done_by(&self, now: u64) -> u64 {
-        match now.checked_sub(self.start + self.lap.last_at()) {
-            Some(past) => (past / self.lap.cycles + 1).min(self.count),
+        match now.checked_sub(self.start + self.pass.last_at()) {
+            Some(past) => (past / self.pass.cycles + 1).min(self.count),
             None => 0,
         }
     }
