@@ -69,7 +69,6 @@ pub struct Control {
 
 const CONTROL_HEADER: usize = 16;
 const FLAG_ERROR: u32 = 1;
-const FLAG_SET: u32 = 2;
 
 impl Control {
     pub fn decode(body: &[u8]) -> Option<Self> {
@@ -79,10 +78,6 @@ impl Control {
         // The host's buffer may be longer than the data it sends.
         let argument = &argument[..argument.len().min(length as usize)];
         Some(Self { command, flags, argument: argument.to_vec() })
-    }
-
-    pub fn sets(&self) -> bool {
-        self.flags & FLAG_SET != 0
     }
 
     pub fn interface(&self) -> u32 {

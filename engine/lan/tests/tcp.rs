@@ -425,8 +425,8 @@ fn a_caller_without_room_is_closed_and_an_invalid_peer_is_refused() {
     board.lan.connect(0, PS_PER_MS, peer, app).unwrap();
     frames_until(&mut board.lan, 2 * PS_PER_MS);
     assert_eq!(*record.lock().unwrap(), [Told::Closed(2, true, PS_PER_MS)]);
-    let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80);
-    let error = board.lan.connect(0, 0, nobody, recorder(|_| AppReply::default()).1).unwrap_err();
+    let invalid = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80);
+    let error = board.lan.connect(0, 0, invalid, recorder(|_| AppReply::default()).1).unwrap_err();
     assert_eq!(error.to_string(), "invalid peer 0.0.0.0:80: use ADDRESS:PORT");
 }
 

@@ -115,7 +115,7 @@ mod tests {
         log.close(slow);
         assert!(log.records.is_empty() && log.is_read());
         log.close(quick);
-        log.push(|| unreachable!("nobody reads"));
+        log.push(|| unreachable!("there is no reader"));
         assert!(!log.is_read());
     }
 }

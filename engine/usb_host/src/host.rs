@@ -298,19 +298,9 @@ impl UsbHost {
         self.storage.write(lun, lba, data)
     }
 
-    /// Queues SYNCHRONIZE CACHE.
-    pub fn request_synchronize(&mut self, lun: u8) -> Result<RequestId, StorageError> {
-        self.storage.synchronize(lun)
-    }
-
     /// Queues START STOP UNIT with LOEJ: the medium is ejected.
     pub fn request_eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
         self.storage.eject(lun)
-    }
-
-    /// Queues PREVENT ALLOW MEDIUM REMOVAL.
-    pub fn request_prevent_removal(&mut self, lun: u8, prevent: bool) -> Result<RequestId, StorageError> {
-        self.storage.prevent_removal(lun, prevent)
     }
 
     /// Takes the result of a request, once; `None` while it is running or after it was taken.

@@ -87,9 +87,7 @@ impl std::error::Error for StorageError {}
 enum Op {
     Read { lba: u64, count: u64 },
     Write { lba: u64, data: Vec<u8> },
-    Synchronize,
     Eject,
-    PreventRemoval(bool),
 }
 
 #[derive(Debug)]
@@ -296,16 +294,8 @@ impl Storage {
         self.push(lun, Op::Write { lba, data })
     }
 
-    pub fn synchronize(&mut self, lun: u8) -> Result<RequestId, StorageError> {
-        self.push(lun, Op::Synchronize)
-    }
-
     pub fn eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
         self.push(lun, Op::Eject)
-    }
-
-    pub fn prevent_removal(&mut self, lun: u8, prevent: bool) -> Result<RequestId, StorageError> {
-        self.push(lun, Op::PreventRemoval(prevent))
     }
 
     pub fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
@@ -640,16 +630,12 @@ impl Storage {
                 self.begin(Step::Probe, end);
             }
             Failed::Transfer => {
-                let optional =
-                    matches!(unit.queue.front().map(|j| &j.op), Some(Op::Synchronize | Op::PreventRemoval(_)));
                 unit.retries += 1;
                 match sense.key {
                     scsi::KEY_DATA_PROTECT => {
                         unit.write_protected = true;
                         self.complete(Err(StorageError::WriteProtected), end);
                     }
-                    // A drive without a cache or a lock need not do anything for these commands.
-                    scsi::KEY_ILLEGAL_REQUEST if optional => self.complete(Ok(Vec::new()), end),
                     scsi::KEY_ILLEGAL_REQUEST => self.complete(Err(StorageError::Refused(sense)), end),
                     _ if unit.retries > MAX_RETRIES => self.complete(Err(StorageError::Refused(sense)), end),
                     _ => self.begin(Step::Transfer, end),
@@ -665,7 +651,7 @@ impl Job {
         let (lba, bytes) = match &self.op {
             Op::Read { lba, count } => (*lba, (*count * u64::from(block_size)) as usize),
             Op::Write { lba, data } => (*lba, data.len()),
-            Op::Synchronize | Op::Eject | Op::PreventRemoval(_) => return Ok(()),
+            Op::Eject => return Ok(()),
         };
         if bytes == 0 || bytes % block_size as usize != 0 {
             return Err(StorageError::Unaligned { bytes, block_size });
@@ -682,7 +668,7 @@ impl Job {
         let total = match &self.op {
             Op::Read { count, .. } => *count,
             Op::Write { data, .. } => data.len() as u64 / u64::from(block_size),
-            Op::Synchronize | Op::Eject | Op::PreventRemoval(_) => 1,
+            Op::Eject => 1,
         };
         total.saturating_sub(self.done)
     }
@@ -702,9 +688,7 @@ impl Job {
                 let from = self.done as usize * block_size as usize;
                 (ten(scsi::WRITE_10, *lba), Data::Out(data[from..from + bytes].to_vec()))
             }
-            Op::Synchronize => (scsi::ten(scsi::SYNCHRONIZE_CACHE_10, 0, 0), Data::None),
             Op::Eject => (scsi::eject(), Data::None),
-            Op::PreventRemoval(prevent) => (scsi::prevent_removal(*prevent), Data::None),
         }
     }
 }

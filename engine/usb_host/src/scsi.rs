@@ -5,11 +5,9 @@ pub const REQUEST_SENSE: u8 = 0x03;
 pub const INQUIRY: u8 = 0x12;
 pub const MODE_SENSE_6: u8 = 0x1a;
 pub const START_STOP_UNIT: u8 = 0x1b;
-pub const PREVENT_ALLOW_MEDIUM_REMOVAL: u8 = 0x1e;
 pub const READ_CAPACITY_10: u8 = 0x25;
 pub const READ_10: u8 = 0x28;
 pub const WRITE_10: u8 = 0x2a;
-pub const SYNCHRONIZE_CACHE_10: u8 = 0x35;
 
 pub const INQUIRY_LENGTH: usize = 36;
 pub const SENSE_LENGTH: usize = 18;
@@ -30,11 +28,6 @@ pub fn mode_sense() -> Vec<u8> {
 /// START STOP UNIT: eject (LOEJ = 1, START = 0).
 pub fn eject() -> Vec<u8> {
     six(START_STOP_UNIT, 0x02)
-}
-
-/// PREVENT ALLOW MEDIUM REMOVAL.
-pub fn prevent_removal(prevent: bool) -> Vec<u8> {
-    six(PREVENT_ALLOW_MEDIUM_REMOVAL, u8::from(prevent))
 }
 
 /// A ten-byte command with a block address and a block count.

@@ -164,7 +164,6 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow() {
                 3 => drop(host.set_line_coding(LineCoding::baud(1200))),
                 4 => ids.extend(host.request_read(0, bus.random.next() % 70, bus.random.next() % 8)),
                 5 => ids.extend(host.request_write(0, bus.random.next() % 70, vec![1; 512 * (events as usize % 4)])),
-                6 => ids.extend(host.request_synchronize(0)),
                 7 => ids.extend(host.request_eject(0)),
                 8 => bus.device.no_medium = bus.random.one_in(3),
                 9 => bus.device.pulled_up = true,

@@ -95,7 +95,7 @@ fn a_device_that_comes_back_with_one_port_has_one() {
     run_until(&mut host, &mut other, end + 600 * MS, "the console", |h, _| h.state().console_open);
     assert_eq!(host.state().serial_ports, 1);
     let port = host.serial(1).unwrap();
-    assert_eq!((port.is_open(), port.write(b"nobody"), port.read()), (false, 0, b"last words".to_vec()));
+    assert_eq!((port.is_open(), port.write(b"unread"), port.read()), (false, 0, b"last words".to_vec()));
     other.to_console.push_back(b"here".to_vec());
     run_to(&mut host, &mut other, end + 650 * MS);
     assert_eq!(host.console_read(), b"here");

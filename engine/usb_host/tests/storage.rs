@@ -238,16 +238,6 @@ fn test_unit_ready_is_sent_at_its_interval_and_can_be_off() {
 }
 
 #[test]
-fn optional_commands_succeed() {
-    let (mut host, mut device) = with_drive(64);
-    for id in [host.request_synchronize(0).unwrap(), host.request_prevent_removal(0, true).unwrap()] {
-        assert_eq!(complete(&mut host, &mut device, id, 100 * MS), Ok(Vec::new()));
-    }
-    assert!(device.commands.iter().any(|c| c[0] == 0x35));
-    assert!(device.commands.contains(&vec![0x1e, 0, 0, 0, 1, 0]));
-}
-
-#[test]
 fn impossible_requests_are_refused_at_once() {
     let (mut host, mut device) = with_drive(64);
     let range = StorageError::OutOfRange { lba: 60, count: 5, blocks: 64 };

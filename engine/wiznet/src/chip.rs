@@ -17,9 +17,11 @@ pub trait Phy: Send {
     fn hardware_reset(&mut self, now: Ps, held: bool);
     /// Initialises the registers at MR's RST. Only the PHY's registers and RSTn reset the PHY itself.
     fn reset_register(&mut self);
-    fn link_up(&self, now: Ps) -> bool;
     /// Returns when the link being negotiated comes up.
     fn link_at(&self) -> Option<Ps>;
+    fn link_up(&self, now: Ps) -> bool {
+        self.link_at().is_some_and(|at| now >= at)
+    }
 }
 
 /// One chip: its sizes, its SPI frames and its register map. [`Wiznet`] does everything else.
@@ -38,9 +40,11 @@ pub trait Model: Send + Sized + 'static {
     /// The chip's state in addition to the family's registers; a reset initialises it.
     type Own: Default + Send;
 
-    /// Handles an edge of SCSn.
-    fn select(chip: &mut Wiznet<Self>, low: bool);
-    /// Exchanges one SPI byte; returns the byte on MISO.
+    /// Starts an SPI frame when the chip is selected.
+    fn begin_frame(chip: &mut Wiznet<Self>);
+    /// Ends an SPI frame, if it has reached its data.
+    fn end_frame(chip: &mut Wiznet<Self>);
+    /// Exchanges one SPI byte of a selected chip; returns the byte on MISO.
     fn exchange(chip: &mut Wiznet<Self>, mosi: u8) -> u8;
     /// Reads a byte of the common registers.
     fn read_common(chip: &Wiznet<Self>, address: u16) -> u8;

@@ -89,6 +89,7 @@ pub struct Wiznet<M: Model> {
     phy: M::Phy,
     int_pin: IntPin,
     reset: ResetLine,
+    selected: bool,
     spi: M::Decoder,
     own: M::Own,
     log: FrameLog,
@@ -121,6 +122,7 @@ impl<M: Model> Wiznet<M> {
             phy,
             int_pin: IntPin::default(),
             reset: ResetLine::power_up(M::PLL_LOCK),
+            selected: false,
             spi: M::Decoder::default(),
             own: M::Own::default(),
             log: FrameLog::default(),
@@ -245,12 +247,31 @@ impl<M: Model> Device for Wiznet<M> {
 impl<M: Model> SpiDevice for Wiznet<M> {
     fn select(&mut self, now: Ps, low: bool) {
         self.advance(now);
-        M::select(self, low);
+        if low == self.selected {
+            return;
+        }
+        self.selected = low;
+        if low {
+            self.stats.chip_selects += 1;
+            if self.reset.stable(self.now) {
+                M::begin_frame(self);
+            }
+        } else {
+            M::end_frame(self);
+            self.spi = M::Decoder::default();
+        }
     }
 
     /// Exchanges a byte; returns 0 while the chip does not drive MISO.
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
         self.advance(now);
+        if !self.selected {
+            return 0;
+        }
+        self.stats.bus_bytes += 1;
+        if !self.reset.stable(self.now) {
+            self.spi = M::Decoder::default();
+        }
         M::exchange(self, mosi)
     }
 

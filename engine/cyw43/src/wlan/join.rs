@@ -13,7 +13,7 @@ const AES: u32 = 4;
 const WPA2_PSK: u32 = 0x80;
 /// WPA3, also together with a passphrase for WPA2: the network decides. The access point has WPA2.
 const WPA3_SAE_PSK: u32 = 0x4_0000;
-const NOBODY: Mac = [0; 6];
+const NO_ADDRESS: Mac = [0; 6];
 /// Handshakes that the firmware attempts before it gives up a network.
 const TRIES: u32 = 3;
 /// Pause between two searches for a lost network.
@@ -91,15 +91,15 @@ impl Wlan {
             }
             RadioReport::ScanDone => {
                 if let Some(sync) = self.station.scan.take() {
-                    self.scan_event(now, SUCCESS, NOBODY, &scan::end(sync));
+                    self.scan_event(now, SUCCESS, NO_ADDRESS, &scan::end(sync));
                 }
             }
             // While it looks for a lost network, the firmware sends no event.
             RadioReport::NoNetwork if self.station.was_lost => self.station.look_at = Some(now + PAUSE),
-            RadioReport::NoNetwork => self.event(now, events::SET_SSID, 0, status::NO_NETWORKS, 0, NOBODY),
+            RadioReport::NoNetwork => self.event(now, events::SET_SSID, 0, status::NO_NETWORKS, 0, NO_ADDRESS),
             RadioReport::OtherSecurity(bss) => {
                 self.event(now, events::PRUNE, 0, SUCCESS, events::PRUNE_ENCRYPTION, bss.bssid);
-                self.event(now, events::SET_SSID, 0, status::NO_NETWORKS, 0, NOBODY);
+                self.event(now, events::SET_SSID, 0, status::NO_NETWORKS, 0, NO_ADDRESS);
             }
             RadioReport::Authenticated(bss) => {
                 self.event(now, events::ASSOC_REQ_IE, 0, SUCCESS, 0, bss.bssid);

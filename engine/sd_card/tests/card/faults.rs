@@ -66,7 +66,7 @@ fn blocks_with_wrong_checksums_are_refused_after_cmd59() {
         host.busy();
         answer
     };
-    assert_eq!(wrong(&mut host), 0xe5, "nobody asked");
+    assert_eq!(wrong(&mut host), 0xe5, "checks are off");
     assert_eq!(host.command(59, 1), 0);
     assert_eq!(wrong(&mut host), 0xeb);
     assert_eq!((host.command(24, 1), host.send(0xfe, &pattern(2))), (0, 0xe5));

@@ -364,7 +364,7 @@ impl Device {
                 *if lun == 0 { &mut self.no_medium } else { &mut self.no_card } = true;
                 self.disk = Disk::Status;
             }
-            0x00 | 0x1b | 0x1e => self.disk = Disk::Status,
+            0x00 | 0x1b => self.disk = Disk::Status,
             _ => {
                 self.sense = (5, 0x20);
                 return self.refuse(wanted, cbw[12] & 0x80 != 0);

@@ -47,34 +47,20 @@ impl Model for W5100sModel {
     type Decoder = Decoder;
     type Own = Own;
 
-    fn select(chip: &mut W5100S, low: bool) {
-        if low == chip.spi.selected {
-            return;
-        }
-        chip.spi.selected = low;
-        if low {
-            chip.stats.chip_selects += 1;
-            if chip.reset.stable(chip.now) {
-                chip.spi.phase = Phase::Control;
-                chip.spi.miso = 0;
-                chip.log.begin(chip.now);
-            }
-        } else {
-            if matches!(chip.spi.phase, Phase::Data { .. }) {
-                chip.end_frame();
-            }
-            chip.spi.phase = Phase::Idle;
-        }
+    fn begin_frame(chip: &mut W5100S) {
+        chip.spi.phase = Phase::Control;
+        chip.spi.miso = 0;
+        chip.log.begin(chip.now);
+    }
+
+    fn end_frame(chip: &mut W5100S) {
+        let Decoder { phase: Phase::Data { write }, first_address, .. } = chip.spi else { return };
+        chip.log.end(chip.now, HEADER_BYTES, write, first_address, |data| {
+            (names::register_name(first_address), names::meaning(first_address, data))
+        });
     }
 
     fn exchange(chip: &mut W5100S, mosi: u8) -> u8 {
-        if !chip.spi.selected {
-            return 0;
-        }
-        chip.stats.bus_bytes += 1;
-        if !chip.reset.stable(chip.now) {
-            chip.spi.phase = Phase::Idle;
-        }
         let miso = chip.spi.miso;
         match chip.spi.phase {
             Phase::Idle => return 0,
@@ -176,7 +162,7 @@ impl Model for W5100sModel {
 
 #[derive(Clone, Copy, Default)]
 enum Phase {
-    /// Not selected, selected while the chip could not listen, or after an invalid control byte.
+    /// Not selected, the chip could not listen since it was, or after an invalid control byte.
     #[default]
     Idle,
     Control,
@@ -193,7 +179,6 @@ enum Phase {
 
 #[derive(Default)]
 pub struct Decoder {
-    selected: bool,
     phase: Phase,
     /// The next byte on MISO: the number of the byte in the frame 0, 1, 2, 3 (W5100 datasheet, "SPI mode"); 3 during
     /// data writes.
@@ -203,14 +188,6 @@ pub struct Decoder {
 }
 
 impl W5100S {
-    fn end_frame(&mut self) {
-        let Decoder { first_address, phase, .. } = self.spi;
-        let write = matches!(phase, Phase::Data { write: true });
-        self.log.end(self.now, HEADER_BYTES, write, first_address, |data| {
-            (names::register_name(first_address), names::meaning(first_address, data))
-        });
-    }
-
     /// Loads the next output byte: MISO's first bit must be valid before the byte's first clock edge.
     fn prefetch(&mut self, write: bool) {
         if !write {

@@ -33,35 +33,23 @@ impl Model for W5500Model {
     type Decoder = Decoder;
     type Own = ();
 
-    fn select(chip: &mut W5500, low: bool) {
-        if low == chip.spi.selected {
-            return;
-        }
-        chip.spi.selected = low;
-        if low {
-            chip.stats.chip_selects += 1;
-            if chip.reset.stable(chip.now) {
-                chip.begin_frame();
-            }
-        } else {
-            if chip.spi.phase == Phase::Data {
-                chip.end_frame();
-            }
-            chip.spi.phase = Phase::Idle;
-        }
+    fn begin_frame(chip: &mut W5500) {
+        chip.spi.phase = Phase::AddressHigh;
+        chip.spi.miso = 1;
+        chip.log.begin(chip.now);
+    }
+
+    fn end_frame(chip: &mut W5500) {
+        let Decoder { phase: Phase::Data, bsb, first_address, write, .. } = chip.spi else { return };
+        chip.log.end(chip.now, HEADER_BYTES, write, first_address, |data| {
+            (register_name(bsb, first_address), meaning(bsb, first_address, data))
+        });
     }
 
     fn exchange(chip: &mut W5500, mosi: u8) -> u8 {
-        if !chip.spi.selected {
-            return 0;
-        }
-        chip.stats.bus_bytes += 1;
-        if !chip.reset.stable(chip.now) {
-            chip.spi.phase = Phase::Idle;
-        }
-        let mut miso = chip.spi.miso;
+        let miso = chip.spi.miso;
         match chip.spi.phase {
-            Phase::Idle => miso = 0,
+            Phase::Idle => return 0,
             Phase::AddressHigh => {
                 chip.spi.address = u16::from(mosi) << 8;
                 chip.spi.phase = Phase::AddressLow;
@@ -99,7 +87,7 @@ impl Model for W5500Model {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
-    /// Not selected, or selected while the chip could not listen.
+    /// Not selected, or the chip could not listen since it was.
     #[default]
     Idle,
     AddressHigh,
@@ -110,7 +98,6 @@ enum Phase {
 
 #[derive(Default)]
 pub struct Decoder {
-    selected: bool,
     phase: Phase,
     /// The next byte on MISO. During the address and control phases the chip outputs 1, 2, 3: undocumented, but seen on
     /// real chips (WIZnet forum, topics 3721 and 8405).
@@ -124,19 +111,6 @@ pub struct Decoder {
 }
 
 impl W5500 {
-    fn begin_frame(&mut self) {
-        self.spi.phase = Phase::AddressHigh;
-        self.spi.miso = 1;
-        self.log.begin(self.now);
-    }
-
-    fn end_frame(&mut self) {
-        let Decoder { bsb, first_address, write, .. } = self.spi;
-        self.log.end(self.now, HEADER_BYTES, write, first_address, |data| {
-            (register_name(bsb, first_address), meaning(bsb, first_address, data))
-        });
-    }
-
     fn control_byte(&mut self, control: u8) {
         self.spi.bsb = control >> 3;
         self.spi.write = control & 4 != 0;
@@ -160,8 +134,8 @@ impl W5500 {
         self.spi.address = address.wrapping_add(1);
         match &mut self.spi.left {
             Some(1) => {
-                self.end_frame();
-                self.begin_frame();
+                W5500Model::end_frame(self);
+                W5500Model::begin_frame(self);
             }
             left => {
                 if let Some(left) = left {

@@ -132,7 +132,7 @@ fn dhcp_without_an_address_works_by_broadcast() {
     // adafruit_wiznet5k leaves the broadcast flag clear, so the offer goes to the offered address.
     board.arrive(&udp_frame(67, 68, b"direct"));
     assert_eq!(board.recv(0, 100)[8..], *b"direct");
-    board.arrive(&udp_frame(67, 69, b"nobody"));
+    board.arrive(&udp_frame(67, 69, b"unused"));
     board.no_frame();
     // Datagrams to a group are for sockets that have joined one.
     board.arrive(&udp_frame_from((PEER, 67), [1, 0, 0x5e, 0, 0, 1], ([224, 0, 0, 1], 68), b"group"));

@@ -236,10 +236,6 @@ impl Phy for W5100sPhy {
         self.divider = PHYDIVR_RESET;
     }
 
-    fn link_up(&self, now: Ps) -> bool {
-        self.link_at.is_some_and(|at| now >= at)
-    }
-
     fn link_at(&self) -> Option<Ps> {
         self.link_at
     }

@@ -112,10 +112,6 @@ impl Phy for W5500Phy {
         self.config = RST | OPMDC;
     }
 
-    fn link_up(&self, now: Ps) -> bool {
-        self.link_at.is_some_and(|at| now >= at)
-    }
-
     fn link_at(&self) -> Option<Ps> {
         self.link_at
     }
