@@ -67,14 +67,14 @@ fn start(rig: &mut Rig) {
 #[test]
 fn a_block_is_read_and_its_bytes_are_timed() {
     let medium = Medium::new(64 << 11);
-    medium.write(512, b"the card's data");
+    medium.write(512, b"data of the SD card");
     let mut rig = rig(&medium);
     start(&mut rig);
     assert_eq!(command(&mut rig, 17, 1), 0);
     rig.run(PS_PER_MS);
     assert_eq!(exchange(&mut rig, &[0xff]), [0xfe]);
     let data = exchange(&mut rig, &[0xff; 514]);
-    assert_eq!(&data[..19], b"the card's data");
+    assert_eq!(&data[..19], b"data of the SD card");
 
     let card = rig.bus.world.card.as_ref().expect("the card is present").card();
     let used = card.usage().of(Direction::Read);
