@@ -55,6 +55,13 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
     assert about.startswith("  ") and about.endswith(".")
 
 
+def test_the_help_of_run_fits_a_screen(start: Start) -> None:
+    lines = start("run", "--help", COLUMNS="100").stdout.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 100
+    options = [line.strip() for line in lines if re.match(r"  +-", line)]
+    assert len(options) <= 30 and sum(line.endswith(":") for line in lines) == 4
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -64,7 +71,7 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
         (["desk", "powr"], "portbench desk: unknown command 'powr'; did you mean power? see: portbench desk --help"),
         (
             ["list", "moons"],
-            "portbench list: unknown command 'moons'; choose one of boards, settings; see: ",
+            "portbench list: unknown command 'moons'; choose one of boards, runtimes, settings, workloads;",
         ),
         (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
         (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),

@@ -116,3 +116,11 @@ def test_settings_have_defaults_and_a_meaning(invoke: Invoke) -> None:
     assert all(each["meaning"] for each in found.values())
     words = invoke("list", "settings", "--workload", "http").stdout.split()
     assert {"at_once", "spi_hz", "seed", "wifi_ssid"} <= set(words) and "messages" not in words
+
+
+@pytest.mark.parametrize("part", ["runtimes", "workloads"])
+def test_a_part_of_the_list_alone(part: str, invoke: Invoke) -> None:
+    everything = invoke("list").stdout
+    alone = invoke("list", part).stdout
+    assert alone in everything and alone.startswith(part.capitalize())
+    assert json.loads(invoke("list", part, "--json").stdout) == json.loads(invoke("list", "--json").stdout)[part]

@@ -23,8 +23,8 @@ from portbench.runner.cli.options import given
 @click.argument("after", metavar="B")
 @measuring_options
 @limit_option
-@click.option("--json", "form", flag_value="json", help="for programs")
-@click.option("--markdown", "form", flag_value="markdown", help="for a page, or the summary of a job")
+@click.option("--json", "form", flag_value="json", help="print JSON")
+@click.option("--markdown", "form", flag_value="markdown", help="print Markdown")
 def COMMAND(before: str, after: str, fail_if_slower: float | None, form: str | None, **values: Any) -> int:
     with one_line():
         compared = compare(*sides(before, after, given(values)))

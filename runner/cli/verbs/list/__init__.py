@@ -1,6 +1,6 @@
 """Show runtimes and their images, profiles, workloads and kinds of boards.
 
-Downloads nothing and asks no network. A profile is shown as the very line of code that it stands for.
+Downloads nothing. A profile is shown as the line of code that it stands for.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from textwrap import fill as fill_lines
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.text import Text
 
 from portbench.console import console, plain_table
@@ -31,45 +32,36 @@ def COMMAND(as_json: bool) -> None:
         click.echo(json.dumps(found, indent=1))
         return
     out = console()
-    show = out.print
-    show(
-        plain_table(
-            "Runtimes",
-            ("runtime", "family", "board", "version", "image"),
-            (_runtime(each) for each in found["runtimes"]),
-            folding=("version",),
-        )
-    )
-    if any(each["image"] == "missing" for each in found["runtimes"]):
-        show(
+    show_runtimes(out, found["runtimes"])
+    out.print()
+    show_workloads(out, found)
+    out.print()
+    boards = ((each["id"], each["title"], each["network"] or "none") for each in found["boards"])
+    out.print(plain_table("Boards", ("board", "what", "network"), boards, ("what",)))
+
+
+def show_runtimes(out: Console, runtimes: list[dict[str, Any]]) -> None:
+    """Runtimes with their images, then the line of code of each profile."""
+    columns = ("runtime", "family", "board", "version", "image")
+    out.print(plain_table("Runtimes", columns, map(_runtime, runtimes), folding=("version",)))
+    if any(each["image"] == "missing" for each in runtimes):
+        out.print(
             f"[dim]missing: `portbench run` downloads it, or takes it from the folder in {FOLDER_VARIABLE};"
             " `portbench list --json` has the command that provides it[/dim]"
         )
-    show()
-    show("[bold]Profiles[/bold]")
-    for title, line in _profiles(found["runtimes"]):
-        show(Text(fill(f"{title}:", out.width)))
-        show(Text(fill(line, out.width, initial_indent=_INDENT, subsequent_indent=_INDENT)))
-    show()
-    show(
-        plain_table(
-            "Workloads",
-            ("workload", "measures", "setting", "default", "range"),
-            _settings(found["workloads"]),
-            folding=("measures", "range"),
-        )
-    )
+    out.print()
+    out.print("[bold]Profiles[/bold]")
+    for title, line in _profiles(runtimes):
+        out.print(Text(fill(f"{title}:", out.width)))
+        out.print(Text(fill(line, out.width, initial_indent=_INDENT, subsequent_indent=_INDENT)))
+
+
+def show_workloads(out: Console, found: dict[str, list[dict[str, Any]]]) -> None:
+    """Workloads with their settings, then the runtimes that cannot run them."""
+    columns = ("workload", "measures", "setting", "default", "range")
+    out.print(plain_table("Workloads", columns, _settings(found["workloads"]), folding=("measures", "range")))
     for line in _not_run(found):
-        show(Text(fill(line, out.width)))
-    show()
-    show(
-        plain_table(
-            "Boards",
-            ("board", "what", "network"),
-            ((each["id"], each["title"], each["network"] or "none") for each in found["boards"]),
-            ("what",),
-        )
-    )
+        out.print(Text(fill(line, out.width)))
 
 
 def _runtime(runtime: dict[str, Any]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ _BAR = 30
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help=f"where it is kept (default: {FOLDER} in the results' folder)",
+    help=f"folder of the history (default: {FOLDER} in the results' folder)",
 )
 @click.option(
     "--add",
@@ -40,17 +40,17 @@ _BAR = 30
     type=click.Path(path_type=Path, dir_okay=False),
     multiple=True,
     metavar="FILE",
-    help="keep this run, from wherever it is, and leave the results' folder alone (repeatable)",
+    help="keep this run, and no other; repeatable",
 )
-@click.option("--workload", help="of this workload only")
-@click.option("--runtime", help="of runtimes whose names begin so only")
+@click.option("--workload", help="only this workload")
+@click.option("--runtime", help="only runtimes whose names begin so")
 @click.option(
     "--pages",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="FOLDER",
-    help="also write the newest figures into the pages of this folder, where they have a place for them",
+    help="write the newest figures into the pages of this folder",
 )
-@click.option("--json", "as_json", is_flag=True, help="print it for programs")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 def COMMAND(
     results_dir: str | None,
     folder: Path | None,

@@ -28,24 +28,22 @@ from portbench.runner.cli.options import bench_option, run_file
     type=click.Path(path_type=Path, dir_okay=False),
     multiple=True,
     metavar="PAGE",
-    help=f"a page to write: HTML (.html), the chart (.svg), else Markdown; repeatable (default {PAGE}, {CHART}, and"
-    f" {HTML_PAGE} in the results' folder)",
+    help=f"page to write: .html, .svg (the chart), else Markdown; repeatable (default: {PAGE} and more)",
 )
 @click.option(
     "--history",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help=f"what a page of HTML shows of earlier runs, as `portbench show history` keeps them (default: {FOLDER} in the"
-    " results' folder)",
+    help=f"folder of the earlier runs of an HTML page (default: {FOLDER} in the results' folder)",
 )
 @click.option(
     "--into",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="also put the chart, or the first table, into this page, between <!-- results --> and <!-- /results -->",
+    help="page to put the chart or first table into, between <!-- results --> marks",
 )
-@click.option("--force", is_flag=True, help="also in place of a page that has rows which the run has not")
+@click.option("--force", is_flag=True, help="replace also a page that has more rows")
 def COMMAND(
     file: str | None,
     results_dir: str | None,
