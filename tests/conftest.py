@@ -38,7 +38,7 @@ settings.load_profile("portbench")
 
 @pytest.fixture(scope="session")
 def image() -> Image:
-    """The path of a runtime's image, by its id in the catalogue; skips the test where it cannot be had."""
+    """The path of a runtime's image, by its id in the catalogue; skips the test without it."""
     known = catalogue.load()
     store = ImageStore(known)
     reasons: dict[str, str] = {}

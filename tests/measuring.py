@@ -25,9 +25,9 @@ Measure = Callable[..., Row]
 
 @pytest.fixture
 def measured_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
-    """`measured_row(workload, runtime, profile, **settings)`: each on a board of its own, hosted or emulated.
+    """`measured_row(workload, runtime, profile, **settings)`: each on a fresh board, hosted or emulated.
 
-    Skips the test where the image cannot be had.
+    Skips the test without the image.
     """
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     with ExitStack() as stack:
@@ -63,7 +63,7 @@ def rows_of(
     *settings: dict[str, Any],
     **options: Any,
 ) -> list[Row]:
-    """A row for each of `settings`, all on one emulated board; skips where the image or a driver cannot be had.
+    """A row for each of `settings`, all on one emulated board; skips without the image or a driver.
     `options`: further ones of the bench."""
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "run"))
     usual: dict[str, Any] = {"runtimes": (runtime,), "where": "emulated", "runs": 1, "results_dir": folder}

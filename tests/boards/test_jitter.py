@@ -1,4 +1,4 @@
-"""Jitter is drawn from a seed: the same on every machine, around what was asked for, and different in each run."""
+"""Jitter is drawn from a seed: the same on every machine, around the settings, and different in each run."""
 
 from __future__ import annotations
 

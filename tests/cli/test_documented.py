@@ -1,4 +1,4 @@
-"""The pages say what is there: every verb and option that they name, and the way from nothing to a table."""
+"""The pages are true: every verb and option that they name, and the way from nothing to a table."""
 
 from __future__ import annotations
 

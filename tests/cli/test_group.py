@@ -1,4 +1,4 @@
-"""Verbs are files; what is wrong is one line; streams hold."""
+"""Verbs are files; a fault is one line; streams hold."""
 
 from __future__ import annotations
 

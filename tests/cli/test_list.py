@@ -1,4 +1,4 @@
-"""What is at hand, and what each profile sets; nothing is asked of a network."""
+"""Available images, and each profile's settings; nothing is asked of a network."""
 
 from __future__ import annotations
 

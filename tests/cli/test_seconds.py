@@ -1,4 +1,4 @@
-"""Times that nobody can wait."""
+"""Times too long to wait for."""
 
 from __future__ import annotations
 

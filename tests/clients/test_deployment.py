@@ -1,4 +1,4 @@
-"""What is put on a board for each family."""
+"""The files on a board for each family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CircuitPython images that have libraries of their own: ours come first, and the row says which one ran."""
+"""CircuitPython images with frozen libraries: ours come first, and the row says which one ran."""
 
 from __future__ import annotations
 

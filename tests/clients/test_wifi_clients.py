@@ -1,4 +1,4 @@
-"""What is put on a board with a radio chip."""
+"""The files on a board with a radio chip."""
 
 from __future__ import annotations
 

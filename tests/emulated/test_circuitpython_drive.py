@@ -1,4 +1,4 @@
-"""CIRCUITPY as a PC sees it: what is copied there is what the guest reads."""
+"""CIRCUITPY as a PC sees it: the guest reads the copied files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_file_that_fills_the_drive_is_read_back_by_the_guest(prepared: Prepare
     assert state is not None and state.volume is not None
     volume = Path(state.volume)
     taken = sum(path.stat().st_size for path in volume.rglob("*") if path.is_file())
-    # The 1 MiB drive less its boot sector, FAT, directory and what is on it.
+    # The 1 MiB drive less its boot sector, FAT, directory and files.
     size = 2008 * 512 - 40_000 - taken
     data = random.Random(1).randbytes(size)
     (volume / "big.bin").write_bytes(data)

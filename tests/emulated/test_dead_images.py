@@ -41,7 +41,7 @@ SELECTS_ONCE = (
 )
 """Speaks to the chip of a W5500-EVB-Pico once, and never again."""
 LIMIT_S = 600
-"""Of host time: what is asked for has to come from simulated time long before."""
+"""Of host time: the result must come from simulated time long before."""
 
 
 def image(folder: Path, foreign: DeadImage, family: Family = Family.MICROPYTHON) -> Path:

@@ -1,4 +1,4 @@
-"""Rows of images that nobody here knows, on the emulated board: the committed native client stands for them all."""
+"""Rows of unknown images, on the emulated board: the committed native client stands for them all."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: 
 
 
 class Silent(Conversation):
-    """What the native client says of itself is not heard, as if it were anybody's."""
+    """What the native client says of itself is ignored."""
 
     def opened(self) -> bytes:
         return b""
@@ -223,7 +223,7 @@ def test_why_a_run_is_given_up(
 
 
 class Called:
-    """Of a `SimulatedPolling`, what is looked at."""
+    """The observed part of a `SimulatedPolling`."""
 
     def __init__(self, called: bool, refusals: int, taken: bool, has_address: bool = True) -> None:
         self.board = Listening(board_address(), 80) if called else None

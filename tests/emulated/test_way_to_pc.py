@@ -19,7 +19,7 @@ from tests.ping_pong import EVB, NATIVE_IMAGE
 pytestmark = pytest.mark.engine
 
 LIMIT_S = 600
-"""Of host time: what is asked for has to come from simulated time long before."""
+"""Of host time: the result must come from simulated time long before."""
 
 CASES = [
     (

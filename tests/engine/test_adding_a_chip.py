@@ -1,4 +1,4 @@
-"""docs/adding-a-chip.md, followed to the letter in a folder of its own."""
+"""docs/adding-a-chip.md, followed to the letter in a separate folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A HardFault or lock-up of a guest is told to whoever runs the board."""
+"""A HardFault or lock-up of a guest is reported."""
 
 from __future__ import annotations
 

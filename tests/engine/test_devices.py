@@ -1,4 +1,4 @@
-"""What a board is made of, as the engine's settings say it."""
+"""The parts of a board, from the engine's settings."""
 
 from __future__ import annotations
 

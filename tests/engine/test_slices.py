@@ -22,7 +22,7 @@ SRAM: Final = (0x2000_0000, 264 * 1024)
 
 
 def run(board: Machine, end_us: float, slice_us: float) -> bytes:
-    """Runs until `end_us` in calls of `slice_us`, and returns what was printed."""
+    """Runs until `end_us` in calls of `slice_us`, and returns the output."""
     printed = b""
     while board.time_us < end_us:
         board.run(min(end_us, board.time_us + slice_us))

@@ -181,7 +181,7 @@ def test_all_probes_together_move_nothing(figures: Figures, server: GdbServer, t
 
 
 def test_a_run_goes_on_without_gdb(replay: Replay, figures: Figures, server: GdbServer) -> None:
-    """Batch mode detaches at its end; what was written stays written, here to where nobody reads."""
+    """Batch mode detaches at its end; written values stay."""
     gdb = Gdb(server.port, f"hbreak *{RESET:#x}", "continue", "set var *(unsigned *)0x20030000 = 0x12345678")
     assert replay.debug(figures, server, gdb.wait) == figures
     assert f"Breakpoint 1, {RESET:#010x}" in gdb.end()

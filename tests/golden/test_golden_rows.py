@@ -1,8 +1,8 @@
 """No simulated figure has changed since it was recorded, to the microsecond.
 
 `rows.json` has a line for each emulated row of 1000 messages; round trips are run-length coded, `218*3` for three of
-218 us in a row. A row whose image is not at hand is skipped; the native client's always is at hand. Whoever moves a
-figure records all of them anew, in one commit that says why and by how much.
+218 us in a row. A row whose image is not at hand is skipped; the native client's always is at hand. After a moved
+figure all of them are recorded anew, in one commit that says why and by how much.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ CLOSE_WAIT = 0x1C
 
 
 class Recorder:
-    """A TCP application on the simulated PC that keeps what came."""
+    """A TCP application on the simulated PC that keeps received bytes."""
 
     def __init__(self) -> None:
         self.peers: list[str] = []

@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster of this machine: the same rows as here, whoever is lost on the way."""
+"""Jobs on a Dask cluster of this machine: the same rows as here, whichever worker is lost."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _START_S = 30.0
 
 
 class Desk:
-    """The place `desk`: what is plugged in behind its exported console, and the coordinator that knows of it."""
+    """The place `desk`: the board behind its exported console, and the coordinator that knows of it."""
 
     def __init__(self, coordinator: str) -> None:
         self.coordinator = coordinator

@@ -17,7 +17,7 @@ Measure = Callable[..., Row]
 
 @pytest.fixture
 def measure(own_workloads: None, measured_row: measuring.Measure) -> Measure:
-    """Measures the echo server once on a board of its own; `settings` are the workload's."""
+    """Measures the echo server once on a fresh board; `settings` are the workload's."""
 
     def measured(runtime: str, profile: str = "hosted", **settings: int) -> Row:
         return measured_row(workload("echo_server"), runtime, profile, **settings)

@@ -26,7 +26,7 @@ BODY: Final = PROJECT / "workloads" / "ping_pong" / "native"
 BOARDS: Final = PROJECT / "boards" / "definitions"
 LED: Final = 25
 USB_BOOT_MAGIC: Final = 0xB007C0D3
-"""What the bootrom leaves in WATCHDOG_SCRATCH4 on the way to an address of its own (datasheet 2.8.1.1)."""
+"""What the bootrom leaves in WATCHDOG_SCRATCH4 on the way to another address (datasheet 2.8.1.1)."""
 
 HOST_TIMEOUT_S: Final = 60
 

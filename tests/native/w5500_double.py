@@ -38,7 +38,7 @@ class End(Enum):
 
 
 class TcpServer(Protocol):
-    """What is at the other end of TCP connections."""
+    """The other end of TCP connections."""
 
     def accept(self, address: str, port: int) -> bool: ...
     def receive(self, data: bytes) -> list[bytes] | End:

@@ -31,7 +31,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def modules() -> Path:
-    """axe-core and Playwright, as package-lock.json pins them; skips where they cannot be had."""
+    """axe-core and Playwright, as package-lock.json pins them; skips without them."""
     folder = HERE / "node_modules"
     with FileLock(HERE / "node_modules.lock"):
         installed, wanted = folder / ".package-lock.json", HERE / "package-lock.json"

@@ -1,4 +1,4 @@
-"""How many boards there are if nobody says, what runs on which, and who waits for whom."""
+"""The default number of boards, what runs on which, and who waits for whom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCP ports for tests that have to name one before anybody listens on it."""
+"""TCP ports for tests that name one before it is in use."""
 
 from __future__ import annotations
 

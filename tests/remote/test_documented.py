@@ -1,4 +1,4 @@
-"""The pages that a board's owner follows: what they say is what happens."""
+"""The pages that a board's owner follows: they are true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console server: whoever connects, it serves the next one."""
+"""The console server serves one client after the other."""
 
 from __future__ import annotations
 

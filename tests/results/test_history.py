@@ -24,7 +24,7 @@ EXACT = Sim(host_s=1.0)
 
 
 def measured(runtime: str, *total_us: float, days: int = 0, version: str = "1.0", **changes_: object) -> list[Entry]:
-    """What is kept of a run on some day."""
+    """The record of a run on some day."""
     rows = [
         row(each, number, runtime=runtime, version=version, **(TUNED | changes_))
         for number, each in enumerate(total_us)

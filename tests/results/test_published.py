@@ -1,4 +1,4 @@
-"""What was published is laid beside the same figure as measured; what cannot be is one line before anything starts."""
+"""What was published stands beside the measured figure; a figure that cannot is one line before anything starts."""
 
 from __future__ import annotations
 

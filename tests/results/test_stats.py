@@ -101,7 +101,7 @@ def test_unstable_runs_and_drift_are_flagged() -> None:
 
 
 def test_samples_of_a_workload_that_is_not_here_are_not_judged() -> None:
-    """Nobody can say whether they are to stay level."""
+    """Their trend is unknown."""
     (group,) = group_rows([other_row(10)], "far_away", Where.EMULATED)
     assert drift(group.first.samples["round_trip_us"]) > DRIFT_LIMIT and group.unstable == []
 

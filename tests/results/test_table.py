@@ -107,7 +107,7 @@ def test_what_the_pc_has_timed_is_never_ranked_with_what_boards_have() -> None:
 
 
 def test_a_workload_that_is_not_here_shows_every_figure() -> None:
-    """Somebody's run file, without the workload that made it."""
+    """A run file whose workload is not installed."""
     best, worst = cells("far_away: emulated")
     assert best == {
         "rank": "1",

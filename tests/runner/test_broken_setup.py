@@ -102,7 +102,7 @@ def test_a_board_named_in_a_folder_that_cannot_be_trusted_fails_the_run(tmp_path
 
 
 def limited(harness: Harness, limit_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A bench whose files can be no longer than that, whoever runs it: as a disk that fills up."""
+    """A bench whose files can be no longer than that, as on a disk that fills up."""
     return subprocess.run(
         harness.command(*HOSTED, *arguments),
         cwd=PROJECT,

@@ -25,7 +25,7 @@ ROWS = ("-k", "runtime", "--runtime=portbench-native", "--where=emulated", "--me
 
 
 class Interrupted(Harness):
-    """Everything that a bench makes is in folders of its own."""
+    """Everything that a bench makes is in separate folders."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

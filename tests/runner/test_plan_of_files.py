@@ -1,4 +1,4 @@
-"""Which board the rows of a file are for, and entries whose board nobody knows."""
+"""Which board the rows of a file are for, and entries with an unknown board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole harness as a person starts it: pytest in a process of its own, on the hosted board."""
+"""The whole harness as a person starts it: pytest in a separate process, on the hosted board."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def test_users_workloads_are_measured_with_ours(harness: Harness) -> None:
 
 
 def test_the_page_leads_to_a_workload_of_ones_own(harness: Harness, tmp_path: Path) -> None:
-    """workloads/README.md, followed to the letter in a folder of its own."""
+    """workloads/README.md, followed to the letter in a separate folder."""
     page = (PROJECT / "workloads" / "README.md").read_text(encoding="utf-8")
     script, body = (textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", page, re.S | re.M))
     own = tmp_path / "own" / "count"

@@ -1,4 +1,4 @@
-"""What is done to a board, in which order, and what a second run spares it."""
+"""The steps on a board, in order, and what a second run spares it."""
 
 from __future__ import annotations
 

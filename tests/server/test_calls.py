@@ -1,4 +1,4 @@
-"""What is kept of the PC's connections to a board, and when one is given up, on times of the test's own."""
+"""The record of the PC's connections to a board, and when one is given up, on times of the test's own."""
 
 from __future__ import annotations
 

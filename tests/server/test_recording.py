@@ -1,4 +1,4 @@
-"""What is kept of a conversation, whoever drives it."""
+"""The record of a conversation, with any driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the simulated PC finds a server that nobody announces: exact times, on a LAN of the test's own."""
+"""The search for an unannounced server: exact times, on a LAN of the test's own."""
 
 from __future__ import annotations
 

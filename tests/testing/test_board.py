@@ -1,4 +1,4 @@
-"""The board that tests get: it repeats itself to the picosecond, and says what came where something did not."""
+"""The board that tests get: it repeats itself to the picosecond, and reports the output that came instead."""
 
 from __future__ import annotations
 

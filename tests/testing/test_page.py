@@ -1,4 +1,4 @@
-"""docs/testing-your-app.md as it stands, in a project of one's own."""
+"""docs/testing-your-app.md as it stands, in a separate project."""
 
 from __future__ import annotations
 

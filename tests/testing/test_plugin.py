@@ -1,4 +1,4 @@
-"""What pytest gets with portbench: the fixtures, what is kept of a failure, and nothing of the bench."""
+"""What pytest gets with portbench: the fixtures, the files of a failure, and nothing of the bench."""
 
 from __future__ import annotations
 

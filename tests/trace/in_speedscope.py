@@ -29,7 +29,7 @@ class Opened:
 
 
 def in_speedscope(file: Path, scratch: Path) -> Opened:
-    """Skips where a tool or the package cannot be had."""
+    """Skips without a tool or the package."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     npm = shutil.which("npm")
     if chromium is None or npm is None:

@@ -33,8 +33,8 @@ class _Restart(BaseException):
 class FakeBoard:
     """Plugged in from the start; is its own bus. `on_boot` is what main.py does; it prints with the function it gets.
 
-    `runtime` None: in the boot loader. `becomes`: what runs after an image was copied. `deaf_to`: how many Ctrl-C it
-    ignores. `half_open`: somebody left its raw REPL open. `corrupts`: files called b.py read back as something else.
+    `runtime` None: in the boot loader. `becomes`: the runtime after an image was copied. `deaf_to`: how many Ctrl-C it
+    ignores. `half_open`: its raw REPL was left open. `corrupts`: files called b.py read back as something else.
     """
 
     def __init__(

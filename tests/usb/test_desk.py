@@ -46,7 +46,7 @@ def test_native_rows_on_a_named_board_follow_each_other(desk: Path, tmp_path: Pa
 
 
 def test_a_board_that_is_off_the_bus_is_waited_for(desk: Path, tmp_path: Path) -> None:
-    """As it is while a native client runs that somebody else has started."""
+    """A board whose native client another process started."""
     client = ControlClient(desk, "desk")
     away = {"kind": "serial-dropped", "when": "now", "duration_ms": 5000}
     client.call("arm", Deadline(LIMIT_S, "test"), fault=away)

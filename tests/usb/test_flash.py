@@ -1,4 +1,4 @@
-"""Into the boot loader, programming, and what came back."""
+"""Into the boot loader, programming, and the new runtime."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_picotool_without_rights_leaves_it_to_the_drive(
 
 
 class Unmounted:
-    """The drive is there, but nobody has mounted it yet."""
+    """The drive is there, but not mounted yet."""
 
     def __init__(self, board: FakeBoard, marker: Path) -> None:
         self.board = board

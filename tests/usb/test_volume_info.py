@@ -1,4 +1,4 @@
-"""What drives say about themselves, and what nobody should make of it."""
+"""The drives' own descriptions, and their limits."""
 
 from __future__ import annotations
 

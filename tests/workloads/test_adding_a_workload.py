@@ -1,4 +1,4 @@
-"""workloads/README.md, followed to the letter in a folder of its own: measured on hosted MicroPython."""
+"""workloads/README.md, followed to the letter in a separate folder: measured on hosted MicroPython."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The PC's part of transfers: however TCP cuts the stream it says the same, and what is wrong is one clear fault."""
+"""The PC's part of transfers: however TCP cuts the stream it says the same, and every fault is one clear line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The PC's side: however TCP cuts an answer it is the same page, and what is no page is one clear fault."""
+"""The PC's side: however TCP cuts an answer it is the same page, and a bad page is one clear fault."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dic
 
 
 def test_a_path_is_for_foreign_images_and_in_nobodys_way() -> None:
-    """What our boards read is as long as ever."""
+    """Our boards read as many bytes as ever."""
     assert "path" not in Settings().model_dump(mode="json")
     assert Settings(path="/x").model_dump(mode="json")["path"] == "/x"
     HTTP.check_room("foreign", Settings(path="/x"))

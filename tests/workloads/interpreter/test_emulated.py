@@ -26,7 +26,7 @@ WITH_COLLECTIONS = 0.02
 
 
 def measured(runtime: str, folder: Path) -> Row:
-    """A row of `runtime` on a board of its own; skips where its image cannot be had."""
+    """A row of `runtime` on a fresh board; skips without its image."""
     options = BenchOptions(
         workloads=(WORKLOAD,), quick=True, runtimes=(runtime,), where="emulated", runs=1, results_dir=folder
     )

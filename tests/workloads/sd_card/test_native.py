@@ -1,4 +1,4 @@
-"""The client in C: rows that need nobody else's image."""
+"""The client in C: rows that need no other image."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from portbench.workloads import Conversation, ConversationError
 
 
 class EchoConversation(Conversation):
-    """What comes goes back; each arrival is one exchange."""
+    """Received bytes go back; each arrival is one exchange."""
 
     def __init__(self, max_bytes: int) -> None:
         self._left = max_bytes
