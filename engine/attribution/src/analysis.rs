@@ -32,67 +32,67 @@ pub struct Shares {
     pub misses: BTreeMap<u32, u64>,
 }
 
-/// Attributes the time of `spans`, which are in order and do not overlap. `transfers` are those of the network chip, in
+/// Attributes the time of `intervals`, which are in order and do not overlap. `transfers` are those of the network chip, in
 /// order.
-pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer], spans: &[Interval]) -> Shares {
+pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer], intervals: &[Interval]) -> Shares {
     let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
     let views = Views::new(recording);
     let mut shares = Shares::default();
-    for (index, &span) in spans.iter().enumerate() {
+    for (index, &interval) in intervals.iter().enumerate() {
         let mut causes = [0; Cause::COUNT];
         let mut counts = Counts::default();
-        views.share(span, &overlays, &mut causes, &mut counts);
+        views.share(interval, &overlays, &mut causes, &mut counts);
         let named: Ps = causes.iter().sum();
-        causes[Cause::Unnamed as usize] += (span.1 - span.0) - named;
+        causes[Cause::Unnamed as usize] += (interval.1 - interval.0) - named;
         shares.causes_ps.push(causes);
         let mut count = |name: &'static str, value: u64| {
-            shares.counts.entry(name).or_insert_with(|| vec![0; spans.len()])[index] = value;
+            shares.counts.entry(name).or_insert_with(|| vec![0; intervals.len()])[index] = value;
         };
         count("cache_accesses", counts.accesses);
         count("cache_misses", counts.misses);
         count("instructions", counts.instructions);
         count("flash_instructions", counts.flash_instructions);
         count("rom_instructions", counts.rom_instructions);
-        let inside = |at: Ps| at >= span.0 && at < span.1;
+        let inside = |at: Ps| at >= interval.0 && at < interval.1;
         let on_wire = |to_board: bool| {
             frames.iter().filter(|frame| frame.to_board == to_board && inside(frame.arrival)).count() as u64
         };
         count("frames_from_board", on_wire(false));
         count("frames_to_board", on_wire(true));
-        count("hidden_ps", overlays.hidden.iter().map(|&each| length(common(each, span))).sum());
-        let moved = &transfers[within(transfers, span)];
+        count("hidden_ps", overlays.hidden.iter().map(|&each| length(common(each, interval))).sum());
+        let moved = &transfers[within(transfers, interval)];
         count("spi_frames", moved.len() as u64);
         count("spi_bytes", moved.iter().map(|each| each.wire_bytes as u64).sum());
         count("sleeps", views.sleeps.iter().filter(|sleep| inside(sleep.0)).count() as u64);
         for each in moved {
             let column = shares.registers.entry(each.what.clone());
-            column.or_insert_with(|| vec![0; spans.len()])[index] += 1;
+            column.or_insert_with(|| vec![0; intervals.len()])[index] += 1;
         }
         for &(at, number) in &recording.exceptions {
             if inside(at) {
-                shares.exceptions.entry(number).or_insert_with(|| vec![0; spans.len()])[index] += 1;
+                shares.exceptions.entry(number).or_insert_with(|| vec![0; intervals.len()])[index] += 1;
             }
         }
     }
-    if let (Some(first), Some(last)) = (spans.first(), spans.last()) {
+    if let (Some(first), Some(last)) = (intervals.first(), intervals.last()) {
         shares.misses = misses_between(recording, first.0, last.1);
     }
     shares
 }
 
-/// Returns the causes within `span`, in order and without a gap. Misses and wait states are only counted, without a
+/// Returns the causes within `interval`, in order and without a gap. Misses and wait states are only counted, without a
 /// time: they are part of the cause that ends in `_run`.
 pub fn timeline(
     recording: &Recording,
     frames: &[Frame],
     transfers: &[Transfer],
-    span: Interval,
+    interval: Interval,
 ) -> Vec<(Interval, Cause)> {
     let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
     let views = Views::new(recording);
     let mut found: Vec<(Interval, Cause)> = Vec::new();
     let mut add = |(from, to): Interval, cause: Cause| {
-        let at = found.last().map_or(span.0, |last| last.0.1);
+        let at = found.last().map_or(interval.0, |last| last.0.1);
         if at < from {
             found.push(((at, from), Cause::Unnamed));
         }
@@ -102,7 +102,7 @@ pub fn timeline(
             _ => {}
         }
     };
-    views.walk(span, &overlays, |piece| match piece {
+    views.walk(interval, &overlays, |piece| match piece {
         Piece::Stretch(..) => {}
         Piece::Wait(part, cause) => add(part, cause),
         Piece::Board(record, _, part) => {
@@ -116,7 +116,7 @@ pub fn timeline(
             add((at, part.1), cause);
         }
     });
-    add((span.1, span.1), Cause::Unnamed);
+    add((interval.1, interval.1), Cause::Unnamed);
     found
 }
 
@@ -212,26 +212,26 @@ impl<'a> Views<'a> {
         Self { recording, sleeps, driver }
     }
 
-    fn share(&self, span: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
-        self.walk(span, overlays, |piece| match piece {
+    fn share(&self, interval: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
+        self.walk(interval, overlays, |piece| match piece {
             Piece::Stretch(record, whole, inside) => self.count(record, whole, inside, counts),
             Piece::Wait(part, cause) => causes[cause as usize] += length(part),
             Piece::Board(record, whole, part) => self.board(record, whole, part, causes),
         });
     }
 
-    /// Visits every piece of `span` in order: the parts covered by the network or a wait, and the rest.
-    fn walk(&self, span: Interval, overlays: &Overlays, mut visit: impl FnMut(Piece)) {
+    /// Visits every piece of `interval` in order: the parts covered by the network or a wait, and the rest.
+    fn walk(&self, interval: Interval, overlays: &Overlays, mut visit: impl FnMut(Piece)) {
         let records = &self.recording.records;
-        let first = records.partition_point(|record| record.at <= span.0).saturating_sub(1);
-        let mut overlay = overlays.waits.partition_point(|(interval, _)| interval.1 <= span.0);
+        let first = records.partition_point(|record| record.at <= interval.0).saturating_sub(1);
+        let mut overlay = overlays.waits.partition_point(|(wait, _)| wait.1 <= interval.0);
         for (index, record) in records.iter().enumerate().skip(first) {
-            if record.at >= span.1 {
+            if record.at >= interval.1 {
                 break;
             }
             let end = records.get(index + 1).map_or(self.recording.end, |next| next.at);
             let whole = (record.at, end);
-            let inside = common(whole, span);
+            let inside = common(whole, interval);
             if length(inside) == 0 {
                 continue;
             }
@@ -355,8 +355,8 @@ mod tests {
         }
     }
 
-    fn named(shares: &Shares, span: usize) -> BTreeMap<&'static str, Ps> {
-        let each = Cause::ALL.iter().map(|&(cause, name)| (name, shares.causes_ps[span][cause as usize]));
+    fn named(shares: &Shares, interval: usize) -> BTreeMap<&'static str, Ps> {
+        let each = Cause::ALL.iter().map(|&(cause, name)| (name, shares.causes_ps[interval][cause as usize]));
         each.filter(|each| each.1 != 0).map(|(name, ps)| (name, ps / US)).collect()
     }
 
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_cut_a_stretch_share_its_stalls() {
+    fn intervals_within_a_stretch_share_its_stalls() {
         let (recording, frames, transfers) = message();
         let shares = attribute(&recording, &frames, &transfers, &[(0, 50 * US), (50 * US, 101 * US)]);
         assert_eq!(named(&shares, 0), BTreeMap::from([("code_miss", 20), ("code_wait", 5), ("code_run", 25)]));
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn misses_are_those_from_the_first_span_to_the_last() {
+    fn misses_are_those_from_the_first_interval_to_the_last() {
         let copies = [(10, vec![(0, 5)]), (20, vec![(0, 1), (8, 2)]), (30, vec![(8, 4)]), (40, vec![(16, 9)])];
         let recording = Recording {
             misses: copies.map(|(at, lines)| (at * US, lines)).to_vec(),
@@ -554,21 +554,21 @@ mod tests {
             let mut transfers: Vec<Transfer> =
                 (0..next(20)).map(|_| read(next(3000), ["S0_SR read", "PHYCFGR read"][next(2) as usize], 4)).collect();
             transfers.sort_by_key(|each| each.start);
-            let mut spans = Vec::new();
+            let mut intervals = Vec::new();
             let mut from = 0;
             for _ in 0..next(6) {
                 from += next(300) * US;
                 let to = from + next(900) * US;
-                spans.push((from, to));
+                intervals.push((from, to));
                 from = to;
             }
-            let shares = attribute(&recording, &frames, &transfers, &spans);
-            for (causes, &span) in shares.causes_ps.iter().zip(&spans) {
-                assert_eq!(causes.iter().sum::<Ps>(), span.1 - span.0);
-                let moments = timeline(&recording, &frames, &transfers, span);
+            let shares = attribute(&recording, &frames, &transfers, &intervals);
+            for (causes, &interval) in shares.causes_ps.iter().zip(&intervals) {
+                assert_eq!(causes.iter().sum::<Ps>(), interval.1 - interval.0);
+                let moments = timeline(&recording, &frames, &transfers, interval);
                 let ends = moments.iter().map(|moment| moment.0.1);
                 let starts = moments.iter().map(|moment| moment.0.0);
-                assert!(std::iter::once(span.0).chain(ends).eq(starts.chain([span.1])), "no gap");
+                assert!(std::iter::once(interval.0).chain(ends).eq(starts.chain([interval.1])), "no gap");
                 let mut by_cause = [0; Cause::COUNT];
                 moments.iter().for_each(|&(part, cause)| by_cause[cause as usize] += length(part));
                 let mut expected = *causes;

@@ -69,7 +69,7 @@ impl Clock {
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
     /// Durations in order of time; none starts before the previous one ended.
-    pub spans_us: Vec<u64>,
+    pub intervals_us: Vec<u64>,
     pub clock: Clock,
     /// If known, a time within each interval: when the PC had the message.
     pub within: Vec<Ps>,
@@ -80,7 +80,7 @@ pub struct Sought {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    pub spans: Vec<Interval>,
+    pub intervals: Vec<Interval>,
     /// Times when the client started, saw the link, and was ready, if it reports them.
     pub started: Option<Ps>,
     pub linked: Option<Ps>,
@@ -96,7 +96,7 @@ pub fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
 
 /// Returns when a client that measures nothing itself was ready: by the last matching readings in `marks`.
 pub fn find_ready(marks: &[Mark], sought: &Sought) -> Option<Windows> {
-    let sought = Sought { spans_us: Vec::new(), ..sought.clone() };
+    let sought = Sought { intervals_us: Vec::new(), ..sought.clone() };
     groups(marks).iter().filter_map(|group| find_among(group, &sought)).find(|found| found.ready.is_some())
 }
 
@@ -117,8 +117,8 @@ fn find_among(marks: &[Mark], sought: &Sought) -> Option<Windows> {
     let read = Read { marks, ns: marks.iter().map(|mark| sought.clock.ns(mark.value)).collect(), sought };
     let pairs = read.chain()?;
     let first = pairs.first().map_or(marks.len(), |pair| pair.0);
-    let spans = pairs.iter().map(|&(from, to)| (marks[from].at, marks[to].at)).collect();
-    let mut windows = Windows { spans, ..Windows::default() };
+    let intervals = pairs.iter().map(|&(from, to)| (marks[from].at, marks[to].at)).collect();
+    let mut windows = Windows { intervals, ..Windows::default() };
     let Some(ready_us) = sought.ready_us else { return Some(windows) };
     let last = first.min(marks.len().checked_sub(1)?);
     for ready in (first.saturating_sub(BETWEEN)..=last).rev() {
@@ -148,26 +148,26 @@ impl Read<'_> {
         Some(self.ns.get(to)?.saturating_sub(self.ns[from]) / 1000)
     }
 
-    /// Returns the readings that a client counts as `span_us` after reading `from`.
-    fn after(&self, from: usize, span_us: u64) -> std::ops::Range<usize> {
+    /// Returns the readings that a client counts as `interval_us` after reading `from`.
+    fn after(&self, from: usize, interval_us: u64) -> std::ops::Range<usize> {
         let rest = &self.ns[from + 1..];
         let since = |ns: &u64| ns.saturating_sub(self.ns[from]) / 1000;
-        let first = rest.partition_point(|ns| since(ns) < span_us);
-        let count = rest[first..].partition_point(|ns| since(ns) == span_us);
+        let first = rest.partition_point(|ns| since(ns) < interval_us);
+        let count = rest[first..].partition_point(|ns| since(ns) == interval_us);
         from + 1 + first..from + 1 + first + count
     }
 
-    /// Returns the reading that a client counts as `span_us` before reading `to`.
-    fn before(&self, to: usize, span_us: u64) -> Option<usize> {
+    /// Returns the reading that a client counts as `interval_us` before reading `to`.
+    fn before(&self, to: usize, interval_us: u64) -> Option<usize> {
         let ago = |ns: &u64| (self.ns[to] - ns) / 1000;
-        let first = self.ns[..to].partition_point(|ns| ago(ns) > span_us);
-        (first < to && self.us(first, to) == Some(span_us)).then_some(first)
+        let first = self.ns[..to].partition_point(|ns| ago(ns) > interval_us);
+        (first < to && self.us(first, to) == Some(interval_us)).then_some(first)
     }
 
     /// Returns the start and end of each interval, as indices: depth first, without repeating dead ends.
     fn chain(&self) -> Option<Vec<(usize, usize)>> {
-        let spans = self.sought.spans_us.len();
-        if spans == 0 {
+        let intervals = self.sought.intervals_us.len();
+        if intervals == 0 {
             return Some(Vec::new());
         }
         let mut dead: BTreeSet<(usize, usize)> = BTreeSet::new();
@@ -186,7 +186,7 @@ impl Read<'_> {
                     continue;
                 }
                 chosen.push(pair);
-                if chosen.len() == spans {
+                if chosen.len() == intervals {
                     return Some(chosen);
                 }
                 open.push(self.pairs_from(pair.1, BETWEEN, chosen.len()));
@@ -197,14 +197,15 @@ impl Read<'_> {
 
     /// Returns pairs for interval `number` that start within `count` readings after `from`; the best one last.
     fn pairs_from(&self, from: usize, count: usize, number: usize) -> Vec<(usize, usize)> {
-        let (marks, span_us) = (self.marks, self.sought.spans_us[number]);
+        let (marks, interval_us) = (self.marks, self.sought.intervals_us[number]);
         let moment = self.sought.within.get(number).copied();
         let mut pairs = Vec::new();
         for start in from..marks.len().min(from.saturating_add(count)) {
             if moment.is_some_and(|moment| moment < marks[start].at) {
                 break;
             }
-            let ends = self.after(start, span_us).filter(|&end| moment.is_none_or(|moment| moment <= marks[end].at));
+            let ends =
+                self.after(start, interval_us).filter(|&end| moment.is_none_or(|moment| moment <= marks[end].at));
             pairs.extend(ends.map(|end| (start, end)));
         }
         pairs.reverse();
@@ -222,7 +223,7 @@ mod tests {
     }
 
     fn us(windows: &Windows) -> Vec<(u64, u64)> {
-        windows.spans.iter().map(|&(from, to)| (from / PS_PER_US, to / PS_PER_US)).collect()
+        windows.intervals.iter().map(|&(from, to)| (from / PS_PER_US, to / PS_PER_US)).collect()
     }
 
     #[test]
@@ -231,7 +232,7 @@ mod tests {
         let mut all: Vec<(u32, u32)> = (1..40).map(|n| (10 * n, 0x100)).collect();
         all.extend([5, 33, 40, 41, 141, 150, 260, 261].map(|value| (value, 0x200)));
         all.sort_unstable();
-        let sought = Sought { spans_us: vec![100, 110], ready_us: Some(28), ..Sought::default() };
+        let sought = Sought { intervals_us: vec![100, 110], ready_us: Some(28), ..Sought::default() };
         let windows = find(&marks(&all), &sought).unwrap();
         assert_eq!(us(&windows), [(41, 141), (150, 260)]);
         assert_eq!((windows.started, windows.ready), (Some(5 * PS_PER_US), Some(33 * PS_PER_US)));
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn readings_by_several_instructions_are_found_together() {
         let all = marks(&[(7, 1), (107, 2), (110, 1), (230, 2)]);
-        let sought = Sought { spans_us: vec![100, 120], ..Sought::default() };
+        let sought = Sought { intervals_us: vec![100, 120], ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(7, 107), (110, 230)]);
     }
 
@@ -252,8 +253,8 @@ mod tests {
         assert_eq!(told(100_000, 133_390), 33_355);
         assert_eq!(told(980_000, 1_013_390), 33_813);
         let all = marks(&[(980_000, 1), (990_000, 1), (1_013_390, 1), (1_013_700, 1), (1_047_000, 1)]);
-        let spans_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
-        let sought = Sought { spans_us, clock, ..Sought::default() };
+        let intervals_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
+        let sought = Sought { intervals_us, clock, ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(980_000, 1_013_390), (1_013_700, 1_047_000)]);
     }
 
@@ -264,7 +265,7 @@ mod tests {
         let told = |from: u32, to: u32| (clock.ns(to) - clock.ns(from)) / 1000;
         assert_eq!((told(4_000_100, 4_251_300), told(4_000_900, 4_251_500)), (250_976, 250_976));
         let all = marks(&[(4_000_100, 1), (4_251_300, 1), (4_253_000, 1), (4_552_700, 1)]);
-        let sought = Sought { spans_us: vec![250_976, told(4_253_000, 4_552_700)], clock, ..Sought::default() };
+        let sought = Sought { intervals_us: vec![250_976, told(4_253_000, 4_552_700)], clock, ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(4_000_100, 4_251_300), (4_253_000, 4_552_700)]);
     }
 
@@ -276,7 +277,7 @@ mod tests {
         let differs = (1..2000).map(|n| (31 * n, 31 * n + 5000)).find(|&(a, b)| told(cut, a, b) != told(whole, a, b));
         let (from, to) = differs.expect("one more or less");
         let all = marks(&[(from, 1), (to, 1)]);
-        let sought = |clock| Sought { spans_us: vec![told(cut, from, to)], clock, ..Sought::default() };
+        let sought = |clock| Sought { intervals_us: vec![told(cut, from, to)], clock, ..Sought::default() };
         assert_eq!(find(&all, &sought(whole)), None);
         assert_eq!(us(&find(&all, &sought(cut)).unwrap()), [(u64::from(from), u64::from(to))]);
     }
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn no_interval_is_invented() {
         let all = marks(&[(7, 1), (107, 1), (210, 1)]);
-        let sought = |spans_us: &[u64]| Sought { spans_us: spans_us.to_vec(), ..Sought::default() };
+        let sought = |intervals_us: &[u64]| Sought { intervals_us: intervals_us.to_vec(), ..Sought::default() };
         assert_eq!(find(&all, &sought(&[99])), None);
         assert_eq!(find(&all, &sought(&[100, 103, 1])), None);
         assert_eq!(find(&[], &sought(&[1])), None);
@@ -294,7 +295,7 @@ mod tests {
     fn the_tighter_of_two_chains_is_the_clients() {
         // Unrelated readings at 0 and 100 have the same distance as the client's at 400 and 500.
         let all = marks(&[(0, 1), (100, 1), (400, 1), (500, 1), (501, 1), (551, 1)]);
-        let sought = Sought { spans_us: vec![100, 50], ..Sought::default() };
+        let sought = Sought { intervals_us: vec![100, 50], ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(400, 500), (501, 551)]);
     }
 
@@ -302,7 +303,7 @@ mod tests {
     fn an_interval_contains_the_time_when_the_pc_had_its_message() {
         let all = marks(&[(0, 1), (100, 1), (300, 1), (400, 1), (450, 1)]);
         let within = vec![350 * PS_PER_US, 420 * PS_PER_US];
-        let sought = Sought { spans_us: vec![100, 50], within, ..Sought::default() };
+        let sought = Sought { intervals_us: vec![100, 50], within, ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(300, 400), (400, 450)]);
     }
 }

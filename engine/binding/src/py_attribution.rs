@@ -33,15 +33,15 @@ pub fn shared<'py>(
             let before = &marks[..marks.partition_point(|mark| mark.at <= first)];
             let ready = clocks.map(|clock| Sought { clock, ..sought.clone() });
             let ready = ready.filter_map(|sought| find_ready(before, &sought)).next().unwrap_or_default();
-            Some(Windows { spans, ..ready })
+            Some(Windows { intervals: spans, ..ready })
         }
     };
     let Some(windows) = found else {
         d.set_item("spans", py.None())?;
         return Ok(d);
     };
-    let shares = attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &windows.spans);
-    d.set_item("spans", columns(py, &shares, &windows.spans)?)?;
+    let shares = attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &windows.intervals);
+    d.set_item("spans", columns(py, &shares, &windows.intervals)?)?;
     let (names, stages) = stages(recorded, &windows);
     let told = columns(py, &attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &stages), &stages)?;
     told.set_item("names", names)?;
@@ -86,7 +86,7 @@ fn stages(recorded: &Recorded, windows: &Windows) -> (Vec<&'static str>, Vec<Int
         }
     };
     let (Some(started), Some(ready)) = (windows.started, windows.ready) else {
-        if let Some(first) = windows.spans.first() {
+        if let Some(first) = windows.intervals.first() {
             add("start", 0, first.0);
         }
         return (names, stages);

@@ -703,7 +703,7 @@ impl PyMachine {
         windows_us: Option<Vec<(f64, f64)>>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let within = within_us.into_iter().map(ps).collect();
-        let sought = Sought { spans_us, clock: Clock::default(), within, ready_us, link_us };
+        let sought = Sought { intervals_us: spans_us, clock: Clock::default(), within, ready_us, link_us };
         let given = windows_us.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect::<Vec<_>>());
         let machine = self.lock();
         let recorded = machine.attribution();

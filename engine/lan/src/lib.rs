@@ -1,7 +1,7 @@
 //! The other end of the board's Ethernet cable, in simulated time.
 //!
 //! * [`Lan`] is the entry point: a 100BASE-TX cable and one simulated PC; with [`Lan::join_switch`], half a switch
-//!   between   them.
+//!   between them.
 //! * The PC's Ethernet, ARP, ICMP, UDP and TCP are `smoltcp`; the DHCP server and the name server are in this crate.
 //! * Applications on the PC implement [`sim::TcpApp`] or [`UdpApp`]; [`BridgeConfig`] relays chosen connections to real
 //!   host sockets instead.
