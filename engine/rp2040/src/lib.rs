@@ -1,6 +1,8 @@
 //! The RP2040 in software: both Cortex-M0+ cores, the bus and one file per peripheral, named as in the
 //! RP2040 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
+#![deny(unsafe_code)]
+
 mod attributed;
 mod batch;
 pub mod bus;

@@ -6,6 +6,8 @@
 //!
 //! All unsafe code of this crate is in this module: blocks access a [`Core`], SRAM and the cache's tags by address.
 
+#![allow(unsafe_code)]
+
 mod accesses;
 mod block;
 mod branches;
