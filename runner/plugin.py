@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from portbench.boards import BoardError, BrokenSetup
+from portbench.boards import BrokenSetup
 from portbench.console import console
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
@@ -219,7 +219,7 @@ class BenchPlugin:
             try:
                 if over:
                     self._bench.finish()
-            except (BoardError, StorageError) as error:
+            except PortbenchError as error:
                 faults.append(str(error))
             finally:
                 self._bench.close()

@@ -24,7 +24,7 @@ from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import claimed_folder
 from portbench.complaint import first_complaint
-from portbench.errors import BoardError
+from portbench.errors import PortbenchError
 
 _MOST_FLASH_BYTES: Final = 16 << 20
 """The most that XIP can address (RP2040 datasheet 2.6.3)."""
@@ -83,7 +83,7 @@ def main() -> int:
     except ValidationError as error:
         print(f"emulated board {arguments.name}: --config: {first_complaint(error)}", file=sys.stderr)
         return 1
-    except (BoardError, ValueError, OSError) as error:
+    except (PortbenchError, ValueError, OSError) as error:
         print(f"emulated board {arguments.name}: {error}", file=sys.stderr)
         return 1
     return 0

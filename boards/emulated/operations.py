@@ -21,7 +21,7 @@ from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.partner import Partner, partner_config
 from portbench.boards.pins import pin_number, pin_volts
 from portbench.complaint import first_complaint
-from portbench.errors import BoardError, UnknownName
+from portbench.errors import PortbenchError
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Timed
 
@@ -44,7 +44,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
         operation(board, request)
     except ValidationError as error:
         request.fail(f"{request.op}: {first_complaint(error)}")
-    except (BoardError, EngineError, UnknownName, ValueError, KeyError, TypeError, OSError) as error:
+    except (PortbenchError, EngineError, ValueError, KeyError, TypeError, OSError) as error:
         request.fail(f"{request.op}: {error}")
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
 from portbench.boards.prompt import INTERRUPT, LEAVE_RAW, Prompt, ReplError
-from portbench.errors import BoardError
+from portbench.errors import PortbenchError
 from portbench.testing.errors import NothingCame
 from portbench.testing.simulation import RecordedSimulation
 
@@ -100,7 +100,7 @@ class PythonPrompt:
             yield
         except ReplError as error:
             raise NothingCame(f"the board's Python raised:\n{error.traceback}") from None
-        except (BoardError, OSError) as error:
+        except (PortbenchError, OSError) as error:
             raise NothingCame(f"{what}: {error}\n{simulation.came_on_console()}") from None
         finally:
             self._prompt.leave_raw()

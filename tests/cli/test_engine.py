@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
+from portbench import engine
+from portbench.engine import engine_fix
 from tests.cli.conftest import Invoke
 
 VERBS = [
@@ -35,8 +38,11 @@ class Without:
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (ImportError("_engine.so: file too short"), "is damaged (_engine.so: file too short); run: make build"),
-        (ModuleNotFoundError("No module"), "is not built; install Rust (rustup), then run: make build"),
+        (
+            ImportError("_engine.so: file too short"),
+            "is damaged (_engine.so: file too short); ",
+        ),
+        (ModuleNotFoundError("No module"), "is missing; "),
     ],
     ids=["torn", "missing"],
 )
@@ -47,4 +53,10 @@ def test_without_an_engine(
     monkeypatch.setattr(sys, "meta_path", [Without(error), *sys.meta_path])
     done = invoke(*words)
     assert done.exit_code == 1
-    assert done.stderr == f"portbench: the emulated board's engine {says}\n"
+    assert done.stderr == f"portbench: the emulated board's engine {says}install Rust (rustup), then run: make build\n"
+
+
+def test_an_installed_user_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert engine_fix().endswith("run: make build")
+    monkeypatch.setattr(engine, "__file__", str(tmp_path / "site-packages" / "portbench" / "engine.py"))
+    assert engine_fix().startswith("run: pip install ") and "make" not in engine_fix()

@@ -88,7 +88,10 @@ def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace]
 
     monkeypatch.setattr(boards_for.importlib, "import_module", torn)  # type: ignore[attr-defined]
     for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):
-        with pytest.raises(BrokenSetup, match=r"is not there, or damaged \(file too short\); run: make build$"):
+        with pytest.raises(
+            BrokenSetup,
+            match=r"is missing or damaged \(file too short\); install Rust \(rustup\), then run: make build$",
+        ):
             open_board(planned, where, OPTIONS, limit(), LISTENER)
 
 

@@ -52,7 +52,7 @@ def test_without_an_engine_the_run_fails(error: str, said_of_it: str, runtime: s
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_ENGINE.format(error=error))
     harness.environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(PROJECT)])
     done = harness.run("-k", "runtime", f"--runtime={runtime}", "--where=auto", "--messages=20", "--runs=3")
-    reason = f"{board}: its engine is not there, or damaged ({said_of_it}); run: make build"
+    reason = f"{board}: its engine is missing or damaged ({said_of_it}); install Rust (rustup), then run: make build"
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert reason in done.stdout and "Traceback" not in said(done)
     run = harness.stored()

@@ -11,17 +11,15 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from portbench.boards import BoardError, Deadline
+from portbench.boards import Deadline
 from portbench.boards.pins import HeldPins, Wire
 from portbench.complaint import first_complaint
 from portbench.errors import PortbenchError
-from portbench.firmware.uf2 import Uf2Error
 from portbench.runner.checks.check import Finding, Report
 from portbench.runner.checks.peers.place import Place
 from portbench.runner.checks.peers.program_board import ProgramBoard
 from portbench.runner.checks.peers.steps import Step, step
 from portbench.runner.checks.peers.suite import Suite, Verdict, judged, refused
-from portbench.testing.errors import NothingCame
 from portbench.toml_files import parse_toml, read_text
 
 FOLDER: Final = Path(__file__).with_name("programs")
@@ -113,7 +111,7 @@ class Built(Suite):
             board = ProgramBoard(image, kind, settings, Deadline(place.program_limit_s, program.path))
             for each in self._steps[program.path]:
                 each.do(board, each.within_s or self._programs.within_s)
-        except (NothingCame, BoardError, Uf2Error) as error:
+        except PortbenchError as error:
             said = str(error).partition("\n")[0]
             return Verdict.REFUSED if refused(said) else Verdict.WRONG, said
         if program.needs_part is not None:

@@ -14,7 +14,6 @@ import click
 from portbench.results.compare import compare
 from portbench.results.compare_table import as_data, markdown
 from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import given
 
 
@@ -26,8 +25,7 @@ from portbench.runner.cli.options import given
 @click.option("--json", "form", flag_value="json", help="print JSON")
 @click.option("--markdown", "form", flag_value="markdown", help="print Markdown")
 def COMMAND(before: str, after: str, fail_if_slower: float | None, form: str | None, **values: Any) -> int:
-    with one_line():
-        compared = compare(*sides(before, after, given(values)))
+    compared = compare(*sides(before, after, given(values)))
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
     if form == "json":

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from portbench.console import console
+from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
 from portbench.results.storage import read
-from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.options import bench_option, given, run_file
 from portbench.runner.cli.row import planned_row, row_argument, row_options
 from portbench.runner.explain.report import Explained

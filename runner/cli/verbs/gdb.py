@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from portbench.runner.cli.engine import needs_engine
+from portbench.engine import needs_engine
 from portbench.runner.cli.row import planned_row, row_argument
 from portbench.runner.cli.serving import until_stopped
 

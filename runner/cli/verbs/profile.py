@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from portbench.console import console
-from portbench.runner.cli.engine import needs_engine
+from portbench.engine import needs_engine
 from portbench.runner.cli.row import check_writable, planned_row, row_argument
 
 _FILE = click.Path(path_type=Path, dir_okay=False)

@@ -18,12 +18,12 @@ from typing import Any
 import click
 
 from portbench.console import console, plain_table
+from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RESULTS_FOLDER, RunWriter
 from portbench.runner.bench import TOOLS
-from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_options, given
 from portbench.runner.interruptions import Interruptions

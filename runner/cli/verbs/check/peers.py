@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import platformdirs
 
+from portbench.engine import needs_engine
 from portbench.runner.cli.checking import carry_out, check_options, tell
-from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.options import Seconds
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.runner.cli.checking import carry_out, check_options, tell
-from portbench.runner.cli.engine import needs_engine
 
 if TYPE_CHECKING:
     from portbench.runner.checks.check import Check

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from portbench.engine import needs_engine
 from portbench.runner.cli.checking import carry_out, check_options, tell
-from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.options import bench_option
 from portbench.runner.options import DEFAULT_BOARD
 

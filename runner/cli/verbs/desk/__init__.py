@@ -19,8 +19,8 @@ from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.serial_port import UARTS
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import EmulatedState, read_state, runtime_dir
+from portbench.engine import needs_engine
 from portbench.runner.cli.desk import described, desk_settings
-from portbench.runner.cli.engine import needs_engine
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.serving import served_workload, until_stopped
 from portbench.runner.options import DEFAULT_BOARD
