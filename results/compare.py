@@ -1,8 +1,7 @@
 """Two runs, row by row: the ratio of what ranks them, how sure it is, and whether one is slower.
 
-Rows that were measured under the very same conditions, room by room (`-s seed=fixed`, or one seed), are compared run by
-run: any difference comes from the firmware. Others are samples of two rooms, and a difference has to be larger than
-chance.
+Rows that were measured under the very same conditions (`-s seed=fixed`, or one seed) are compared run by run: all
+differences are the firmware's. Others are samples with different jitter; a difference has to be larger than chance.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ LEVEL: Final = 0.05
 
 
 class Basis(StrEnum):
-    """What a comparison rests on."""
+    """The basis of a comparison."""
 
     EXACT = "exact"
     """Both repeat to the last digit."""
-    SAME_ROOMS = "same rooms"
-    """Each run beside the other's run in the same room."""
+    SAME_JITTER = "same jitter"
+    """Each run beside the other's run with the same jitter."""
     SAMPLES = "samples"
     """Runs with different jitter, or on real boards."""
 
@@ -112,13 +111,13 @@ def _compared(before: Group, after: Group) -> Comparison:
         shift = theirs[0] - ours[0]
         slower = _share(shift)
         return Comparison(before, after, Basis.EXACT, slower, slower, slower, None)
-    together = _same_rooms(before, after)
+    together = _same_jitter(before, after)
     if together is not None:
         shifts = [theirs[b] - ours[a] for a, b in together]
         if not any(shifts):
-            return Comparison(before, after, Basis.SAME_ROOMS, 0.0, 0.0, 0.0, None)
+            return Comparison(before, after, Basis.SAME_JITTER, 0.0, 0.0, 0.0, None)
         middle, low, high = _mean_interval(shifts)
-        return Comparison(before, after, Basis.SAME_ROOMS, _share(middle), _share(low), _share(high), None)
+        return Comparison(before, after, Basis.SAME_JITTER, _share(middle), _share(low), _share(high), None)
     middle, low, high, p = _shift_of_samples(ours, theirs)
     return Comparison(before, after, Basis.SAMPLES, _share(middle), _share(low), _share(high), p)
 
@@ -131,10 +130,10 @@ def _share(shift: float) -> float:
     return math.expm1(shift)
 
 
-def _same_rooms(before: Group, after: Group) -> list[tuple[int, int]] | None:
-    """The runs of both that stood in the same room, by their places; None where they did not."""
+def _same_jitter(before: Group, after: Group) -> list[tuple[int, int]] | None:
+    """Return the runs of both with the same jitter, by their places; None where there are none."""
 
-    def rooms(group: Group) -> dict[tuple[object, ...], int] | None:
+    def jitters(group: Group) -> dict[tuple[object, ...], int] | None:
         found = {}
         for place, row in enumerate(group.rows):
             if row.sim is None or row.sim.seed is None:
@@ -142,10 +141,10 @@ def _same_rooms(before: Group, after: Group) -> list[tuple[int, int]] | None:
             found[row.sim.seed, row.run_index, *sorted(row.sim.room.items())] = place
         return found if len(found) == len(group.rows) else None
 
-    ours, theirs = rooms(before), rooms(after)
+    ours, theirs = jitters(before), jitters(after)
     if ours is None or theirs is None or before.first.conditions.turnaround_us != after.first.conditions.turnaround_us:
         return None
-    together = [(ours[room], theirs[room]) for room in ours if room in theirs]
+    together = [(ours[jitter], theirs[jitter]) for jitter in ours if jitter in theirs]
     return together or None
 
 

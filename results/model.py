@@ -110,7 +110,7 @@ class Sim(_Model):
     flash_sha256: _Hash | None = None
     """Of the flash content when the run had ended."""
     seed: _Count | None = None
-    """What the run's room was drawn from; None: nothing varied, and every run is the same."""
+    """The seed of the run's jitter; None: nothing varied, and every run is the same."""
     room: dict[str, _Figure] = {}
     """The drawn values of the surroundings."""
     counters: dict[str, _Figure] = {}

@@ -218,8 +218,8 @@ def panel_table(panel: Panel) -> Table:
     if times := sorted({value for value in asked if value is not None}):
         low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"
         about += f" PC turnaround {low if low == high else f'{low} to {high}'} us."
-    if rooms := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
-        about += f" {_rooms(rooms)}"
+    if drawn := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
+        about += f" {_jitter(drawn)}"
     if said:
         about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
     own = tuple(dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)))
@@ -244,15 +244,15 @@ def matrices(panel: Panel) -> list[Table]:
     ]
 
 
-def _rooms(drawn: list[Sim]) -> str:
-    """From which seed, and how far apart the runs were."""
+def _jitter(drawn: list[Sim]) -> str:
+    """Tell the seed and the range of each delay."""
     seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
     told = []
     for name in dict.fromkeys(name for each in drawn for name in each.room):
         values = [each.room[name] for each in drawn if name in each.room]
         low, high = f"{min(values):.0f}", f"{max(values):.0f}"
         told.append(f"{name} {low if low == high else f'{low} to {high}'}")
-    return f"Each run in a room of its own, drawn from seed {seeds}: {', '.join(told)}."
+    return f"The runs have different jitter, drawn from seed {seeds}: {', '.join(told)}."
 
 
 def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str, str]:

@@ -46,7 +46,7 @@ def measured(folder: Path, seed: int | None, runs: int, monkeypatch: pytest.Monk
     return found
 
 
-def test_a_seed_is_the_same_rooms_again_and_none_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_is_the_same_jitter_again_and_none_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = measured(tmp_path / "1", 7, 2, monkeypatch)
     again = measured(tmp_path / "2", 7, 2, monkeypatch)
     (other,) = measured(tmp_path / "3", 8, 1, monkeypatch)
