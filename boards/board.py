@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.jitter import Jitter
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials
+from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
@@ -121,7 +122,7 @@ class Board(ABC):
     """Folder with the files of the board's user, once they had to be copied out of the way."""
 
     @abstractmethod
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Program a checked UF2 image and start it. Raises BoardError."""
 
     @abstractmethod

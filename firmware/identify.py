@@ -7,9 +7,11 @@ MICROPY_BANNER_MACHINE) and CircuitPython (`shared/runtime/pyexec.c`), and the P
 
 from __future__ import annotations
 
+import hashlib
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -61,6 +63,38 @@ class Identity:
     """Python modules and packages in the image itself (`py/frozenmod.c`, mp_frozen_names)."""
 
 
+@dataclass(frozen=True)
+class Uf2File:
+    """A UF2 file, read, parsed and identified once on its way from the catalogue to a board's flash."""
+
+    path: Path
+    data: bytes = field(repr=False)
+    content: uf2.Uf2Image = field(repr=False)
+
+    @classmethod
+    def of(cls, path: Path, data: bytes, shown: str | None = None) -> Uf2File:
+        """The file `path` with the content `data`; `shown` is its name in errors. Raises Uf2Error."""
+        return cls(path, data, uf2.parse(data, shown or str(path)))
+
+    @classmethod
+    def read(cls, path: Path) -> Uf2File:
+        """The file `path`. Raises Uf2Error."""
+        return cls.of(path, uf2.read_bytes(path))
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def identity(self) -> Identity:
+        return identify(self.content)
+
+    def check_fits(self, family_id: int, flash_bytes: int) -> None:
+        """Raise Uf2Error unless a chip of that UF2 family with a flash of that size takes the image."""
+        if (family_id, flash_bytes) != (self.content.family_id, uf2.DEFAULT_FLASH_SIZE):
+            uf2.parse(self.data, str(self.path), family_id=family_id, flash_size_bytes=flash_bytes)
+
+
 def identify(image: uf2.Uf2Image) -> Identity:
     """Looks for banners and `binary_info` in the content of `image`."""
     ranges = image.ranges()
@@ -88,15 +122,14 @@ def release(version: str) -> tuple[int, ...]:
 
 
 def entry_for_file(
-    path: Path, *, family: Family | str | None = None, board: str = "W5500_EVB_PICO", version: str | None = None
+    image: Uf2File, *, family: Family | str | None = None, board: str = "W5500_EVB_PICO", version: str | None = None
 ) -> FirmwareEntry:
-    """Wraps the image in `path` as an entry with its family's usual profiles; its id is the file's name.
+    """Wrap `image` as an entry with its family's usual profiles; its id is the file's name.
 
     `family` and `version` are guessed from the image where they are not given; one that says nothing known is foreign.
     Raises `uf2.Uf2Error` for a bad image and `PortbenchError` for a family that no image can have.
     """
-    image = uf2.read(path)
-    identity = identify(image)
+    path, identity = image.path, image.identity
     if family is not None and family not in IMAGE_FAMILIES:
         raise PortbenchError(f"{path}: family is {str(family)!r}; use one of: {', '.join(IMAGE_FAMILIES)}")
     chosen = (identity.family or Family.FOREIGN) if family is None else Family(family)

@@ -8,7 +8,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.download import Progress, Reachability, download
 from portbench.firmware.hash_lock import LOCK_NAME, HashLock
-from portbench.firmware.identify import identify, release
+from portbench.firmware.identify import Identity, Uf2File, release
 
 FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
 OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"
@@ -48,14 +48,20 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Image:
-    """An image that is here and has been checked. `path`, `sha256` and `content` are None for a hosted port."""
+    """An image that is here and has been checked. `file` is None for a hosted port."""
 
     entry: FirmwareEntry
     version: str
     source: Source
-    path: Path | None = None
-    sha256: str | None = None
-    content: uf2.Uf2Image | None = field(default=None, repr=False)
+    file: Uf2File | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return None if self.file is None else self.file.path
+
+    @property
+    def sha256(self) -> str | None:
+        return None if self.file is None else self.file.sha256
 
 
 class ImageStore:
@@ -148,32 +154,31 @@ class ImageStore:
 
     def _unlocked(self, entry: FirmwareEntry, path: Path, source: Source) -> Image:
         """Images given by path: they change with every build, so no hash is remembered."""
-        data = uf2.read_bytes(path)
-        content = uf2.parse(data, str(path))
-        return Image(entry, _version(entry), source, path, hashlib.sha256(data).hexdigest(), content)
+        return Image(entry, _version(entry), source, Uf2File.read(path))
 
-    def _checked(self, entry: FirmwareEntry, path: Path, source: Source, shown: str | None = None) -> Image:
-        """`shown` is the name that faults are told with."""
+    def _checked(
+        self, entry: FirmwareEntry, path: Path, source: Source, shown: str | None = None, final: Path | None = None
+    ) -> Image:
+        """`shown` is the name that errors have for it, `final` the path that a download will have."""
         shown = shown or str(path)
         data = uf2.read_bytes(path)
         actual = hashlib.sha256(data).hexdigest()
         if entry.sha256 is not None:
             self._compare(actual, entry.sha256, data, shown, f"the catalogue's for {entry.id}", "get the file again")
-            content = uf2.parse(data, shown)
-            self._check_identity(entry, content, shown)
+            file = Uf2File.of(final or path, data, shown)
+            self._check_identity(entry, file.identity, shown)
         else:
             # Checked before it is locked: neither an error page nor another release must become the hash to insist on.
-            content = uf2.parse(data, shown)
-            self._check_identity(entry, content, shown)
+            file = Uf2File.of(final or path, data, shown)
+            self._check_identity(entry, file.identity, shown)
             seen = self._lock.see(_file(entry), actual, source)
             known_from = f"first seen {seen.first_seen_utc} in {seen.source}"
             fix = f"get the file again, or remove its entry from {self._lock.path} if the new one is right"
             self._compare(actual, seen.sha256, data, shown, known_from, fix)
-        return Image(entry, _version(entry), source, path, actual, content)
+        return Image(entry, _version(entry), source, file)
 
-    def _check_identity(self, entry: FirmwareEntry, image: uf2.Uf2Image, shown: str) -> None:
+    def _check_identity(self, entry: FirmwareEntry, says: Identity, shown: str) -> None:
         """Raises PortbenchError for an image that says it is something else than its entry does."""
-        says = identify(image)
         expected = entry.family.traits
         if says.family is None or says.version is None or expected.runtime is None:
             return
@@ -227,12 +232,12 @@ class ImageStore:
                 except PortbenchError as error:
                     self._failed[url] = f"{missing}, and {url} failed: {error}"
                     raise ImageUnavailable(entry.id, self._failed[url], command) from error
-                image = self._checked(entry, fresh, Source.DOWNLOAD, shown=url)
                 final = self.cache / file
+                image = self._checked(entry, fresh, Source.DOWNLOAD, url, final)
                 fresh.replace(final)
         except OSError as error:
             raise PortbenchError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
-        return Image(entry, image.version, Source.DOWNLOAD, final, image.sha256, image.content)
+        return image
 
 
 def _for_shell(path: Path) -> str:

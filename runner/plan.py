@@ -11,10 +11,10 @@ from pathlib import Path
 from portbench.boards import BoardDefinition, board_definition, board_of_machine, known_boards
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName
-from portbench.firmware import catalogue, uf2
+from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry
 from portbench.firmware.families import Profile
-from portbench.firmware.identify import entry_for_file, identify
+from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.nearest import unknown
 from portbench.results.published import published_of
 from portbench.runner import partners
@@ -269,12 +269,13 @@ def _is_file(runtime: str) -> bool:
 def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
     """Of an image that says which board it is for, that board. Raises OptionError."""
     try:
-        machine = identify(uf2.read(path)).machine
+        image = Uf2File.read(path)
+        machine = image.identity.machine
         says = board_of_machine(machine) if machine else None
         if says is not None and options.board not in (None, says):
             raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
         board = says or options.board
-        return entry_for_file(path, family=options.family, board=board.id if board else DEFAULT_BOARD)
+        return entry_for_file(image, family=options.family, board=board.id if board else DEFAULT_BOARD)
     except PortbenchError as error:
         raise OptionError(f"--runtime: {error}") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -22,7 +21,7 @@ from portbench.clients import ClientNetwork, StaticAddress, build_deployment
 from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
 from portbench.firmware.families import Profile
-from portbench.firmware.identify import identify
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -53,9 +52,8 @@ def build_program(
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
     if row.entry.family.traits.timed_by_pc:
-        return Program(image.path, image.sha256, None, Deployment({}, "foreign"), has_console=False)
+        return Program(image.file, Deployment({}, "foreign"), has_console=False)
     network = None if peer is None else _network(row, peer, _static(board, options), _wifi(row, board), options)
-    identity = identify(image.content) if image.content else None
     deployment = build_deployment(
         row.client_family,
         image.version,
@@ -64,9 +62,9 @@ def build_program(
         row.settings,
         network,
         options.timeouts_s[Stage.DEPLOY],
-        identity.frozen if identity else (),
+        image.file.identity.frozen if image.file else (),
     )
-    return Program(image.path, image.sha256, identity, deployment, has_console=True)
+    return Program(image.file, deployment, has_console=True)
 
 
 def _network(
@@ -94,7 +92,7 @@ def _native(
     row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: BenchOptions, scratch: Path
 ) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
-    if image.path is None or image.content is None:
+    if image.file is None:
         raise PortbenchError(f"{row.entry.id}: has no image file")
     spi_hz, intn = native_sets(row.profile)
     block = native_config.pack(
@@ -109,10 +107,10 @@ def _native(
             ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),
         )
     )
-    merged = uf2.with_data(image.content, native_config.CONFIG_ADDRESS, block.ljust(4096, b"\xff"))
-    path = scratch / image.path.name
+    merged = uf2.with_data(image.file.content, native_config.CONFIG_ADDRESS, block.ljust(4096, b"\xff"))
+    path = scratch / image.file.path.name
     path.write_bytes(merged)
-    return Program(path, hashlib.sha256(merged).hexdigest(), None, Deployment({}, "native"), has_console=False)
+    return Program(Uf2File.of(path, merged), Deployment({}, "native"), has_console=False)
 
 
 def asks_intn(profile: Profile) -> bool:

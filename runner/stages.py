@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from portbench.boards import Board, Deadline, Deployment, RuntimeIdentity
 from portbench.errors import BoardError
-from portbench.firmware.identify import Identity, release
+from portbench.firmware.identify import Identity, Uf2File, release
 
 
 class Stage(StrEnum):
@@ -65,9 +64,7 @@ class StageClock:
 class Program:
     """The contents of a board: the UF2 (None: nothing to flash), its identity, and the client."""
 
-    uf2: Path | None
-    uf2_sha256: str | None
-    identity: Identity | None
+    uf2: Uf2File | None
     deployment: Deployment
     has_console: bool
 
@@ -84,7 +81,7 @@ class PreparedBoard:
     def prepare(self, program: Program, clock: StageClock) -> None:
         """Flash and deploy unless that is done, and check the runtime that answers. Raises BoardError."""
         board = self.board
-        content = program.uf2_sha256 or "nothing to flash"
+        content = program.uf2.sha256 if program.uf2 else "nothing to flash"
         if content != self._flashed:
             self.runtime = self._flashed = self._deployed = None
             if program.uf2 is not None:
@@ -92,8 +89,8 @@ class PreparedBoard:
             if program.has_console:
                 board.wait_console(clock.stage(Stage.CONSOLE))
                 self.runtime = board.identify(clock.stage(Stage.IDENTIFY))
-                if program.identity is not None:
-                    check_runtime(program.identity, self.runtime, board)
+                if program.uf2 is not None:
+                    check_runtime(program.uf2.identity, self.runtime, board)
             self._flashed = content
         if program.deployment != self._deployed:
             self._deployed = None

@@ -20,6 +20,7 @@ from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.wifi import WifiCredentials
 from portbench.errors import BoardError, BoardUnavailable
+from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 from portbench.workloads import Session
 
@@ -79,7 +80,7 @@ class AttachedEmulatedBoard(UsbBoard):
         self._control.call("serve", deadline, workload=workload, settings=dict(settings), alone=told)
         self._served = True
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         self._before = len(self._sessions(deadline))  # connections from now on are the image's
         super().flash(image, deadline)
 

@@ -33,6 +33,7 @@ from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.files import TemporaryFolder
+from portbench.firmware.identify import Uf2File
 from portbench.server.listening import Listening
 from portbench.where import Where
 from portbench.workloads import Session, Timed
@@ -163,7 +164,7 @@ class EmulatedBoard(UsbBoard):
         """The board's pins and UARTs."""
         return Controls(self.control, self.name)
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         self._kept = False
         if self._fresh:
             self._drop_repl()

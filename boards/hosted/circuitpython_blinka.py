@@ -27,6 +27,7 @@ from portbench.boards.emulated.config import ethernet_settings
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError, BoardUnavailable, ConsoleLost
+from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 from portbench.workloads import Session
 
@@ -86,7 +87,7 @@ class HostedCircuitPython(Board):
         self._console = Console()
         self._process: HostedProcess | None = None
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Nothing to flash: the runtime is a program of this PC."""
 
     def wait_console(self, deadline: Deadline) -> None:

@@ -14,6 +14,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError, BoardUnavailable, ConsoleLost
+from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 
 _IDENTIFY = "import sys; i = sys.implementation; print(i.name, '.'.join(str(p) for p in i.version[:3]), i._machine)"
@@ -44,7 +45,7 @@ class HostedMicroPython(Board):
         self._console = Console()
         self._process: HostedProcess | None = None
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Nothing to flash: the runtime is a program of this PC."""
 
     def wait_console(self, deadline: Deadline) -> None:

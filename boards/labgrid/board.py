@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from portbench.boards.definition import BoardDefinition
@@ -12,8 +11,8 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.bootloader import ENTER
 from portbench.boards.usb.wire import PortLost
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
-from portbench.firmware import uf2
-from portbench.firmware.identify import NATIVE_PROGRAM
+from portbench.firmware.families import Family
+from portbench.firmware.identify import Uf2File
 
 PREFIX = "labgrid:"
 
@@ -46,28 +45,24 @@ class LabgridBoard(RemoteBoard):
             self._lab.close()
             raise
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Raises BoardError unless the image runs afterwards."""
         if self._lab.storage is None:
             super().flash(image, deadline)
             return
         self._drop_repl()
-        try:
-            content = b"\0".join(uf2.read(image, family_id=self.definition.uf2_family).ranges().values())
-        except uf2.Uf2Error as error:
-            raise BoardError(f"{self.name}: {error}") from error
         if self._lab.has_drive():
             self._saved = True  # the board's files cannot be read in the boot loader
         self._save_files(deadline)
         self._deployment = None
         self._enter_boot_loader(deadline)
-        self.link.log(f"flash: {image.name} by labgrid's USBStorageDriver")
+        self.link.log(f"flash: {image.path.name} by labgrid's USBStorageDriver")
         try:
-            self._lab.copy_to_drive(str(image))
+            self._lab.copy_to_drive(str(image.path))
         except BoardUnavailable as error:
             self.link.log(f"flash: {error}")  # whether the image has arrived shows in what the board does next
-        deadline.poll(lambda: not self._lab.has_drive(), _LOOK_S, f"{self.name} to start {image.name}")
-        if NATIVE_PROGRAM not in content:
+        deadline.poll(lambda: not self._lab.has_drive(), _LOOK_S, f"{self.name} to start {image.path.name}")
+        if image.identity.family is not Family.NATIVE:
             self._check_runs(image, deadline)
         self._image = image
 
@@ -75,9 +70,9 @@ class LabgridBoard(RemoteBoard):
         super().close()
         self._lab.close()
 
-    def _check_runs(self, image: Path, deadline: Deadline) -> None:
+    def _check_runs(self, image: Uf2File, deadline: Deadline) -> None:
         """Once the console is back, through as many connections as that takes."""
-        back = deadline.part(_BACK_S, f"{self.name}: {image.name}")
+        back = deadline.part(_BACK_S, f"{self.name}: {image.path.name}")
         while True:
             try:
                 super().flash(image, deadline)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from portbench.boards.board import Deployment, Progress, RunOutput
@@ -13,7 +12,7 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.run import hard_reset, read_result
 from portbench.boards.usb.wire import PortLost
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
-from portbench.firmware import uf2
+from portbench.firmware.identify import Uf2File
 
 ASK_BANNER = "import sys; print(sys.version)"
 """`3.4.0; MicroPython v1.26.0 on 2025-08-09`: the language's version, then the build's banner (`py/modsys.c`)."""
@@ -36,21 +35,17 @@ class RemoteBoard(UsbBoard):
             raise BoardUnavailable(f"{device}: rshell knows no network ports; use --deploy mpremote")
         super().__init__(definition, device=device, **settings)
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Raises BoardError unless the banner that the board runs with, build and date included, is in the image."""
         self._drop_repl()
-        try:
-            content = uf2.read(image, family_id=self.definition.uf2_family).ranges()
-        except uf2.Uf2Error as error:
-            raise BoardError(f"{self.name}: {error}") from error
         answer = self._session(deadline).execute(ASK_BANNER, deadline, f"{self.name} to say what it is")
         banner = answer.partition("; ")[2].strip()
-        if not banner or not any(banner.encode() in each for each in content.values()):
+        if not banner or not any(banner.encode() in each for each in image.content.ranges().values()):
             raise BoardError(
-                f"{self.name}: it runs {banner or answer.strip()!r}, which {image.name} does not hold, and nothing can"
-                " be flashed through a console; flash it where the board is plugged in"
+                f"{self.name}: it runs {banner or answer.strip()!r}, which {image.path.name} does not hold, and a"
+                " console cannot flash it; flash it where the board is plugged in"
             )
-        self.link.log(f"flash: nothing can be flashed through a console; it runs {banner} of {image.name} already")
+        self.link.log(f"flash: nothing can be flashed through a console; it runs {banner} of {image.path.name} already")
         self._image = None
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:

@@ -22,6 +22,7 @@ from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.run import hard_reset, run
 from portbench.boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
 from portbench.errors import BoardError, BoardUnavailable
+from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]
@@ -78,7 +79,7 @@ class UsbBoard(Board):
         self._repl: Repl | None = None
         self._repl_device: UsbDevice | None = None
         self._console = Console()
-        self._image: Path | None = None
+        self._image: Uf2File | None = None
         self._started = False
         """The image that was flashed last has started, and no run has been of it yet."""
         self._deployment: Deployment | None = None
@@ -109,7 +110,7 @@ class UsbBoard(Board):
             self.where = Where.EMULATED
         self._lock = BoardLock(found, self.name)
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         self._drop_repl()
         self._check_kind(deadline)
         self._save_files(deadline)

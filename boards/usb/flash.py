@@ -14,29 +14,27 @@ from portbench.boards.usb.link import Link
 from portbench.boards.usb.volume import wait_volume, write_until_gone
 from portbench.errors import BoardError, DeadlineExceeded
 from portbench.firmware import uf2
-from portbench.firmware.identify import Identity, identify
+from portbench.firmware.identify import Identity, Uf2File
 
 _GONE_S = 60.0
 """From the last byte of an image to the boot loader's end; erasing and programming 2 MiB takes under 20 s."""
 
 
-def flash(link: Link, path: Path, deadline: Deadline) -> Identity:
-    """Program the UF2 image `path` and return what it says it is, once the board has started it.
+def flash(link: Link, image: Uf2File, deadline: Deadline) -> Identity:
+    """Program `image` and return its identity, once the board has started it.
 
     Raises BoardError, or DeadlineExceeded that says which step was not over.
     """
     try:
-        identity = identify(
-            uf2.read(path, family_id=link.definition.uf2_family, flash_size_bytes=link.definition.flash_bytes)
-        )
-        content = uf2.read_bytes(path)
+        image.check_fits(link.definition.uf2_family, link.definition.flash_bytes)
     except uf2.Uf2Error as error:
         raise BoardError(f"{link.name}: {error}") from error
+    identity, path = image.identity, image.path
     link.image_has_usb = False
     device = enter_bootloader(link, deadline)
     link.image_has_usb = _usb_id(link, identity) is not None
     if not _by_picotool(link, device, path, deadline):
-        _by_volume(link, device, path.name, content, deadline)
+        _by_volume(link, device, path.name, image.data, deadline)
     _wait_started(link, device, identity, path.name, deadline)
     return identity
 

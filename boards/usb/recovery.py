@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.flash import flash
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.run import hard_reset
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
+from portbench.firmware.identify import Uf2File
 
 _INTERRUPT_S = 8.0
 _SOFT_S = 8.0
@@ -28,7 +28,7 @@ def answers(link: Link, deadline: Deadline) -> None:
         repl.close()
 
 
-def recover(link: Link, image: Path | None, deadline: Deadline) -> str:
+def recover(link: Link, image: Uf2File | None, deadline: Deadline) -> str:
     """Climb the ladder until the console answers, and return the step that helped.
 
     `image`: the last flashed image, for the last step; None leaves that out. Raises DeadlineExceeded with all steps.
@@ -77,5 +77,5 @@ def _hard_reset(link: Link, deadline: Deadline) -> None:
         hard_reset(link, deadline)
 
 
-def _reflash(link: Link, image: Path, deadline: Deadline) -> None:
+def _reflash(link: Link, image: Uf2File, deadline: Deadline) -> None:
     flash(link, image, deadline)

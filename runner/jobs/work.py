@@ -19,6 +19,7 @@ from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, Source
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
@@ -104,8 +105,8 @@ class _Images:
             path = self._folder / found / job.image_name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
-            parsed = uf2.parse(content, job.image_name)
-            self._known[key] = Image(job.entry, job.image_version, Source.FILE, path, found, parsed)
+            file = Uf2File.of(path, content, job.image_name)
+            self._known[key] = Image(job.entry, job.image_version, Source.FILE, file)
         self._now = self._known[key]
         assert self._now.path is not None
         return self._now.path

@@ -15,6 +15,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.firmware import uf2
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from tests.conftest import Image, libraries_or_skip
 from tests.ping_pong import deployment
@@ -60,10 +61,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
             native = NativeConfig(server=board.own_network.server, port=board.own_network.port, count=messages)
             merged = tmp_path / f"native-{len(boards)}.uf2"
             merged.write_bytes(uf2.with_data(uf2.read(path), CONFIG_ADDRESS, pack(native)))
-            board.flash(merged, within())
+            board.flash(Uf2File.read(merged), within())
             board.deploy(Deployment({}, family), within())
             return board
-        board.flash(path, within())
+        board.flash(Uf2File.read(path), within())
         board.wait_console(within())
         asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
         with libraries_or_skip():

@@ -13,6 +13,7 @@ from portbench.boards import BoardError, Deadline, Deployment
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.families import Family
+from portbench.firmware.identify import Uf2File
 from portbench.runner.checks.soak.dead_images import DeadImage, banner, build, write
 from tests.ping_pong import EVB
 
@@ -81,13 +82,13 @@ def test_a_dead_image_is_given_up(
     program: DeadImage, says: str, board: Callable[[], EmulatedBoard], tmp_path: Path
 ) -> None:
     with pytest.raises(BoardError, match=says):
-        board().flash(image(tmp_path, program), Deadline(LIMIT_S, "test"))
+        board().flash(Uf2File.read(image(tmp_path, program)), Deadline(LIMIT_S, "test"))
 
 
 def test_a_client_that_never_speaks_to_its_chip_is_given_up(board: Callable[[], EmulatedBoard], tmp_path: Path) -> None:
     """As an image for a board with other pins: the native client's place is taken by a program that does nothing."""
     one, deadline = board(), Deadline(LIMIT_S, "test")
-    one.flash(image(tmp_path, DeadImage.STANDS_STILL, Family.NATIVE), deadline)
+    one.flash(Uf2File.read(image(tmp_path, DeadImage.STANDS_STILL, Family.NATIVE)), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)
     with pytest.raises(BoardError, match="stopped: no SPI frame for the W5500 in 8 s of simulated time"):
@@ -99,7 +100,7 @@ def test_a_client_that_stops_to_speak_to_its_chip_is_given_up(
 ) -> None:
     one, deadline = board(), Deadline(LIMIT_S, "test")
     (tmp_path / "hangs.uf2").write_bytes(build(SELECTS_ONCE, banner(Family.NATIVE)))
-    one.flash(tmp_path / "hangs.uf2", deadline)
+    one.flash(Uf2File.read(tmp_path / "hangs.uf2"), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)
     with pytest.raises(BoardError) as caught:

@@ -14,6 +14,7 @@ from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.clients import ClientNetwork
+from portbench.firmware.identify import Uf2File
 from tests.conftest import Image
 from tests.ping_pong import deployment
 
@@ -43,7 +44,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Itera
         boards.append(board)
         assert board.own_network is not None
         board.serve("ping_pong", {}, within())
-        board.flash(path, within(300))
+        board.flash(Uf2File.read(path), within(300))
         board.wait_console(within(300))
         network = ClientNetwork(
             server=board.own_network.server, port=board.own_network.port, wifi=wifi or board.own_network.wifi

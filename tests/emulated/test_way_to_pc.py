@@ -13,6 +13,7 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig, LanFaults
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.clients import ClientNetwork
+from portbench.firmware.identify import Uf2File
 from tests.emulated.conftest import Prepared
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
@@ -57,7 +58,7 @@ def test_the_native_client(
 ) -> None:
     """An attribution reads the cable, too, and takes nothing from who looks for the fault."""
     one, deadline = board(config, attribute), Deadline(LIMIT_S, "test")
-    one.flash(NATIVE_IMAGE, deadline)
+    one.flash(Uf2File.read(NATIVE_IMAGE), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)
     with pytest.raises(BoardError) as caught:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.families import Family
-from portbench.firmware.identify import NATIVE_PROGRAM, entry_for_file, identify
+from portbench.firmware.identify import NATIVE_PROGRAM, Uf2File, entry_for_file, identify
 from tests.ping_pong import NATIVE_IMAGE
 
 BASE = uf2.FLASH_BASE
@@ -63,20 +63,20 @@ def test_binary_info_is_read() -> None:
 def test_file_becomes_an_entry(tmp_path: Path) -> None:
     path = tmp_path / "My Build.uf2"
     path.write_bytes(uf2.build(MICROPYTHON))
-    entry = entry_for_file(path)
+    entry = entry_for_file(Uf2File.read(path))
     assert (entry.id, entry.family, entry.version, entry.path) == ("my-build", Family.MICROPYTHON, "1.26.0", path)
     assert [profile.name for profile in entry.profiles] == ["as-published", "tuned"]
-    assert entry_for_file(path, family="wiznet", version="9").version == "9"
+    assert entry_for_file(Uf2File.read(path), family="wiznet", version="9").version == "9"
 
 
 def test_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     path = tmp_path / "plain.uf2"
     path.write_bytes(uf2.build(b"\x55" * 300))
-    entry = entry_for_file(path)
+    entry = entry_for_file(Uf2File.read(path))
     assert (entry.family, entry.version) == (Family.FOREIGN, "unknown")
     with pytest.raises(PortbenchError, match="family is 'hosted'; use one of"):
-        entry_for_file(path, family="hosted")
-    assert entry_for_file(path, family=Family.NATIVE).version == "unknown"
+        entry_for_file(Uf2File.read(path), family="hosted")
+    assert entry_for_file(Uf2File.read(path), family=Family.NATIVE).version == "unknown"
 
 
 @given(st.data())

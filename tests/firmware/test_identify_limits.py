@@ -10,7 +10,7 @@ import pytest
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.families import Family
-from portbench.firmware.identify import Identity, entry_for_file, identify
+from portbench.firmware.identify import Identity, Uf2File, entry_for_file, identify
 
 BASE = uf2.FLASH_BASE
 NAME, VERSION, BUILT, URL, BOARD, SDK = 0x02031C86, 0x11A9BC3A, 0x9DA22254, 0x1856239A, 0xB63CFFBB, 0x5360B3AB
@@ -132,16 +132,16 @@ def test_what_an_image_says_of_its_program_is_kept_with_its_banner() -> None:
 def test_an_entry_is_made_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "-My  Build_2.uf2"
     path.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09\0"))
-    entry = entry_for_file(path)
+    entry = entry_for_file(Uf2File.read(path))
     assert (entry.id, entry.board, entry.file, entry.path) == ("my-build-2", "W5500_EVB_PICO", path.name, path)
     assert entry.profiles == Family.MICROPYTHON.traits.profiles
-    other = entry_for_file(path, family="wiznet", board="MINE", version="9")
+    other = entry_for_file(Uf2File.read(path), family="wiznet", board="MINE", version="9")
     assert (other.family, other.board, other.version) == (Family.WIZNET, "MINE", "9")
     assert other.profiles == Family.WIZNET.traits.profiles
     nameless = path.rename(tmp_path / "___.uf2")
-    assert entry_for_file(nameless).id == "image"
+    assert entry_for_file(Uf2File.read(nameless)).id == "image"
     with pytest.raises(PortbenchError) as caught:
-        entry_for_file(nameless, family="hosted")
+        entry_for_file(Uf2File.read(nameless), family="hosted")
     assert str(caught.value) == (
         f"{nameless}: family is 'hosted'; use one of: micropython, wiznet, circuitpython, native, foreign"
     )

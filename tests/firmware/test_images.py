@@ -15,7 +15,7 @@ from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.download import Reachability
 from portbench.firmware.families import Family
-from portbench.firmware.identify import entry_for_file
+from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.firmware.images import ImageStore, ImageUnavailable, Source
 
 IMAGE = uf2.build(b"first light")
@@ -292,7 +292,7 @@ def test_native_image_is_a_workloads_own(tmp_path: Path) -> None:
 
 def test_explicit_file_is_checked_but_not_locked(tmp_path: Path) -> None:
     path = put(tmp_path / "folder", IMAGE) / FILE
-    mine = entry_for_file(path, family=Family.WIZNET)
+    mine = entry_for_file(Uf2File.read(path), family=Family.WIZNET)
     assert store(tmp_path).obtain(mine).source is Source.FILE
     path.write_bytes(OTHER)
     assert store(tmp_path).obtain(mine).sha256 == hashlib.sha256(OTHER).hexdigest()

@@ -16,6 +16,7 @@ from portbench.boards import BoardUnavailable, Deadline, Deployment
 from portbench.boards.labgrid import LabgridBoard
 from portbench.boards.labgrid import lab as lab_module
 from portbench.errors import BoardError
+from portbench.firmware.identify import Uf2File
 from portbench.results.model import Status
 from tests.conftest import Image
 from tests.labgrid import (
@@ -74,9 +75,9 @@ def test_a_place_without_mass_storage_is_not_flashed(
 ) -> None:
     plug(desk, boards())
     with LabgridBoard(DEFINITION, device="labgrid:desk") as board:
-        board.flash(small_image(tmp_path, MICROPYTHON), deadline)
+        board.flash(Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
         with pytest.raises(BoardError, match="nothing can be flashed through a console"):
-            board.flash(small_image(tmp_path, CIRCUITPYTHON), deadline)
+            board.flash(Uf2File.read(small_image(tmp_path, CIRCUITPYTHON)), deadline)
 
 
 def test_mass_storage_takes_the_image_and_what_answers_is_checked(
@@ -87,13 +88,13 @@ def test_mass_storage_takes_the_image_and_what_answers_is_checked(
     log: list[str] = []
     with LabgridBoard(DEFINITION, device=environment(tmp_path, STORAGE), log=log.append) as board:
         image = small_image(tmp_path, MICROPYTHON)
-        board.flash(image, deadline)
+        board.flash(Uf2File.read(image), deadline)
         assert fake.flashed == image.read_bytes()
         assert any("image.uf2 by labgrid's USBStorageDriver" in line for line in log)
         board.deploy(SCRIPT, deadline)
         assert board.run(deadline).result == RESULT
         with pytest.raises(BoardError, match=r"which image\.uf2 does not hold"):
-            board.flash(small_image(tmp_path, CIRCUITPYTHON), deadline)
+            board.flash(Uf2File.read(small_image(tmp_path, CIRCUITPYTHON)), deadline)
 
 
 def test_power_and_bootsel_bring_a_deaf_board_to_its_boot_loader(
@@ -111,7 +112,7 @@ def test_power_and_bootsel_bring_a_deaf_board_to_its_boot_loader(
     monkeypatch.setattr(hand, "button", [])
     with LabgridBoard(DEFINITION, device=environment(tmp_path, HANDS)) as board:
         assert board.link.power is not None
-        board.flash(small_image(tmp_path, MICROPYTHON), Deadline(60, "test"))
+        board.flash(Uf2File.read(small_image(tmp_path, MICROPYTHON)), Deadline(60, "test"))
     assert hand.button == [True, False] and fake.flashed is not None
 
 

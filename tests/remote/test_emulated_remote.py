@@ -18,6 +18,7 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.remote.serial_server import Protocol, SerialServer
+from portbench.firmware.identify import Uf2File
 from portbench.results import storage
 from portbench.results.model import Row, Status
 from tests.conftest import Image
@@ -35,7 +36,7 @@ def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
     address = f"127.0.0.1:{server_port}"
     config = EmulatedConfig(pc_ip="127.0.0.1", bridge=((address, address),))
     with EmulatedBoard(DEFINITION, config=config) as board:
-        board.flash(image, Deadline(60, "flash"))
+        board.flash(Uf2File.read(image), Deadline(60, "flash"))
         board.wait_console(Deadline(30, "console"))
         yield board
 

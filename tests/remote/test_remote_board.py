@@ -19,6 +19,7 @@ from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.usb.remote_port import remote_port
 from portbench.boards.usb.wire import Wire
 from portbench.errors import BoardError
+from portbench.firmware.identify import Uf2File
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -140,7 +141,7 @@ def bridge(fake: FakeBoard) -> Iterator[str]:
 def test_an_image_that_runs_already_counts_as_flashed(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     log: list[str] = []
     with served(boards()) as server, RemoteBoard(DEFINITION, device=server.url, log=log.append) as board:
-        board.flash(small_image(tmp_path, MICROPYTHON), deadline)
+        board.flash(Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
     assert log == [
         "flash: nothing can be flashed through a console; it runs MicroPython v1.26.0 on 2025-08-09"
         " of image.uf2 already"
@@ -157,7 +158,7 @@ def test_any_other_image_is_refused_with_both_names(
         RemoteBoard(DEFINITION, device=server.url) as board,
         pytest.raises(BoardError, match=says),
     ):
-        board.flash(small_image(tmp_path, content), deadline)
+        board.flash(Uf2File.read(small_image(tmp_path, content)), deadline)
 
 
 @pytest.mark.parametrize(("family", "needs"), [("circuitpython", "its drive"), ("native", "its boot loader")])

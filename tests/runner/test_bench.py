@@ -24,9 +24,11 @@ from portbench.boards import (
     board_definition,
 )
 from portbench.errors import BoardError
+from portbench.firmware import identify as identifying
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.families import Family, Profile
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import ImageStore
 from portbench.results import storage
 from portbench.results.model import Conditions, Headline, Status
@@ -69,9 +71,9 @@ class ScriptedBoard(Board):
         self.served: list[str] = []
         self.closed = 0
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         self.script("flash")
-        self.flashed = image.read_bytes()
+        self.flashed = image.data
 
     def wait_console(self, deadline: Deadline) -> None:
         self.script("console")
@@ -321,6 +323,26 @@ def test_a_workload_without_network_has_no_conditions(world: World, monkeypatch:
     assert row.figures == {"total_us": 30, "us_per_pass": 10} and row.value == 10
     assert row.conditions == Conditions() and row.settings == {"passes": 3, "backwards": False}
     assert board.served == [] and world.bench.servers.own_turnaround == {}
+
+
+def test_an_image_is_read_parsed_and_identified_once_for_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def counted(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def work_and_count(*given: Any, **named: Any) -> Any:
+            done.append(name)
+            return work(*given, **named)
+
+        return work_and_count
+
+    for module, name in ((uf2, "read_bytes"), (uf2, "parse"), (identifying, "identify")):
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    board = ScriptedBoard()
+    world.boards = [board]
+    planned = world.planned(Family.MICROPYTHON)
+    done.clear()
+    assert world.measure(planned).row.status is Status.MEASURED
+    assert done == ["read_bytes", "parse", "identify"] and board.flashed == world.image.read_bytes()
 
 
 def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(

@@ -13,7 +13,7 @@ from portbench.boards import ConsoleLost, RunOutput, RuntimeIdentity
 from portbench.boards.usb.bus import UsbDevice
 from portbench.boards.usb.discovery import AttachedBoard
 from portbench.firmware import uf2
-from portbench.firmware.identify import entry_for_file
+from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.runner.collect import one_line
 from tests.runner.test_bench import RESULT, ScriptedBoard, World, raises
 from tests.runner.test_bench import world as world
@@ -106,5 +106,5 @@ def test_a_files_name_is_any_bytes(name: bytes, locale: dict[str, str], tmp_path
 
 
 def test_an_entry_of_a_file_can_be_stored(tmp_path: Path) -> None:
-    entry = entry_for_file(image(tmp_path, b"b\xfcild.uf2"))
+    entry = entry_for_file(Uf2File.read(image(tmp_path, b"b\xfcild.uf2")))
     assert entry.file == "b\\xfcild.uf2" and replace(entry).id == "b-ild"

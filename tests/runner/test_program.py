@@ -17,6 +17,7 @@ from portbench.boards import Board, OwnNetwork
 from portbench.clients import StaticAddress
 from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, Source
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
@@ -54,9 +55,9 @@ def image(tmp_path: Path) -> Path:
 
 def config_of(row: PlannedRow, image: Path, options: BenchOptions, on: Board, scratch: Path) -> dict[str, Any]:
     program = build_program(
-        row, Image(row.entry, "1.26.0", Source.FILE, image, "aa", uf2.read(image)), on, PEER, options, scratch
+        row, Image(row.entry, "1.26.0", Source.FILE, Uf2File.read(image)), on, PEER, options, scratch
     )
-    assert program.identity is not None and program.identity.version == "1.26.0" and program.has_console
+    assert program.uf2 is not None and program.uf2.identity.version == "1.26.0" and program.has_console
     config: dict[str, Any] = json.loads(program.deployment.files["portbench_config.json"])
     return config
 
@@ -85,13 +86,13 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
     (tmp_path / "scratch").mkdir()
     program = build_program(
         row,
-        Image(row.entry, "1", Source.FILE, image, "aa", uf2.read(image)),
+        Image(row.entry, "1", Source.FILE, Uf2File.read(image)),
         board(own=LAN),
         PEER,
         options,
         tmp_path / "scratch",
     )
-    assert program.uf2 is not None and program.uf2_sha256 != "aa" and not program.has_console
+    assert program.uf2 is not None and program.uf2.sha256 != Uf2File.read(image).sha256 and not program.has_console
     block = native_config.pack(
         native_config.NativeConfig(
             server=PEER.address,
@@ -102,7 +103,7 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
             else None,
         )
     )
-    merged = b"".join(uf2.read(program.uf2).ranges().values())
+    merged = b"".join(program.uf2.content.ranges().values())
     assert block in merged and uf2.read(image).ranges()[0x10000000] in merged
 
 
@@ -173,7 +174,7 @@ def test_the_catalogues_profiles_are_deployed_as_they_were_published(
 ) -> None:
     monkeypatch.setattr("portbench.clients.deployment.library_files", lambda major, timeout_s: {})
     row = planned(runtime, profile, LONG)
-    found = Image(row.entry, row.entry.version or "", Source.FILE, image, "aa", uf2.read(image))
+    found = Image(row.entry, row.entry.version or "", Source.FILE, Uf2File.read(image))
     files = build_program(row, found, board(own=LAN), Peer(PEER.address, 5000), LONG, tmp_path).deployment.files
     assert hashlib.sha256(files["portbench_config.json"]).hexdigest() == CONFIGS[runtime, profile]
     script = "code.py" if runtime.startswith("circuitpython") else "main.py"
@@ -188,7 +189,7 @@ def test_a_workload_that_needs_no_network_gets_no_server(
     row = planned("micropython-1.26.0", "tuned", options)
     servers = Servers(options)
     assert servers.peer_for(board(Where.HOSTED), row.workload) == (None, None)
-    found = Image(row.entry, "1.26.0", Source.FILE, image, "aa", uf2.read(image))
+    found = Image(row.entry, "1.26.0", Source.FILE, Uf2File.read(image))
     files = build_program(row, found, board(own=LAN), None, options, tmp_path).deployment.files
     assert json.loads(files["portbench_config.json"]) == {"passes": 5, "backwards": False}
 

@@ -21,7 +21,7 @@ from portbench.boards import (
 )
 from portbench.errors import BoardError
 from portbench.firmware.families import Family
-from portbench.firmware.identify import Identity
+from portbench.firmware.identify import Identity, Uf2File
 from portbench.runner.kinds.row import ReadyRow
 from portbench.runner.stages import DEFAULT_S, PreparedBoard, Program, Stage, StageClock, check_runtime
 from portbench.where import Where
@@ -40,8 +40,8 @@ class RecordingBoard(Board):
         self.done: list[str] = []
         self.answer = answer
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
-        self.done.append(f"flash {image}")
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
+        self.done.append(f"flash {image.path}")
 
     def wait_console(self, deadline: Deadline) -> None:
         self.done.append("console")
@@ -71,8 +71,8 @@ class RecordingBoard(Board):
 
 
 def program(sha: str = "aa", file: str = "main.py", has_console: bool = True, uf2: str | None = "x.uf2") -> Program:
-    identity = IDENTITY if has_console else None
-    return Program(Path(uf2) if uf2 else None, sha, identity, Deployment({file: b""}, "micropython"), has_console)
+    image: Any = SimpleNamespace(path=Path(uf2), sha256=sha, identity=IDENTITY) if uf2 else None
+    return Program(image, Deployment({file: b""}, "micropython"), has_console)
 
 
 def clock(seen: list[Stage] | None = None) -> StageClock:

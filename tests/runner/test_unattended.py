@@ -13,6 +13,7 @@ import pytest
 
 from portbench.boards import Deadline, Deployment, Progress, RunOutput, Unattended
 from portbench.firmware.families import Family
+from portbench.firmware.identify import Uf2File
 from portbench.results.model import Conditions, Status
 from portbench.runner.bench import Bench
 from portbench.runner.kinds.foreign import meeting_places
@@ -47,7 +48,7 @@ class ForeignBoard(ScriptedBoard):
         self.asked.append("serve")
         self.alone = alone
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         super().flash(image, deadline)
         self.asked.append("flash")
 
@@ -140,7 +141,7 @@ class RealBoard(ScriptedBoard):
         super().__init__()
         self.client = threading.Thread(target=client)
 
-    def flash(self, image: Path, deadline: Deadline) -> None:
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
         self.client.start()
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:

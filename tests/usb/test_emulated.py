@@ -18,6 +18,7 @@ from portbench.boards.usb import UsbBoard, listing
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.link import Link
 from portbench.clients import ClientNetwork
+from portbench.firmware.identify import Uf2File
 from tests.conftest import Image, libraries_or_skip
 from tests.ping_pong import deployment
 from tests.usb.conftest import DEFINITION
@@ -55,7 +56,7 @@ def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
 
 
 def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -> RunOutput:
-    board.flash(image, within())
+    board.flash(Uf2File.read(image), within())
     board.wait_console(within())
     assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
     board.deploy(client(board, family, version), within())
@@ -104,13 +105,13 @@ def test_a_fresh_boards_figures_do_not_depend_on_what_it_did_before(image: Image
         board.deploy(Deployment({"main.py": b"print('else')\n", "more.py": b"x" * 9000}, "micropython"), within())
         board.deploy(client(board, "micropython"), within())
         assert same_run(first, board.run(within()))
-        board.flash(image("wiznet-hardwired"), within())
+        board.flash(Uf2File.read(image("wiznet-hardwired")), within())
         board.wait_console(within())
         assert same_run(first, measure(board, image("micropython-1.26.0"), "micropython"))
 
 
 def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
-    board.flash(image("portbench-native"), within())
+    board.flash(Uf2File.read(image("portbench-native")), within())
     board.deploy(Deployment({}, "native"), within())
     board.serve("ping_pong", {}, within())
     output = board.run(within())
@@ -121,7 +122,7 @@ def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Im
 
 def test_from_runtime_to_runtime(board: EmulatedBoard, image: Image) -> None:
     for entry in ("micropython-1.26.0", "circuitpython-9.1.4", "wiznet-hardwired"):
-        board.flash(image(entry), within())
+        board.flash(Uf2File.read(image(entry)), within())
         board.wait_console(within())
         assert entry.startswith("circuitpython") == (board.identify(within()).family == "circuitpython")
 
@@ -136,13 +137,13 @@ def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
     """MicroPython's needs a hand on the power, CircuitPython's takes the 1200-baud touch."""
     monkeypatch.setattr("portbench.boards.usb.bootloader._REPL_S", 3)
     log: list[str] = []
-    board.flash(image(entry), within())
+    board.flash(Uf2File.read(image(entry)), within())
     board.wait_console(within())
     board.deploy(Deployment({script: DEAF}, family), within())
     board.reset(within())
     board.link.wait_port(within())
     board.link.log = log.append
-    board.flash(image(entry), within())
+    board.flash(Uf2File.read(image(entry)), within())
     assert f"boot loader: by {'power' if family == 'micropython' else '1200-baud touch'}" in log
 
 
@@ -152,7 +153,7 @@ def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image)
     Not with MicroPython's lwIP: its interrupt clears all of S0_IR, SENDOK included, and a sender that waits for that
     does so for ever. The moment of a restart by command, which is the host's to choose, decides whether they meet.
     """
-    board.flash(image("wiznet-hardwired"), within())
+    board.flash(Uf2File.read(image("wiznet-hardwired")), within())
     board.wait_console(within())
     script = client(board, "wiznet")
     board.serve("ping_pong", {}, within())
@@ -177,7 +178,7 @@ def tool(*command: str) -> str:
 
 
 def test_mpremote_and_rshell_themselves(board: EmulatedBoard, image: Image, tmp_path: Path) -> None:
-    board.flash(image("micropython-1.26.0"), within())
+    board.flash(Uf2File.read(image("micropython-1.26.0")), within())
     link: Link = board.link
     port = link.wait_port(within()).port
     assert port is not None
@@ -216,7 +217,7 @@ def test_rshell_deploys(board: EmulatedBoard, image: Image) -> None:
 def test_the_listing_shows_it(board: EmulatedBoard, image: Image) -> None:
     (found,) = listing(EmulatedBus())
     assert (found.state, found.board_id, found.device.emulated) == ("bootloader", "RPI-RP2", True)
-    board.flash(image("micropython-1.26.0"), within())
+    board.flash(Uf2File.read(image("micropython-1.26.0")), within())
     board.wait_console(within())
     (found,) = listing(EmulatedBus())
     assert (found.state, found.runtime, found.version) == ("console", "micropython", "1.26.0")

@@ -19,6 +19,8 @@ from portbench.boards.usb.flash import flash
 from portbench.boards.usb.selection import Target
 from portbench.boards.usb.volume import wait_volume, write_file, write_until_gone
 from portbench.errors import BoardError
+from portbench.firmware.identify import Uf2File
+from portbench.firmware.uf2 import Uf2Error
 from tests.usb.conftest import CIRCUITPYTHON, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -29,7 +31,7 @@ Boards = Callable[..., FakeBoard]
 def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_path: Path, before: str | None) -> None:
     board = boards(runtime=before)
     image = small_image(tmp_path, MICROPYTHON)
-    found = flash(link_to(board), image, deadline)
+    found = flash(link_to(board), Uf2File.read(image), deadline)
     assert (str(found.family), found.version) == ("micropython", "1.26.0")
     assert board.flashed == image.read_bytes()
     assert board.devices()[0].pid == 5
@@ -38,7 +40,7 @@ def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_p
 def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     board = boards(runtime=None, becomes="micropython")
     with pytest.raises(BoardError, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
-        flash(link_to(board), small_image(tmp_path, CIRCUITPYTHON), deadline)
+        flash(link_to(board), Uf2File.read(small_image(tmp_path, CIRCUITPYTHON)), deadline)
 
 
 def test_a_drive_that_ignores_the_image(
@@ -49,15 +51,15 @@ def test_a_drive_that_ignores_the_image(
     with pytest.raises(
         BoardError, match=r"still waiting for the boot loader to start the image after 0.2 s; the drive"
     ):
-        flash(link_to(board), small_image(tmp_path, MICROPYTHON), deadline)
+        flash(link_to(board), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
 
 
 def test_what_is_no_image_reaches_no_board(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     board = boards()
     bad = tmp_path / "bad.uf2"
     bad.write_bytes(b"not a UF2")
-    with pytest.raises(BoardError, match=r"bad.uf2: is not a UF2 file"):
-        flash(link_to(board), bad, deadline)
+    with pytest.raises(Uf2Error, match=r"bad.uf2: is not a UF2 file"):
+        flash(link_to(board), Uf2File.read(bad), deadline)
     assert board.typed == b"" and board.flashed is None
 
 
@@ -69,7 +71,7 @@ def test_a_full_drive_is_named(
 
     monkeypatch.setattr(volume_module, "write_file", full)
     with pytest.raises(BoardError, match=r"does not take image.uf2: No space left on device"):
-        flash(link_to(boards(runtime=None)), small_image(tmp_path, MICROPYTHON), deadline)
+        flash(link_to(boards(runtime=None)), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
 
 
 def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
@@ -119,7 +121,7 @@ def test_another_chips_drive_is_not_written_to(boards: Boards, deadline: Deadlin
     board = boards(runtime=None)
     (board.volume / "INFO_UF2.TXT").write_text(text)
     with pytest.raises(BoardError, match=r"not RPI-RP2; not written to"):
-        flash(link_to(board), small_image(tmp_path, MICROPYTHON), deadline)
+        flash(link_to(board), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
     assert [path.name for path in board.volume.iterdir()] == ["INFO_UF2.TXT"]
 
 
@@ -166,7 +168,7 @@ def test_picotool_programs_where_it_is_installed(
     image = small_image(tmp_path, MICROPYTHON)
     script = f'echo "$@" > {tmp_path}/called; cp "$4" {board.volume}/firmware.uf2'
     program(tmp_path, "picotool", script, monkeypatch)
-    flash(link_to(board), image, deadline)
+    flash(link_to(board), Uf2File.read(image), deadline)
     assert (tmp_path / "called").read_text() == f"load --verify --execute {image} --bus 1 --address 1\n"
     assert board.flashed == image.read_bytes()
 
@@ -177,7 +179,7 @@ def test_picotool_without_rights_leaves_it_to_the_drive(
     program(tmp_path, "picotool", "echo ERROR: no access >&2; exit 1", monkeypatch)
     board = boards(runtime=None)
     log: list[str] = []
-    flash(link_to(board, log), small_image(tmp_path, MICROPYTHON), deadline)
+    flash(link_to(board, log), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
     assert "flash: picotool: ERROR: no access; using the drive instead" in log
     assert board.flashed is not None
 

@@ -14,6 +14,7 @@ from portbench.boards.usb import UsbBoard, listing
 from portbench.boards.usb.recovery import recover
 from portbench.boards.usb.run import read_result
 from portbench.errors import BoardError
+from portbench.firmware.identify import Uf2File
 from tests.usb.conftest import DEFINITION, MICROPYTHON, link_to, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -88,7 +89,7 @@ def test_nothing_deployed_runs_nothing(boards: Boards, deadline: Deadline) -> No
 def test_flash_console_identify(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     fake = boards(runtime="circuitpython")
     with usb_board(fake) as board:
-        board.flash(small_image(tmp_path, MICROPYTHON), deadline)
+        board.flash(Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
         board.wait_console(deadline)
         assert board.identify(deadline).family == "micropython"
         board.reset(deadline)
@@ -170,8 +171,8 @@ def test_another_kind_of_board_with_the_same_usb_id_is_not_taken_for_ours(
             BoardUnavailable, match=r"is a Raspberry Pi Pico .*, not a W5500-EVB-Pico; .*--device id:E6605838833A552C"
         ),
     ):
-        board.flash(image, deadline)
+        board.flash(Uf2File.read(image), deadline)
     assert fake.flashed is None
     with UsbBoard(DEFINITION, device="id:E6605838833A552C", bus=fake, poll_s=0.01) as board:
-        board.flash(image, deadline)
+        board.flash(Uf2File.read(image), deadline)
     assert fake.flashed == image.read_bytes()

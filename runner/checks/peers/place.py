@@ -15,6 +15,7 @@ from pathlib import Path
 from portbench.boards import Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.errors import PortbenchError
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import FOLDER_VARIABLE
 from portbench.runner.checks.peers.sources import Source, obtain
 
@@ -61,7 +62,7 @@ class Place:
         """An emulated board with `image`, once its console answers. Raises BoardError."""
         deadline = Deadline(_START_S, f"{image.name} on {definition}")
         with EmulatedBoard(board_definition(definition)) as board:
-            board.flash(image, deadline)
+            board.flash(Uf2File.read(image), deadline)
             board.wait_console(deadline)
             yield board
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from portbench.boards import BoardDefinition
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.identify import entry_for_file
+from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.runner.checks.soak.dead_images import DeadImage, write
 from portbench.runner.images import image_store
 
@@ -34,10 +34,12 @@ class ImageMaker:
             version = re.sub(r"[^0-9.].*", "", self._entry.version or "")
             write(self._dead, dead, self._entry.family, version)
             return entry_for_file(
-                self._dead, family=self._entry.family, board=self._board.id, version=self._entry.version
+                Uf2File.read(self._dead), family=self._entry.family, board=self._board.id, version=self._entry.version
             )
         if self._image is None:
             return self._entry
         stamp = b"portbench soak %d" % number
         self._path.write_bytes(uf2.with_data(self._image, uf2.FLASH_BASE + _STAMP_OFFSET, stamp))
-        return entry_for_file(self._path, family=self._entry.family, board=self._board.id, version=self._entry.version)
+        return entry_for_file(
+            Uf2File.read(self._path), family=self._entry.family, board=self._board.id, version=self._entry.version
+        )
