@@ -20,7 +20,6 @@ from portbench.results.model import Status
 from portbench.results.silicon import FigureSet, load, load_not_compared
 from portbench.runner.checks import rows
 from portbench.runner.checks.check import Check, Report, Tell
-from portbench.runner.checks.silicon import programs
 from portbench.runner.checks.silicon.compare import Pair, compare, from_json, halves, summary, title
 from portbench.runner.checks.silicon.page import publish
 from portbench.runner.checks.silicon.scripts import ScriptStore
@@ -80,6 +79,8 @@ class Silicon(Check):
         return [(self._publications[report.part], report) for report in reports]
 
     def _program(self, publication: FigureSet) -> Report:
+        from portbench.runner.checks.silicon import programs  # with the engine, which a record does without
+
         entry = self._known.get(publication.runtime)
         # Before anything is emulated: a script that is missing is reported at once.
         contents = {Path(each.file).stem: self._scripts.obtain(each) for each in publication.scripts}
