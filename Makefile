@@ -1,5 +1,5 @@
 # Everything from a fresh machine with Python 3.11 or later and a Rust toolchain (cargo, with a C linker):
-#   make flash-and-bench    measure every runtime that can be had, print and store the table
+#   make flash-and-bench    measure all available firmware, print and store the table
 #   make test               all tests
 #   make quick              those that need neither Rust nor an image, in seconds
 #   make fuzz               attacks on the emulated board: docs/testing.md
@@ -66,7 +66,7 @@ quick: dependencies
 	@$(alone) $(MAKE) --silent $(METADATA)
 	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests -m 'not engine and not slow' $(ARGS)
 
-# Whether there is cargo is asked before anything is installed; whoever has the engine needs none.
+# Look for cargo before installing anything; a built engine needs none.
 build:
 	@$(MAKE) --question --no-print-directory $(VENV)/.built 2>/dev/null || \
 		{ { $(need_cargo); } && $(alone) $(MAKE) --no-print-directory $(VENV)/.built; }
