@@ -19,7 +19,7 @@ from portbench.results.published import published_of
 from portbench.runner.client_result import ClientResult
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings
-from portbench.runner.profile_line import profile_line
+from portbench.runner.program import profile_line
 from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Readiness, Spent

@@ -13,7 +13,7 @@ from portbench.firmware.images import ImageStore, ImageUnavailable, package_vers
 from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import why_not
-from portbench.runner.profile_line import profile_line
+from portbench.runner.program import profile_line
 from portbench.workloads import Workload, workloads
 
 

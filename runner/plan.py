@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from portbench.boards import BoardDefinition, board_definition, board_of_machine, known_boards
 from portbench.clients import FAMILIES
@@ -17,13 +18,17 @@ from portbench.firmware.families import Profile
 from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.nearest import unknown
 from portbench.results.published import published_of
-from portbench.runner import partners
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 ALL = "all"
 """In place of a runtime, as `--require` takes it."""
 _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
+
+
+SAME: Final = "same"
+EACH: Final = "each"
+"""The values of the setting `partner` beside the name of a runtime."""
 
 
 @dataclass(frozen=True)
@@ -205,14 +210,47 @@ def _with_partners(
     if serving is None:
         yield row
         return
-    asked = str(row.settings.model_dump().get("partner", partners.SAME))
-    for entry in partners.entries_of(asked, row.entry, entries, known):
+    asked = str(row.settings.model_dump().get("partner", SAME))
+    for entry in _partner_entries(asked, row.entry, entries, known):
         board = _board_of(entry)
         reason = f"board is {entry.board!r}" if board is None else why_not(entry, board, serving[0])
         if reason is None:
-            yield from partners.with_partners(row, [entry], serving)
-        elif options.workloads_by_name and asked != partners.EACH and options.runtimes:
+            yield _with_partner(row, entry, serving)
+        elif options.workloads_by_name and asked != EACH and options.runtimes:
             raise OptionError(f"partner={entry.id}: cannot serve: {reason}; choose another partner")
+
+
+def _partner_entries(
+    partner: str, client: FirmwareEntry, chosen: Sequence[FirmwareEntry], known: Catalogue
+) -> list[FirmwareEntry]:
+    """The runtimes that the setting `partner` names, for `client`; `chosen` are the clients. Raises OptionError."""
+    if partner == SAME:
+        return [client]
+    if partner == EACH:
+        return [entry for entry in chosen if not entry.family.traits.hosted]
+    if (entry := next((each for each in chosen if each.id == partner), None)) is not None:
+        return [entry]
+    try:
+        return [known.get(partner)]
+    except PortbenchError:
+        ids = ", ".join(entry.id for entry in known if not entry.family.traits.hosted)
+        raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
+
+
+def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload, WorkloadSettings]) -> PlannedRow:
+    """`row` with `entry` on its partner."""
+    workload, settings = serving
+    # A bundled image runs one workload's body: the partner needs another one than the client.
+    bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.body("native"))
+    partner = replace(
+        row,
+        entry=replace(entry, path=workload.body("native")) if bundled else entry,
+        profile=next((each for each in entry.profiles if each.name == row.profile.name), entry.profiles[0]),
+        workload=workload,
+        settings=settings,
+        board=row.board if entry.board == row.entry.board else board_definition(entry.board),
+    )
+    return replace(row, settings=row.settings.model_copy(update={"partner": entry.id}), partner=partner)
 
 
 def _profiles(
@@ -267,17 +305,18 @@ def _is_file(runtime: str) -> bool:
 
 
 def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
-    """Of an image that says which board it is for, that board. Raises OptionError."""
+    """The entry of an image, for the board that it names if it names one. Raises OptionError."""
     try:
         image = Uf2File.read(path)
         machine = image.identity.machine
         says = board_of_machine(machine) if machine else None
-        if says is not None and options.board not in (None, says):
-            raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
         board = says or options.board
-        return entry_for_file(image, family=options.family, board=board.id if board else DEFAULT_BOARD)
+        entry = entry_for_file(image, family=options.family, board=board.id if board else DEFAULT_BOARD)
     except PortbenchError as error:
         raise OptionError(f"--runtime: {error}") from None
+    if says is not None and options.board not in (None, says):
+        raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
+    return entry
 
 
 def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:

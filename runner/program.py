@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from portbench.boards import (
     Board,
+    BoardDefinition,
     Deployment,
     Wifi,
     WifiCredentials,
@@ -17,14 +18,15 @@ from portbench.boards import (
     require_wiring,
     users_credentials,
 )
-from portbench.clients import ClientNetwork, StaticAddress, build_deployment
+from portbench.clients import ClientNetwork, StaticAddress, build_deployment, nic_line
 from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
+from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.families import Profile
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow
+from portbench.runner.plan import PlannedRow, client_family
 from portbench.runner.stages import Program, Stage
 from portbench.where import Where
 
@@ -121,6 +123,21 @@ def asks_intn(profile: Profile) -> bool:
 def native_sets(profile: Profile) -> tuple[int, bool]:
     """What the profile sets in the native client's block: spi_hz and intn."""
     return profile.spi_hz or native_config.NativeConfig().spi_hz, asks_intn(profile)
+
+
+def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> str | None:
+    """The line of the client that the profile decides; None without a network or without a client of ours.
+
+    Raises PortbenchError for a client that cannot be read.
+    """
+    if entry.family.traits.client_in_image:
+        spi_hz, intn = native_sets(profile)
+        return f"NativeConfig(spi_hz={spi_hz:_}, intn={intn})"
+    if board.network is None or entry.family.traits.timed_by_pc:
+        return None
+    return nic_line(
+        client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile), power_save=profile.power_save
+    )
 
 
 def _wifi(row: PlannedRow, board: Board) -> WifiCredentials | None:

@@ -14,7 +14,7 @@ from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.families import Family
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.store import load
-from portbench.runner.profile_line import profile_line
+from portbench.runner.program import profile_line
 
 ROOT = Path(__file__).parents[2]
 RUNTIMES = ROOT / "docs" / "runtimes"
