@@ -1,4 +1,4 @@
-"""The emulated board's engine: whether it is here, and how to get it."""
+"""The emulated board's engine: a check that it is installed, and how to get it."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def remove_left_behind(name: str) -> None:
 
 
 def _is_free(folder: Path) -> bool:
-    """Whether it is a folder, no link, of this user, that no process holds."""
+    """True for a folder of this user, not a link, that no process holds."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -35,7 +35,6 @@ LIMITS: Final = {
     "docs": 5,
     "engine": 22,
     "firmware": 12,
-    "portbench": 2,
     "results": 1,
     "runner": 99,
     "server": 4,
