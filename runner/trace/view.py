@@ -12,7 +12,7 @@ from rich.table import Table
 from portbench.boards.emulated.trace import Event, ExchangeTrace, SpiFrame
 from portbench.console import new_table
 from portbench.results.attribution import Span
-from portbench.runner.causes_table import causes_table
+from portbench.runner.explain.view import causes_table
 from portbench.runner.trace.repeats import repeats
 
 _SHOWN_ADDRESSES = 15
