@@ -10,6 +10,7 @@ import dpkt
 import pytest
 
 from portbench.boards import BoardError
+from portbench.errors import UnknownName
 from portbench.firmware.families import Family
 from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.conftest import NO_ENGINE, Image
@@ -116,7 +117,7 @@ def test_typing_at_a_board_without_a_console_says_so(emulated_board: Board) -> N
 def test_settings_that_cannot_be_are_one_line(make_emulated_board: Make) -> None:
     with pytest.raises(BoardError, match="settings: phy_link_delay_us"):
         make_emulated_board(phy_link_delay_us=-1)
-    with pytest.raises(BoardError, match="RPI_PICO_9"):
+    with pytest.raises(UnknownName, match="RPI_PICO_9"):
         make_emulated_board("RPI_PICO_9")
 
 
