@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security};
+use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security, SplitMix64};
 
 use crate::access_point::{AccessPoint, AirError};
 use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
 use crate::luck::{Luck, TRIES};
 use crate::passage::{Passage, PassageLog, Place};
-use crate::random::SplitMix64;
 use crate::todo::Agenda;
 
 /// Time on each channel of a scan: active where probing is allowed everywhere, otherwise passive.

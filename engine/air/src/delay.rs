@@ -1,8 +1,6 @@
 //! Delays that an access point, its queue and neighbouring traffic add to a frame.
 
-use sim::{PS_PER_US, Ps};
-
-use crate::random::SplitMix64;
+use sim::{PS_PER_US, Ps, SplitMix64};
 
 /// Delay of a frame to the board before it contends for the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +33,7 @@ impl Delay {
         match self {
             Self::Fixed(delay) => delay,
             Self::Published => {
-                let draw = random.next();
+                let draw = random.draw();
                 let (sixtyfourth, rest) = ((draw >> 58) as usize, draw << 6);
                 if sixtyfourth < 63 {
                     return between(&BODY, &TAIL, sixtyfourth, rest);

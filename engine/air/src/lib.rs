@@ -9,7 +9,6 @@ mod airtime;
 mod delay;
 mod luck;
 mod passage;
-mod random;
 mod todo;
 
 mod air;

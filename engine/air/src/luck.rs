@@ -1,8 +1,6 @@
 //! Random losses on the air, and random delays of joins.
 
-use sim::{PS_PER_MS, Ps};
-
-use crate::random::SplitMix64;
+use sim::{PS_PER_MS, Ps, SplitMix64};
 
 /// Transmissions of an unacknowledged frame, including the first (dot11ShortRetryLimit).
 pub const TRIES: u32 = 7;

@@ -233,7 +233,7 @@ impl DhcpServer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::SplitMix64;
+    use sim::SplitMix64;
 
     const SERVER: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 1);
     const ZERO: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
@@ -421,12 +421,12 @@ mod tests {
                 requested: Some(ip(random.below(256) as u8)),
                 ciaddr: if random.below(2) == 0 { ZERO } else { ip(random.below(256) as u8) },
                 server_id: (random.below(2) == 0).then_some(SERVER),
-                ..message(kind, random.next() as u8)
+                ..message(kind, random.draw() as u8)
             }
             .bytes();
             for _ in 0..random.below(6) {
                 let at = random.below(bytes.len() as u64) as usize;
-                bytes[at] = random.next() as u8;
+                bytes[at] = random.draw() as u8;
             }
             if random.below(8) == 0 {
                 bytes.truncate(random.below(bytes.len() as u64) as usize);

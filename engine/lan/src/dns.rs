@@ -57,7 +57,7 @@ fn answer(query: &[u8], address: Option<Ipv4Addr>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::SplitMix64;
+    use sim::SplitMix64;
 
     fn query(kind: u8) -> Vec<u8> {
         let mut query = vec![0xab, 0xcd, 0x01, 0x00, 0, 1, 0, 0, 0, 0, 0, 0];
@@ -90,7 +90,7 @@ mod tests {
             let mut data = query(1);
             for _ in 0..=random.below(4) {
                 let at = random.below(data.len() as u64) as usize;
-                data[at] = random.next() as u8;
+                data[at] = random.draw() as u8;
             }
             data.truncate(random.below(data.len() as u64 + 1) as usize);
             if let Some(reply) = answer(&data, Some(Ipv4Addr::LOCALHOST)) {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use sim::{PS_PER_MS, Ps};
+use sim::{PS_PER_MS, Ps, SplitMix64};
 
 use crate::capture::Fate;
-use crate::faults::{Faults, SplitMix64};
+use crate::faults::Faults;
 
 /// Longest frame carried, without FCS.
 pub const MAX_FRAME_BYTES: usize = 1514;

@@ -50,7 +50,7 @@ impl TimeServer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::SplitMix64;
+    use sim::SplitMix64;
 
     const FROM: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 123);
 
@@ -77,9 +77,9 @@ mod tests {
     fn garbage_is_not_answered() {
         let mut random = SplitMix64::new(5);
         for _ in 0..5_000 {
-            let data: Vec<u8> = (0..random.below(60)).map(|_| random.next() as u8).collect();
+            let data: Vec<u8> = (0..random.below(60)).map(|_| random.draw() as u8).collect();
             let asked = data.len() >= 48 && data[0] & 7 == 3 && (8..40).contains(&(data[0] & 0x38));
-            assert_eq!(server().receive(FROM, &data, random.next()).is_some(), asked);
+            assert_eq!(server().receive(FROM, &data, random.draw()).is_some(), asked);
         }
     }
 }

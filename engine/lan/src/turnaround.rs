@@ -1,8 +1,6 @@
 //! The PC's turnaround time: constant, or drawn from measured times of real PCs.
 
-use sim::Ps;
-
-use crate::faults::SplitMix64;
+use sim::{Ps, SplitMix64};
 
 pub(crate) struct Turnaround {
     fixed: Ps,

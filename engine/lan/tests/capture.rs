@@ -4,27 +4,12 @@ mod common;
 
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex};
 
 use common::*;
 use lan::{Fate, Faults, Lan, LanConfig};
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
 const SHORT: Ps = 5_760_000;
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(data);
-        Ok(data.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Reads a nanosecond pcap: (nanoseconds, frame).
 fn read_pcap(file: &[u8]) -> Vec<(u64, Vec<u8>)> {

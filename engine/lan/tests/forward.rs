@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::*;
 use lan::{ForwardTarget, HostSocket, Lan, LanConfig};
-use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64};
 use smoltcp::iface::SocketHandle;
 use smoltcp::socket::{tcp, udp};
 use smoltcp::wire::IpAddress;
@@ -421,19 +421,6 @@ fn udp_programs_are_bounded_and_forgotten() {
     assert_eq!(programs[79].recv(&mut data).unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
-/// Steele, Lea and Flood's splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
-}
-
 /// One connection of the fuzz test, with the data that each side has sent and received.
 #[derive(Default)]
 struct Pair {
@@ -449,7 +436,7 @@ struct Pair {
 #[test]
 fn random_segments_closes_and_resets_leave_nothing_behind() {
     for seed in 0..8 {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let mut board = new_board();
         let address = forward_tcp(&mut board, to(80));
         let sockets_before = board.sockets.iter().count();
@@ -580,7 +567,7 @@ fn random_segments_closes_and_resets_leave_nothing_behind() {
 #[test]
 fn random_datagrams_are_whole_or_lost() {
     let (mut board, handle, rule, address) = udp_open();
-    let mut random = Random(7);
+    let mut random = SplitMix64::new(7);
     let mut programs: Vec<UdpSocket> = Vec::new();
     let (mut asked, mut answered) = (0u64, 0u64);
     for _ in 0..1000 {

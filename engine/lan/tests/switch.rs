@@ -2,9 +2,6 @@
 
 mod common;
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use common::*;
 use lan::{Faults, Lan, LanConfig, wire_time_ps};
 use sim::{PS_PER_MS, PS_PER_US, Ps};
@@ -119,20 +116,6 @@ fn the_pcs_delay_does_not_delay_frames_between_boards() {
     let [to_near, to_far] = run(&mut near, &mut far, 2 * PS_PER_MS);
     assert_eq!(to_near.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2 * SHORT, PS_PER_MS + 2 * SHORT]);
     assert_eq!(to_far[0].0, PS_PER_MS + 2 * SHORT + 300 * PS_PER_US);
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(data);
-        Ok(data.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[test]

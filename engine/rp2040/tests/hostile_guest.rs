@@ -1,6 +1,9 @@
 //! A hostile guest: random code from reset, in ROM, SRAM and flash, with registers that point at every block of the
 //! chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
+mod common;
+
+use common::Random;
 use rp2040::bus::Master;
 use rp2040::cpu::core::{Core, State};
 use rp2040::peripherals::{Peripheral, Write};
@@ -12,20 +15,7 @@ use std::time::{Duration, Instant};
 /// Host time limit of one guest.
 const LIMIT: Duration = Duration::from_secs(20);
 
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        self.next() % bound
-    }
-
     /// Returns an address that a faulty program might use.
     fn address(&mut self) -> u32 {
         let base = match self.below(12) {

@@ -2,6 +2,9 @@
 //! driven pins, and all events of some milliseconds. Nothing panics, the number of events is proportional to simulated
 //! time, and a second run gives the same values at the same times.
 
+mod common;
+
+use common::Random;
 use rp2040::Sys;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
@@ -11,21 +14,6 @@ use sim::{PS_PER_MS, PS_PER_US, Ps};
 const SET: u32 = 0x2000;
 const CLEAR: u32 = 0x3000;
 const CORE: Master = Master::Core(0);
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        self.next() % bound
-    }
-}
 
 /// Wires every output of the lower half of the pins, inverted, to the pin 15 above it; on I2C it acknowledges two
 /// addresses and half of the bytes.

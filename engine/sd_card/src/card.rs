@@ -1,8 +1,8 @@
 //! The card on its bus: selection, bytes, busy, and the clock.
 
-use sim::{Device, Ps, SpiDevice, SpiFrame};
+use sim::{Device, Ps, SpiDevice, SpiFrame, SplitMix64};
 
-use crate::kind::{Capacity, Kind, Source};
+use crate::kind::{Capacity, Kind};
 use crate::log::Log;
 use crate::medium::{BLOCK, Medium};
 use crate::registers;
@@ -41,7 +41,7 @@ pub struct Card {
     pub(crate) medium: Medium,
     pub(crate) blocks: u64,
     pub(crate) wear: Wear,
-    pub(crate) source: Source,
+    pub(crate) random: SplitMix64,
     selected: bool,
     /// CMD0 arrived with chip select low.
     pub(crate) spi_mode: bool,
@@ -84,7 +84,7 @@ impl Card {
             medium: config.medium.clone(),
             blocks,
             wear: config.wear,
-            source: Source::new(config.seed),
+            random: SplitMix64::new(config.seed),
             selected: false,
             spi_mode: false,
             idle: true,
@@ -208,7 +208,7 @@ impl Card {
         self.medium.read(at, &mut data);
         out.load(&data);
         if corrupt {
-            let bit = self.source.between(0, data.len() as u64 * 8 - 1) as usize;
+            let bit = self.random.between(0, data.len() as u64 * 8 - 1) as usize;
             out.bytes[1 + bit / 8] ^= 1 << (bit % 8);
         }
     }
@@ -267,7 +267,7 @@ impl Card {
     /// Ends a write of several blocks.
     pub(crate) fn stop_writing(&mut self, now: Ps) {
         self.transfer = Transfer::None;
-        let time = self.kind.write.draw(&mut self.source);
+        let time = self.kind.write.draw(&mut self.random);
         self.be_busy(now, time);
     }
 
@@ -288,7 +288,7 @@ impl Card {
         self.respond(&[answer]);
         let mut after = next;
         if answer == transfer::ACCEPTED {
-            let time = if many { self.kind.next_write } else { self.kind.write.draw(&mut self.source) };
+            let time = if many { self.kind.next_write } else { self.kind.write.draw(&mut self.random) };
             self.be_busy(now, time);
             let data = taking.bytes[..BLOCK].into();
             self.programming = Some(Programming { at: next, data, until: self.busy_until });
@@ -316,7 +316,7 @@ impl Card {
 
     /// Starts to send a register, or the block at byte `at`.
     pub(crate) fn send(&mut self, now: Ps, at: Option<u64>, many: bool, register: &[u8]) {
-        let time = if at.is_some() { self.kind.read.draw(&mut self.source) } else { crate::kind::REGISTER };
+        let time = if at.is_some() { self.kind.read.draw(&mut self.random) } else { crate::kind::REGISTER };
         self.usage.at(self.direction).card += time;
         self.transfer = Transfer::Out(Out::new(at, many, now + time, register));
         if let Some(at) = at {

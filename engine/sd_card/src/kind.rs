@@ -7,7 +7,7 @@
 //! shortest, the mean and the longest. No histogram was published. The distribution between these three is an
 //! assumption, see [`Times`].
 
-use sim::{PS_PER_NS, PS_PER_US, Ps};
+use sim::{PS_PER_NS, PS_PER_US, Ps, SplitMix64};
 
 /// The host's share of a published latency.
 pub const HOST_US: u64 = 166;
@@ -39,40 +39,16 @@ impl Times {
         Self { least_us: least_us - HOST_US, mean_us: mean_us - HOST_US, most_us: most_us - HOST_US }
     }
 
-    pub fn draw(self, source: &mut Source) -> Ps {
+    pub fn draw(self, random: &mut SplitMix64) -> Ps {
         let [least, mean, most] = [self.least_us, self.mean_us, self.most_us].map(|us| us * PS_PER_US);
         if most <= 2 * mean - least {
-            return source.between(least, 2 * mean - least);
+            return random.between(least, 2 * mean - least);
         }
-        if source.between(0, LONG_ONE_IN - 1) == 0 {
-            return source.between(mean, most);
+        if random.between(0, LONG_ONE_IN - 1) == 0 {
+            return random.between(mean, most);
         }
         let usual = (mean * LONG_ONE_IN - (mean + most) / 2) / (LONG_ONE_IN - 1);
-        source.between(least, (2 * usual).saturating_sub(least).max(least))
-    }
-}
-
-/// Splitmix64 (Steele, Lea, Flood 2014).
-#[derive(Clone, Debug)]
-pub struct Source(u64);
-
-impl Source {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Draws uniformly from `least` to `most`, both included.
-    pub fn between(&mut self, least: u64, most: u64) -> u64 {
-        let span = u128::from(most - least) + 1;
-        least + ((u128::from(self.next()) * span) >> 64) as u64
+        random.between(least, (2 * usual).saturating_sub(least).max(least))
     }
 }
 
@@ -155,8 +131,8 @@ mod tests {
     fn draws_have_the_published_shortest_mean_and_longest() {
         for kind in KINDS {
             for times in [kind.read, kind.write] {
-                let mut source = Source::new(1);
-                let draws: Vec<Ps> = (0..100_000).map(|_| times.draw(&mut source)).collect();
+                let mut random = SplitMix64::new(1);
+                let draws: Vec<Ps> = (0..100_000).map(|_| times.draw(&mut random)).collect();
                 let mean_us = draws.iter().sum::<Ps>() as f64 / draws.len() as f64 / PS_PER_US as f64;
                 let wanted = times.mean_us as f64;
                 assert!((mean_us / wanted - 1.0).abs() < 0.02, "{}: {mean_us} {wanted}", kind.name);
@@ -170,8 +146,8 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_draws() {
         let draws = |seed| {
-            let mut source = Source::new(seed);
-            (0..4).map(|_| KINDS[0].write.draw(&mut source)).collect::<Vec<_>>()
+            let mut random = SplitMix64::new(seed);
+            (0..4).map(|_| KINDS[0].write.draw(&mut random)).collect::<Vec<_>>()
         };
         assert_eq!(draws(7), draws(7));
         assert_ne!(draws(7), draws(8));

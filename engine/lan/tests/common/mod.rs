@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use std::collections::VecDeque;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::{Arc, Mutex};
 
@@ -215,6 +216,21 @@ impl<F: FnMut(&[u8]) -> AppReply + Send> TcpApp for Recorder<F> {
 pub fn ping_pong(data: &[u8]) -> AppReply {
     let number: u64 = std::str::from_utf8(data).unwrap().parse().unwrap();
     AppReply::send((number + 1).to_string())
+}
+
+/// A file in memory.
+#[derive(Clone, Default)]
+pub struct Shared(pub Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Computes the one's complement sum of RFC 1071.

@@ -193,3 +193,19 @@ impl Rig {
         (core.regs, core.pc, core.cycles) = saved;
     }
 }
+
+/// xorshift64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as u32
+    }
+
+    pub fn below(&mut self, bound: u32) -> u32 {
+        self.next() % bound
+    }
+}
