@@ -214,7 +214,7 @@ class Git(_Model):
 
 
 class RunFile(_Model):
-    """One run of the harness: `results/runs/<UTC time>.json`."""
+    """One run of the harness: `results/runs/<UTC time>.jsonl`."""
 
     schema_version: Literal[2] = SCHEMA_VERSION
     started_utc: AwareDatetime

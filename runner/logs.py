@@ -14,13 +14,12 @@ from portbench.runner.stages import Stage
 
 
 class RowLog:
-    """Written line by line, in a folder beside the run file, so that it is there even if everything is killed.
+    """Written line by line, so that it is there even if everything is killed.
 
     What a board prints has room for a while only. Raises StorageError where a line cannot be written.
     """
 
-    def __init__(self, run_file: Path, row_id: str) -> None:
-        folder = run_file.with_suffix("")
+    def __init__(self, folder: Path, row_id: str) -> None:
         self.path = folder / (re.sub(r"[^\w.\-]+", "_", row_id) + ".log")
         try:
             folder.mkdir(parents=True, exist_ok=True)

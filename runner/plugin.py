@@ -1,385 +1,220 @@
-"""pytest's side of the bench: options, which tests are collected, rows as tests, and the table at the end."""
+"""pytest's way to rows: each is an item, which the executor measures: `pytest -k runtime`.
+
+Rows are collected where they are asked for: by `--portbench="OPTIONS OF portbench run"` anywhere, by `-k` with
+`runtime`, a runtime or a workload in a project whose configuration has `portbench = true`. All else is left alone.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from rich.console import Console
 
-from portbench.boards import BrokenSetup
-from portbench.console import console
-from portbench.errors import OptionError, PortbenchError
-from portbench.firmware import catalogue
-from portbench.results.model import Row, Status
-from portbench.results.storage import RunWriter, StorageError
-from portbench.results.table import terminal
-from portbench.runner.bench import Bench, Outcome, describe, new_run_file
-from portbench.runner.images import image_store
-from portbench.runner.interruptions import Interruptions
-from portbench.runner.options import OPTIONS, BenchOptions, read_options
-from portbench.runner.parallel.collector import (
-    ROW_PROPERTY,
-    Collector,
-    as_worker,
-    ask_for_workers,
-    board_scheduler,
-    is_worker,
-    report_fault,
-    usual_parallel,
-    worker_parts,
-)
-from portbench.runner.plan import ALL, PlannedRow, chosen_entries, plan
-from portbench.runner.progress import ProgressView
-from portbench.runner.streams import prepare_streams
-from portbench.shown import shown
-from portbench.workloads import workloads
+if TYPE_CHECKING:  # the bench is imported where it is asked for
+    from portbench.results.model import Row
+    from portbench.runner.jobs.run import Run
+    from portbench.runner.options import BenchOptions
+    from portbench.runner.plan import PlannedRow
 
-# Not pytest's rootdir: that moves to where an option's path is, as in `--results-dir /somewhere`.
-PROJECT = Path(__file__).resolve().parents[1]
-ROWS = Path(__file__).with_name("rows") / "test_rows.py"
-"""One test per row."""
-
-PLUGIN_NAME = "portbench-bench"
-_FIXTURE = "planned_row"
-_PREFIX = "portbench_"
+_OPTION = "--portbench"
+_INI = "portbench"
+ROWS = Path(__file__).parents[1] / "firmware" / "catalogue.toml"
+"""The file that rows are collected from, for pytest."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("portbench", "portbench: which firmware to run, where and how")
-    for option in OPTIONS:
-        more: dict[str, Any] = {"default": None, "action": "append" if option.repeatable else "store"}
-        if option.is_flag:
-            more["action"] = "store_true"
-        else:
-            more["metavar"] = option.metavar
-        group.addoption(option.flag, dest=_PREFIX + option.name, help=option.help, **more)
-
-
-def _options(config: pytest.Config) -> BenchOptions:
-    """The options as given. Raises pytest.UsageError."""
-    try:
-        return read_options({option.name: config.getoption(_PREFIX + option.name) for option in OPTIONS})
-    except OptionError as error:
-        raise pytest.UsageError(shown(str(error))) from None
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "bench: measures a row on a board; only when the bench is asked for")
-    config.pluginmanager.register(BenchPlugin(config), PLUGIN_NAME)
+    parser.addini(_INI, "whether `-k` with runtime, a runtime or a workload measures rows of portbench", type="bool")
+    group = parser.getgroup("portbench")
+    group.addoption(_OPTION, metavar="OPTIONS", help="measure rows: the options of `portbench run` in one string")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     if not _is_asked_for(config):
         return
-    prepare_streams()
-    sys.dont_write_bytecode = True  # pytest would keep its form of the rows' file where portbench is installed
-    if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = [str(ROWS)]  # nothing but rows, whatever lies in the folder
-    options = _options(config)
-    if config.getoption(_PREFIX + "parallel") is None and config.pluginmanager.hasplugin("xdist"):
-        if not is_worker(config) and not config.option.collectonly:
-            config.option.portbench_parallel = str(usual_parallel(_plan(config), options))
-        options = _options(config)
-    if options.parallel > 1 and not is_worker(config):
-        ask_for_workers(config, options)
-
-
-def _plan(config: pytest.Config) -> list[PlannedRow]:
-    try:
-        return plan(_options(config))
-    except OptionError as error:
-        raise pytest.UsageError(shown(str(error))) from None
-
-
-class BenchPlugin:
-    """Lives as long as pytest's session; owns the Bench, if the session has any row to measure."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._rows = _plan(config) if _is_asked_for(config) else []
-        self._bench: Bench | None = None
-        self._collector: Collector | None = None
-        self._writer: RunWriter | None = None
-        self._view: ProgressView | None = None
-        self._fault = ""
-        self._stopped = False
-        self._output = sys.stdout  # several processes' end leaves another there, which a caller has not redirected
-        self._session: pytest.Session | None = None
-        self._interruptions = Interruptions()
-
-    @property
-    def run_file(self) -> Path | None:
-        """Where the rows go; None where none was to be measured."""
-        return None if self._writer is None else self._writer.path
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self._session = session
-
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        if _FIXTURE in metafunc.fixturenames:
-            metafunc.parametrize(_FIXTURE, self._rows, ids=[row.id for row in self._rows])
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        bench = [item for item in items if item.get_closest_marker("bench")]
-        if bench and len(bench) < len(items):  # unit tests beside it would disturb what it measures
-            self._config.hook.pytest_deselected(items=[item for item in items if item not in bench])
-            items[:] = bench
-        if bench and not self._config.option.collectonly:
-            self._start(len(items))
-            for item in items:
-                if self._config.pluginmanager.hasplugin("timeout"):
-                    item.add_marker(pytest.mark.timeout(0))  # every stage has a deadline of its own
-
-    @pytest.fixture
-    def bench(self, request: pytest.FixtureRequest) -> MeasureRow:
-        assert self._bench is not None and self._view is not None
-        properties = request.node.user_properties
-        return MeasureRow(self._bench, self._view, self._config, properties, self._stop, self._interruptions)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """xdist is about to start a worker."""
-        if not self._rows:
-            return
-        if self._collector is None:
-            options = _options(self._config)
-            self._interruptions.listen()
-            try:
-                image_store()  # what is wrong with its folders is told once, before there are workers
-                self._writer = new_run_file(options, PROJECT)
-            except PortbenchError as error:
-                raise pytest.UsageError(str(error)) from None
-            self._collector = Collector(options, self._rows, self._writer)
-            self._take_the_terminal()
-        self._collector.hand_out(node)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object | None:
-        return board_scheduler(config, log, self._rows, _options(config), image_store()) if self._rows else None
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
-        self._view = self._view or ProgressView(len(ids))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object) -> None:
-        if self._collector is not None:
-            self._collector.worker_ended(node)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_keyboard_interrupt(self) -> None:
-        self._interruptions.ending()
-
-    def _stop(self, fault: str) -> None:
-        """No row is to follow: the next would fail as this one did, or be measured for nothing."""
-        self._stopped = True
-        self._fault = fault
-        if self._session is not None:
-            self._session.shouldfail = "no row can follow"
-        several = self._config.pluginmanager.getplugin("dsession")
-        if several is not None:
-            several.shouldstop = fault
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._stopped:
-            return
-        try:
-            taken = self._collector.take(report) if self._collector is not None else None
-            if not is_worker(self._config):  # it has arrived: a JUnit file has the metrics, not all of the row
-                report.user_properties = [each for each in report.user_properties if each[0] != ROW_PROPERTY]
-        except StorageError as error:
-            self._stop(str(error))
-            return
-        if taken is not None and self._view is not None:
-            run, row = taken
-            self._view.done(row.status, describe(row), run.label)
-
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """The view has shown the row already."""
-        told = self._bench is not None or self._collector is not None
-        if not told or report.when != "call" or report.outcome == "failed":
-            return None
-        return report.outcome, "", ""
-
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        self._interruptions.ending()
-        over = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        over = over and not self._stopped and not self._interruptions.came
-        faults = [self._fault] if self._fault else []
-        if self._bench is not None:
-            try:
-                if over:
-                    self._bench.finish()
-            except PortbenchError as error:
-                faults.append(str(error))
-            finally:
-                self._bench.close()
-        if self._collector is not None and self._writer is not None:
-            self._collector.close()
-            faults += self._collector.faults
-            try:
-                if over:
-                    self._writer.finish()
-            except StorageError as error:
-                faults.append(str(error))
-        if self._writer is not None and over and not faults:
-            rows = self._writer.run.rows
-            if rows and all(row.status is Status.SKIPPED for row in rows):
-                faults.append(f"no row was measured: all {len(rows)} were skipped; get an image, or choose other rows")
-        if faults:
-            self._fault = "; ".join(dict.fromkeys(faults))
-            if not self._interruptions.came:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            if is_worker(self._config):
-                report_fault(self._config, self._fault)
-
-    def pytest_unconfigure(self) -> None:
-        self._interruptions.restore()
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        writer = self._writer
-        if writer is None:
-            return
-        terminalreporter.ensure_newline()
-        out = console(self._output)
-        # What failed or was skipped for other reasons, the view and pytest's report have told.
-        rows = [row for row in writer.run.rows if row.status is Status.MEASURED or row.image_url is not None]
-        if rows:
-            out.print(terminal(writer.run.model_copy(update={"rows": rows}), out.width), crop=False)
-        source = self._bench or self._collector
-        for host, own in source.servers.own_turnaround.items() if source else ():
-            out.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
-        if self._fault:
-            out.print(self._fault, style="bold red", markup=False, soft_wrap=True)
-        out.print(f"rows: {_shown(writer.path)}", soft_wrap=True)
-
-    def _start(self, rows: int) -> None:
-        options = _options(self._config)
-        if is_worker(self._config):
-            options = as_worker(self._config, options)
-        self._interruptions.listen()
-        try:
-            store = image_store(chosen_entries(options, catalogue.load()))
-            if is_worker(self._config):
-                self._bench = Bench(options, store, PROJECT, *worker_parts(self._config, options))
-            else:
-                self._writer = new_run_file(options, PROJECT)
-                self._bench = Bench(options, store, PROJECT, self._writer)
-        except PortbenchError as error:
-            raise pytest.UsageError(str(error)) from None
-        self._view = ProgressView(rows, Console(quiet=True) if is_worker(self._config) else None)
-        self._take_the_terminal()
-
-    def _take_the_terminal(self) -> None:
-        reporter = self._config.pluginmanager.getplugin("terminalreporter")
-        if reporter is not None:
-            reporter.showfspath = False  # the view writes the lines,
-            reporter.reportchars = "fE"  # and the table lists what was skipped
+    if hasattr(config, "workerinput") or getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("rows are measured by processes of portbench's; leave out -n, or say --parallel to it")
+    config.args = [str(ROWS)]  # nothing but rows, whatever is in the folder
+    config.pluginmanager.register(Rows(config), "portbench-rows")
 
 
 def _is_asked_for(config: pytest.Config) -> bool:
-    """By `-k` with `runtime`, a runtime or a workload, by an option that chooses these, or by naming the rows' file."""
-    option = config.option
-    if config.args_source is pytest.Config.ArgsSource.ARGS and not is_worker(config):
-        return all(_is_rows(argument, config) for argument in config.args)
-    return bool(
-        any(map(_names_rows, re.findall(r"[\w.\-]+", option.keyword or "")))
-        or config.getoption(_PREFIX + "runtime")
-        or config.getoption(_PREFIX + "workload")
-        or re.search(r"\bbench\b", option.markexpr or "")
-        or is_worker(config)
-    )
+    if config.getoption(_OPTION) is not None:
+        return True
+    if not config.getini(_INI) or config.args_source is pytest.Config.ArgsSource.ARGS:
+        return False
+    return any(_names_rows(word) for word in re.findall(r"[\w.\-]+", config.option.keyword or ""))
 
 
 def _names_rows(word: str) -> bool:
     """Whether a word of `-k` is about rows: `runtime`, or the beginning of a row's id."""
     if word == "runtime":
         return True
+    from portbench.errors import PortbenchError
+    from portbench.firmware import catalogue
+    from portbench.workloads import workloads
+
     try:
         return word in workloads() or any(word.startswith(entry.id) for entry in catalogue.load())
     except PortbenchError:
         return False
 
 
-class MeasureRow:
-    """What the bench's test function calls."""
+def _planned(config: pytest.Config) -> tuple[list[PlannedRow], BenchOptions]:
+    """By the options of `portbench run`, read by its own code. Raises pytest.UsageError."""
+    import shlex
 
-    def __init__(
-        self,
-        bench: Bench,
-        view: ProgressView,
-        config: pytest.Config,
-        properties: list[tuple[str, object]],
-        stop: Callable[[str], None],
-        interruptions: Interruptions,
-    ) -> None:
-        """`stop`: is told why no row can follow."""
-        self._properties = properties
-        self._stop = stop
-        self._interruptions = interruptions
-        self._bench = bench
-        self._view = view
-        self._capture = config.pluginmanager.getplugin("capturemanager")
+    import click
 
-    def __call__(self, run: PlannedRow) -> None:
-        """Measures `run`; the test fails or is skipped as the row is."""
-        outcome = self._measure(run)
-        if isinstance(outcome, str):
-            self._stop(outcome)
-            pytest.fail(f"{run.label}: {outcome}", pytrace=False)
-        row = outcome.row
-        self._properties += [*_metrics(row), (ROW_PROPERTY, row.model_dump_json())]
-        if row.status is Status.SKIPPED and {ALL, run.entry.id} & set(self._bench.options.required):
-            pytest.fail(f"{run.label}: is required, and was skipped: {row.reason}", pytrace=False)
-        if row.status is Status.SKIPPED:
-            pytest.skip(row.reason or "")
-        if row.status is Status.FAILED:
-            lines = [f"{run.label}: {row.reason}"]
-            if row.console_tail:
-                lines += ["the console's last lines:", *(f"  {line}" for line in row.console_tail)]
-            pytest.fail("\n".join([*lines, f"log: {_shown(outcome.log)}"]), pytrace=False)
+    from portbench.errors import PortbenchError
+    from portbench.runner.cli.options import given
+    from portbench.runner.cli.verbs import run
+    from portbench.runner.jobs.run import planned
+    from portbench.shown import shown
 
-    def _measure(self, run: PlannedRow) -> Outcome | str:
-        """The row, or why neither it nor any other can be had."""
-        try:
-            with self._shown(), self._interruptions.heard():
-                return self._bench.measure(run, self._view)
-        except (BrokenSetup, StorageError) as error:
-            return str(error)
+    try:
+        words = shlex.split(config.getoption(_OPTION) or "")
+        with run.COMMAND.make_context(f'{_OPTION}="', words) as context:
+            return planned(given(context.params))
+    except click.ClickException as error:
+        raise pytest.UsageError(f"{_OPTION}: {error.format_message()}") from None
+    except (PortbenchError, ValueError) as error:
+        raise pytest.UsageError(shown(str(error))) from None
 
-    @contextlib.contextmanager
-    def _shown(self) -> Iterator[None]:
-        """Lets the view write to the terminal in spite of pytest's capturing."""
-        if self._capture is None:
-            yield
+
+class Rows:
+    """Of one session: what is collected, and the run that measures it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.rows, self._options = _planned(config)
+        self._run: Run | None = None
+        self._coming: Iterator[tuple[PlannedRow, Row]] = iter(())
+        self._done: dict[str, Row] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        if file_path != ROWS:
+            return None
+        collected = RowFile.from_parent(parent, path=file_path)
+        collected.rows = self
+        return collected
+
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """What is selected by now will be measured; pytest's own loop follows."""
+        from portbench.errors import PortbenchError
+        from portbench.runner.jobs.run import Run
+        from portbench.runner.progress import ProgressView
+
+        if session.config.option.collectonly:
             return
-        with self._capture.global_and_fixture_disabled():
-            yield
+        chosen = [item.row for item in session.items if isinstance(item, RowItem)]
+        try:
+            self._run = Run(chosen, self._options, view=ProgressView(len(chosen), failures=False)).__enter__()
+        except PortbenchError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._coming = self._run.measured()
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            reporter.showfspath = False  # progress is told by the run,
+            reporter.reportchars = ""  # and the table lists what was skipped
+
+    def row_of(self, planned: PlannedRow) -> Row | None:
+        """The row, once it has been measured; None where the run ended without it."""
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            while planned.id not in self._done:
+                found = next(self._coming, None)
+                if found is None:
+                    return None
+                self._done[found[0].id] = found[1]
+        return self._done[planned.id]
+
+    def report_of(self, planned: PlannedRow, row: Row) -> str:
+        """What pytest tells of a row that failed."""
+        assert self._run is not None
+        lines = [f"{planned.label}: {row.reason}"]
+        if row.console_tail:
+            lines += ["the console's last lines:", *(f"  {line}" for line in row.console_tail)]
+        return "\n".join([*lines, f"log: {self._run.log_of(row)}"])
+
+    def is_required(self, planned: PlannedRow) -> bool:
+        return self._run is not None and self._run.is_required(planned)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Progress has told of the row already."""
+        return (report.outcome, "", "") if report.when == "call" and report.outcome != "failed" else None
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._run is None:
+            return
+        if session.items and not session.shouldstop and session.exitstatus != pytest.ExitCode.INTERRUPTED:
+            next(self._coming, None)  # the end, after the last row
+        self._coming.close()  # type: ignore[attr-defined]
+        if self._run.faults and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._run is None:
+            return
+        from portbench.console import console
+
+        terminalreporter.ensure_newline()
+        self._run.show(console())
+        for fault in self._run.faults:
+            terminalreporter.write_line(fault, red=True)
+
+    def pytest_unconfigure(self) -> None:
+        if self._run is not None:
+            self._run.__exit__()
 
 
-def _metrics(row: Row) -> list[tuple[str, object]]:
-    """What pytest's JUnit file has of a row, as properties."""
-    if row.headline is None:
-        return []
-    return [("unit", row.headline.unit), *((name, value) for name, value in row.figures.items())]
+class RowFile(pytest.File):
+    """The rows of the catalogue."""
+
+    rows: Rows
+
+    def collect(self) -> Iterator[RowItem]:
+        for row in self.rows.rows:
+            item = RowItem.from_parent(self, name=row.id)
+            item.row, item.rows = row, self.rows
+            item.extra_keyword_matches.add("runtime")
+            if self.config.pluginmanager.hasplugin("timeout"):
+                item.add_marker(pytest.mark.timeout(0))  # every stage has a deadline
+            yield item
 
 
-def _is_rows(argument: str, config: pytest.Config) -> bool:
-    """Whether a path argument names the rows' file or its folder."""
-    path = (config.invocation_params.dir / argument.split("::")[0]).resolve()
-    return path in (ROWS.resolve(), ROWS.resolve().parent)
+class RowItem(pytest.Item):
+    """One row: passes, fails or is skipped as it is."""
+
+    row: PlannedRow
+    rows: Rows
+    fixturenames = ()
+    """Some plugins look for them in all items."""
+
+    def runtest(self) -> None:
+        row = self.rows.row_of(self.row)
+        if row is None:
+            pytest.skip("not measured: no row can follow")
+        if row.headline is not None:  # for JUnit's file
+            self.user_properties += [("unit", row.headline.unit), *row.figures.items()]
+        if row.status == "skipped" and not self.rows.is_required(self.row):
+            pytest.skip(row.reason or "")
+        if row.status == "skipped":
+            raise RowFailed(f"{self.row.label}: is required, and was skipped: {row.reason}")
+        if row.status == "failed":
+            raise RowFailed(self.rows.report_of(self.row, row))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return str(excinfo.value) if isinstance(excinfo.value, RowFailed) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
 
 
-def _shown(path: Path) -> str:
-    with contextlib.suppress(ValueError):
-        path = path.relative_to(Path.cwd())
-    return shown(str(path))
+class RowFailed(Exception):
+    """What pytest tells of a row."""

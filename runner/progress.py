@@ -1,21 +1,23 @@
-"""What a person watches while a bench runs: a live line for the row that is on, and one line for each that is done."""
+"""What a person watches while rows are measured: a live line on a terminal, and a line for each row that has ended."""
 
 from __future__ import annotations
 
-import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
-from rich.status import Status
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 from rich.text import Text
 
-from portbench.boards.console import RESULT_PREFIX
+from portbench.console import console
+from portbench.results.model import Row, Status
 from portbench.runner.stages import Stage
 from portbench.shown import shown
 
-_DOING = {
+_DOING: dict[str, str] = {
     Stage.IMAGE: "obtaining the image",
     Stage.OPEN: "opening the board",
     Stage.FLASH: "flashing",
@@ -26,73 +28,108 @@ _DOING = {
     Stage.RUN: "running",
 }
 _STYLES = {"measured": "green", "skipped": "yellow", "failed": "bold red"}
-_SHOWN_CHARACTERS = 60
+_PARTS = 10
 
 
 class ProgressView:
-    """Shows rows on `console`; without a terminal only the lines of rows that are done."""
+    """Shows `rows` rows on `out`, by default standard error; without a terminal as lines alone.
 
-    def __init__(self, rows: int, console: Console | None = None) -> None:
+    `brief`: of rows that were measured, only each tenth part of them is told. `failures`: whether failed rows are.
+    Threads may share it.
+    """
+
+    def __init__(self, rows: int, out: Console | None = None, *, brief: bool = False, failures: bool = True) -> None:
         self._rows = rows
+        self._failures = failures
+        self._brief = brief
         self._done = 0
-        self._console = console or Console(file=sys.stdout, highlight=False)
-        self._status: Status | None = None
-        self._label = ""
         self._told: set[str] = set()
-        self._stage = Stage.IMAGE
-        self._since = 0.0
+        self._on: dict[str, str] = {}
+        self._mutex = threading.Lock()
+        self._began_s = time.monotonic()
+        self._console = out or console(stderr=True)
+        self._live = Progress(
+            TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+            BarColumn(20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            expand=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._live.add_task("", total=rows)
 
-    @contextmanager
-    def row(self, label: str) -> Iterator[None]:
-        """While the block runs, `label` is the row that is on."""
-        self._label = label
-        if not self._console.is_terminal:
-            yield
-            return
-        with self._console.status("") as self._status:
-            try:
-                self.stage(Stage.IMAGE)
-                yield
-            finally:
-                self._status = None
+    def __enter__(self) -> ProgressView:
+        self._live.start()
+        return self
 
-    def stage(self, stage: Stage) -> None:
-        self._stage = stage
-        self._since = time.monotonic()
-        self._show("")
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
 
-    def line(self, text: str) -> None:
-        """A line that the board printed."""
-        if RESULT_PREFIX not in text:
-            self._show(shown(text))
+    def doing(self, label: str, what: str) -> None:
+        """`what` is done for the row `label`: a stage, or words."""
+        with self._mutex:
+            self._on[label] = _DOING.get(what, what)
+            self._show()
 
-    def done(self, status: str, details: str, label: str | None = None) -> None:
-        """The row `label`, else the one that is on, has ended as `status`; `details` is one line. What was skipped is
-        told once."""
-        self._done += 1
-        if status == "skipped":
-            if details in self._told:
+    def done(self, label: str, row: Row, log: Path | None = None) -> None:
+        """The row `label` has ended. Reasons for skipping are told once; a failure with its console and log."""
+        with self._mutex:
+            self._done += 1
+            self._on.pop(label, None)
+            self._live.advance(self._task)
+            self._show()
+            details = describe(row)
+            if row.status is Status.SKIPPED and details in self._told:
+                return
+            if row.status is Status.FAILED and not self._failures:
                 return
             self._told.add(details)
-        counted = f"[{self._done:>{len(str(self._rows))}}/{self._rows}]"
-        said = shown(f"{label or self._label}  {details}")
-        self._print(Text.assemble(counted, " ", (f"{status:<8}", _STYLES.get(status, "")), f" {said}"))
+            counted = f"[{self._done:>{len(str(self._rows))}}/{self._rows}]"
+            if self._brief and row.status is Status.MEASURED:
+                if self._done * _PARTS // self._rows > (self._done - 1) * _PARTS // self._rows:
+                    left_s = (time.monotonic() - self._began_s) / self._done * (self._rows - self._done)
+                    self._print([Text(f"{counted} {_seconds(left_s)} left")])
+                return
+            said = shown(f"{label}  {details}")
+            lines = [Text.assemble(counted, " ", (f"{row.status:<8}", _STYLES[row.status]), f" {said}")]
+            if row.status is Status.FAILED:
+                if row.console_tail:
+                    lines.append(Text("    the console's last lines:"))
+                    lines += [Text(f"      {line}") for line in row.console_tail]
+                if log is not None:
+                    lines.append(Text(f"    log: {shown(str(log))}"))
+            self._print(lines)
 
     def note(self, text: str) -> None:
         """A line of its own."""
-        self._print(Text(shown(text)))
+        self._print([Text(shown(text))])
 
-    def _print(self, text: Text) -> None:
+    def _print(self, lines: Sequence[Text]) -> None:
         try:
-            self._console.print(text, soft_wrap=True)
-        except OSError:  # whoever watched has gone: rows are measured all the same
-            self._console = Console(quiet=True)
+            for line in lines:
+                self._live.console.print(line, soft_wrap=True)
+        except OSError:  # its reader has gone: rows are measured all the same
+            self._live.disable = True
+            self._live.console.quiet = True
 
-    def _show(self, printed: str) -> None:
-        if self._status is None:
-            return
-        counted = f"[{self._done + 1}/{self._rows}]"
-        doing = f"{counted} {self._label}: {_DOING[self._stage]}"
-        after = time.monotonic() - self._since
-        said = f" ({after:.0f} s) {printed[:_SHOWN_CHARACTERS]}" if printed else ""
-        self._status.update(Text(doing + said))
+    def _show(self) -> None:
+        if self._on:
+            label, what = list(self._on.items())[-1]
+            self._live.update(self._task, description=shown(f"{label}: {what}"))
+
+
+def describe(row: Row) -> str:
+    """One line for a person: the figures, or why there are none."""
+    if row.image_url is not None:
+        return f"{row.runtime}: no image; how to get it is below the table"
+    if row.status is not Status.MEASURED or row.value is None or row.headline is None:
+        return row.reason or ""
+    ready_us = row.figures.get("ready_us")
+    ready = "" if ready_us is None else f" (ready after {ready_us / 1e6:.2f} s)"
+    return f"{row.value:.1f} {row.headline.unit}{ready}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

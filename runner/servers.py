@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from ipaddress import IPv4Address
 from typing import Protocol
 
@@ -40,11 +41,14 @@ class SessionSource(Protocol):
 
 
 class Servers:
-    """Starts a server when a board first needs it, and stops all of them at `close`."""
+    """Starts a server when a board first needs it, and stops all of them at `close`. Threads may share it."""
 
     def __init__(self, options: BenchOptions) -> None:
         self._options = options
         self._servers: dict[tuple[str, str], WorkloadServer] = {}
+        self._starting = threading.Lock()
+        self.reporter = threading.Lock()
+        """Of the one native client that may run: its report does not say which board it is from."""
         self.own_turnaround: dict[str, Turnaround] = {}
         """What each server and this PC add to an exchange, over the loopback, by address."""
 
@@ -75,13 +79,14 @@ class Servers:
     def at(self, host: str, workload: Workload) -> SessionSource:
         """The server of `workload` that listens on `host`, started when it is first asked for."""
         key = (host, workload.name)
-        if key not in self._servers:
-            server = WorkloadServer(workload, host, self._port(host), idle_timeout_s=_IDLE_TIMEOUT_S)
-            self._servers[key] = server.__enter__()
-            if any(True for _ in workload.ideal_client(1)):
-                self.own_turnaround[host] = server.measure_own_turnaround(_OWN_EXCHANGES)
-                server.wait_sessions(1, _SESSION_END_S)
-        return self._servers[key]
+        with self._starting:
+            if key not in self._servers:
+                server = WorkloadServer(workload, host, self._port(host), idle_timeout_s=_IDLE_TIMEOUT_S)
+                self._servers[key] = server.__enter__()
+                if any(True for _ in workload.ideal_client(1)):
+                    self.own_turnaround[host] = server.measure_own_turnaround(_OWN_EXCHANGES)
+                    server.wait_sessions(1, _SESSION_END_S)
+            return self._servers[key]
 
     def _port_to_listen_on(self, board: Board) -> int:
         """A port of the board's own, or one that is free on this PC where the board shares its address."""

@@ -48,6 +48,8 @@ class StageClock:
         self._label = label
         self._timeouts_s = timeouts_s
         self._on_stage = on_stage
+        self._deadline: Deadline | None = None
+        self._stopped = False
 
     def enter(self, stage: Stage) -> None:
         """Enter a stage that the caller times."""
@@ -57,7 +59,16 @@ class StageClock:
     def stage(self, stage: Stage) -> Deadline:
         """Enter a stage; its deadline."""
         self.enter(stage)
-        return Deadline(self._timeouts_s[stage], f"{self._label}: {stage}")
+        self._deadline = Deadline(self._timeouts_s[stage], f"{self._label}: {stage}")
+        if self._stopped:
+            self.stop()
+        return self._deadline
+
+    def stop(self) -> None:
+        """No stage lasts any longer. From any thread."""
+        self._stopped = True
+        if self._deadline is not None:
+            self._deadline.cut(0, "stopped")
 
 
 @dataclass(frozen=True)

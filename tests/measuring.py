@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware import catalogue
@@ -17,7 +16,6 @@ from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView
 from portbench.workloads import Workload
 
 Measure = Callable[..., Row]
@@ -46,8 +44,7 @@ def measured_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Me
             (row,) = plan(options)
             bench = Bench(options, ImageStore(catalogue.load()), tmp_path)
             stack.callback(bench.close)
-            said = stack.enter_context((tmp_path / "said.txt").open("a"))
-            measured = bench.measure(row, ProgressView(1, Console(file=said))).row
+            measured = bench.measure(row).row
             if measured.status is Status.SKIPPED:
                 pytest.skip(measured.reason or runtime)
             return measured
@@ -71,7 +68,7 @@ def rows_of(
     planned = [row for each in asked for row in plan(each)]
     bench = Bench(asked[0], ImageStore([planned[0].entry]), folder)
     try:
-        measured = [bench.measure(each, ProgressView(1, Console(quiet=True))).row for each in planned]
+        measured = [bench.measure(each).row for each in planned]
     finally:
         bench.close()
     for row in measured:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -148,6 +148,12 @@ class Workload(ABC):
     """What people call one exchange with the PC."""
     across: ClassVar[str | None] = None
     """The setting whose values stand across a further table, with the runtimes down its side."""
+
+    def __reduce__(self) -> tuple[Callable[[str], Workload], tuple[str]]:
+        """In another process it is the one of its name there."""
+        from portbench.workloads.registry import workload
+
+        return workload, (self.name,)
 
     @property
     def entry(self) -> str:

@@ -22,7 +22,7 @@ from portbench.complaint import first_complaint
 from portbench.files import new_file
 from portbench.results.model import Row, RunFile
 from portbench.results.stats import Group
-from portbench.results.storage import StorageError, read
+from portbench.results.storage import StorageError, read, run_files
 from portbench.results.table import panels
 from portbench.where import Where
 
@@ -109,7 +109,7 @@ def keep_finished(results: Path, folder: Path) -> list[Path]:
     """Keeps the runs of a results' folder that have ended and are not there yet. Raises StorageError."""
     kept = {entry.run for entry in load(folder)}
     written = []
-    for path in sorted((results / "runs").glob("*.json")):
+    for path in run_files(results):
         if path.name not in kept and (run := read(path)).finished_utc is not None:
             written += keep(run, path.name, folder)
     return written

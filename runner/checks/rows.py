@@ -5,18 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
-
-from rich.console import Console
 
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.plugin import PROJECT
-from portbench.runner.progress import ProgressView
 
 
 def measured(options: BenchOptions, store: ImageStore, keys: Iterable[tuple[str, str, str]]) -> Iterator[Row]:
@@ -24,10 +19,9 @@ def measured(options: BenchOptions, store: ImageStore, keys: Iterable[tuple[str,
     with tempfile.TemporaryDirectory(prefix="portbench-check-") as folder:
         options = replace(options, where="emulated", runs=1, results_dir=Path(folder))
         planned = {(row.entry.id, row.profile.name, row.workload.name): row for row in plan(options)}
-        bench = Bench(options, store, PROJECT)
+        bench = Bench(options, store, Path(folder))
         try:
-            view = ProgressView(1, Console(file=StringIO()))
             for key in keys:
-                yield bench.measure(planned[key], view).row
+                yield bench.measure(planned[key]).row
         finally:
             bench.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from portbench.console import console, plain_table
 from portbench.results import compare_why
@@ -15,8 +16,8 @@ from portbench.results.compare_table import COLUMNS, lines
 from portbench.results.find import find_run
 from portbench.results.model import RunFile
 from portbench.results.storage import RESULTS_FOLDER
-from portbench.runner.cli.measuring import measure_image
 from portbench.runner.cli.options import SETTINGS, bench_options
+from portbench.runner.jobs.run import measure_image
 from portbench.shown import shown
 
 
@@ -42,7 +43,7 @@ measuring_options = bench_options(
     *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "results_dir"),
 )
 limit_option = click.option(
-    "--fail-if-slower", type=Share(), metavar="SHARE", help="exit with status 1 if a row is slower by more, as 2%"
+    "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
 )
 
 
@@ -58,8 +59,9 @@ def side(text: str, options: Mapping[str, Any]) -> RunFile:
     return find_run(text, Path(options.get("results_dir") or RESULTS_FOLDER))
 
 
-def print_comparison(compared: Sequence[Comparison], limit: float | None) -> None:
-    out = console()
+def print_comparison(compared: Sequence[Comparison], limit: float | None, out: Console | None = None) -> None:
+    """`out`: by default standard output."""
+    out = out or console()
     out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))
     for reason in compare_why.reasons(compared):
         out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)

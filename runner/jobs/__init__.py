@@ -1,1 +1,1 @@
-"""Rows as jobs: each is measured by whichever process has time, here or on another machine, and is the same there."""
+"""The executor: rows are measured in this process, in many, on boards side by side, or on a Dask cluster."""

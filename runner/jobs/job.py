@@ -1,110 +1,75 @@
-"""One row to measure, with all that decides its figures; it travels to other processes and machines as it is."""
+"""A row as a job: what decides its figures beside the row itself, and the name by which it is known again."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+import sysconfig
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from portbench.boards import board_definition
-from portbench.clients import AddressMode, StaticAddress
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Profile
 from portbench.firmware.images import Image
+from portbench.results.model import Row
 from portbench.runner.collect import surroundings
-from portbench.runner.jobs.build import Build, this_build
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow, Surroundings
-from portbench.runner.stages import Stage
+from portbench.runner.plan import PlannedRow
 from portbench.workloads import workload
+
+Rows = Generator[tuple[PlannedRow, Row], None, None]
+"""Rows as they end, in any order."""
+Watch = Callable[[PlannedRow, str], None]
+"""Is told what is being done for a row: a stage, or what its user is to do."""
+
+_PACKAGES = ("boards", "clients", "firmware", "server", "workloads")
+_HERE = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
-class Job:
-    """`image_sha256`: of the image, which the job names and does not hold. `build`: the portbench that made the job."""
+class Build:
+    """This portbench: hashes of the sources that make a row, and of the engine, another file on another platform."""
 
-    entry: FirmwareEntry
-    image_sha256: str | None
-    image_name: str
-    image_version: str
-    profile: Profile
-    workload: str
-    settings: dict[str, Any]
-    board: str
-    number: int
-    of: int
-    surroundings: Surroundings
-    address_mode: AddressMode
-    static: StaticAddress | None
-    attribute: bool
-    what_if: bool
-    timeouts_s: dict[str, float]
-    build: Build
-    point: dict[str, Any] = field(default_factory=dict)
-    """Where it lies on the axes of a sweep, by axis."""
+    sources: str
+    engine: str
+    platform: str
 
-    @cached_property
-    def id(self) -> str:
-        """The same for the same figures: of image, settings, surroundings and portbench."""
-        entry = self.entry
-        decides = [
-            (entry.id, entry.build, str(entry.family), self.image_sha256, self.image_version),
-            (self.profile.name, self.profile.spi_hz, self.profile.intn, repr(board_definition(self.board))),
-            (self.workload, self.settings, self.number, asdict(self.surroundings)),
-            (self.address_mode, str(self.static), self.attribute, self.what_if, self.timeouts_s),
-            (self.build.sources, self.build.engine),
-        ]
-        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:20]
-
-    @property
-    def program(self) -> tuple[object, ...]:
-        """Jobs with the same need no flashing in between."""
-        return self.image_sha256 or "", self.entry.id, self.profile.name, self.profile.spi_hz or 0, self.profile.intn
-
-    def row(self, image: Path | None = None) -> PlannedRow:
-        """`image`: where it is here. Raises UnknownName or UnknownName where this machine has not that."""
-        asked = workload(self.workload)
-        settings = asked.settings_type.model_validate(self.settings, strict=False)
-        board = board_definition(self.board)
-        entry = self.entry if image is None else replace(self.entry, path=image)
-        return PlannedRow(
-            entry, self.profile, asked, settings, board, self.number, self.of, surroundings=self.surroundings
-        )
-
-    def options(self, results_dir: Path) -> BenchOptions:
-        return BenchOptions(
-            where="emulated",
-            timeouts_s={Stage(name): seconds for name, seconds in self.timeouts_s.items()},
-            address_mode=self.address_mode,
-            static=self.static,
-            attribute=self.attribute,
-            what_if=self.what_if,
-            results_dir=results_dir,
-        )
+    def measures_as(self, other: Build) -> bool:
+        """Whether a row of one is a row of the other. Of engines for two platforms only the sources can be compared."""
+        return self.sources == other.sources and (self.engine == other.engine or self.platform != other.platform)
 
 
-def job_of(row: PlannedRow, image: Image, options: BenchOptions, point: dict[str, Any] | None = None) -> Job:
+@cache
+def this_build(workload_name: str) -> Build:
     """Raises UnknownName."""
-    return Job(
-        entry=row.entry,
-        image_sha256=image.sha256,
-        image_name=image.path.name if image.path else "",
-        image_version=image.version,
-        profile=row.profile,
-        workload=row.workload.name,
-        settings=row.settings.model_dump(mode="json"),
-        board=row.board.id,
-        number=row.number,
-        of=row.of,
-        surroundings=surroundings(row, options),
-        address_mode=options.address_mode,
-        static=options.static,
-        attribute=options.attribute,
-        what_if=options.what_if,
-        timeouts_s={str(stage): seconds for stage, seconds in options.timeouts_s.items()},
-        build=this_build(row.workload.name),
-        point=point or {},
+    folders = [*(_HERE / name for name in _PACKAGES), workload(workload_name).folder]
+    engine = importlib.util.find_spec("portbench._engine")
+    origin = None if engine is None else engine.origin
+    return Build(
+        _hashed(path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".toml")),
+        "" if origin is None else hashlib.sha256(Path(origin).read_bytes()).hexdigest(),
+        sysconfig.get_platform(),
     )
+
+
+def job_id(row: PlannedRow, image: Image, options: BenchOptions) -> str:
+    """The same for the same figures: of image, settings, surroundings and portbench. Raises UnknownName."""
+    entry, profile, build = row.entry, row.profile, this_build(row.workload.name)
+    decides = [
+        (entry.id, entry.build, str(entry.family), image.sha256, image.version),
+        (profile.name, profile.spi_hz, profile.intn, repr(row.board)),
+        (row.workload.name, row.settings.model_dump(mode="json"), row.number, asdict(surroundings(row, options))),
+        (options.address_mode, str(options.static), options.attribute, options.what_if),
+        {str(stage): seconds for stage, seconds in options.timeouts_s.items()},
+        (build.sources, build.engine),
+    ]
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def _hashed(paths: Iterable[Path]) -> str:
+    whole = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        whole.update(f"{path.parent.name}/{path.name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.runner.images import image_store
-from portbench.runner.jobs.job import Job, job_of
+from portbench.runner.jobs.job import job_id
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings, plan
 from portbench.runner.settings import FIXED, Axis, common_settings
@@ -21,12 +20,20 @@ _USUAL_PROFILE: Final = "tuned"
 
 
 @dataclass(frozen=True)
+class Job:
+    """A row of a sweep. `id`: the same for the same figures. `point`: where it lies on the axes."""
+
+    id: str
+    row: PlannedRow
+    point: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Sweep:
-    """`jobs` in the order of the axes, `images` by hash; `missing`: runtimes without an image, and why."""
+    """`jobs` in the order of the axes; `missing`: runtimes without an image, and why."""
 
     axes: list[Axis]
     jobs: list[Job]
-    images: Mapping[str, Path]
     missing: list[str] = field(default_factory=list)
 
 
@@ -43,9 +50,7 @@ def plan_sweep(options: BenchOptions) -> Sweep:
             jobs.setdefault(job.id, job)
     if not jobs:
         raise OptionError("; ".join(known.missing) or "nothing is left to measure; choose other axes")
-    # Those of one program follow each other, so that as few boards as possible are flashed anew.
-    together = sorted(jobs.values(), key=lambda job: [str(part) for part in job.program])
-    return Sweep(axes, together, known.paths, known.missing)
+    return Sweep(axes, list(jobs.values()), known.missing)
 
 
 def _axes(options: BenchOptions) -> list[Axis]:
@@ -64,7 +69,6 @@ class _Known:
         self._store = store
         self._images: dict[str, Image | None] = {}
         self._rows: dict[tuple[tuple[str, Any], ...], list[PlannedRow]] = {}
-        self.paths: dict[str, Path] = {}
         self.missing: list[str] = []
         try:
             self._catalogue = catalogue.load()
@@ -88,7 +92,8 @@ class _Known:
             surroundings = Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
             row = replace(planned, profile=replace(planned.profile, **sets), surroundings=surroundings)
             for number in range(1, options.runs + 1):
-                yield job_of(replace(row, number=number, of=options.runs), image, options, self._told(kept, row, axes))
+                numbered = replace(row, number=number, of=options.runs)
+                yield Job(job_id(numbered, image, options), numbered, self._told(kept, row, axes))
 
     @staticmethod
     def _told(point: dict[str, Any], row: PlannedRow, axes: Sequence[Axis]) -> dict[str, Any]:
@@ -125,8 +130,6 @@ class _Known:
                 self.missing.append(f"{entry.id}: {error}")
                 return None
             self._images[entry.id] = image
-            assert image.path is not None and image.sha256 is not None  # of a board's
-            self.paths[image.sha256] = image.path
         return self._images[entry.id]
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from portbench.results.model import Headline, Row, Status
-from portbench.runner.jobs.job import Job
 from portbench.runner.settings import Axis, as_number
+from portbench.runner.sweep.plan import Job
 
 
 @dataclass(frozen=True)

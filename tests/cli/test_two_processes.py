@@ -1,4 +1,4 @@
-"""Standard output of the verbs that measure, where two processes share two rows: what was asked for, and no more."""
+"""Standard output of the verbs that measure, where two processes share two rows: the requested data and no more."""
 
 from __future__ import annotations
 

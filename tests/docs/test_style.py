@@ -36,7 +36,7 @@ LIMITS: Final = {
     "engine": 22,
     "firmware": 12,
     "results": 1,
-    "runner": 99,
+    "runner": 77,
     "server": 4,
     "tests": 83,
     "workloads": 14,

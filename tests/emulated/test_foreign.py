@@ -5,11 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from portbench._engine import Machine
 from portbench.boards.board import Unattended
@@ -28,7 +26,6 @@ from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, build
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView
 from portbench.server.listening import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload
@@ -68,7 +65,7 @@ def measure(
     rows = plan(options)
     bench = Bench(options, image_store([row.entry for row in rows]), folder)
     try:
-        return [bench.measure(row, ProgressView(1, Console(file=StringIO()))).row for row in rows]
+        return [bench.measure(row).row for row in rows]
     finally:
         bench.close()
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
-from portbench.results.storage import RunWriter
 from portbench.results.table import tables
 from portbench.runner.bench import Bench
+from portbench.runner.jobs.run import new_run
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView
 from tests.ping_pong import PING_PONG
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -36,12 +33,11 @@ def measured(folder: Path, seed: int | None, runs: int, monkeypatch: pytest.Monk
     rows = plan(options)
     bench = Bench(options, ImageStore([rows[0].entry], state=folder, offline=True), folder)
     try:
-        found = [bench.measure(row, ProgressView(runs, Console(file=StringIO()))).row for row in rows]
-        assert isinstance(bench.writer, RunWriter)
-        about = tables(bench.writer.run)[0].about
+        found = [bench.measure(row).row for row in rows]
     finally:
         bench.close()
     assert all(row.status is Status.MEASURED for row in found), found[0].reason
+    about = tables(new_run(options).model_copy(update={"rows": found}))[0].about
     assert ("drawn from seed" in about) is (seed is not None) and ("spread exact" in about) is (seed is None)
     return found
 

@@ -8,12 +8,10 @@ figure all of them are recorded anew, in one commit that says why and by how muc
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.images import ImageStore
@@ -21,7 +19,6 @@ from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView
 from tests.ping_pong import PING_PONG
 
 GOLDEN: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("rows.json").read_text(encoding="utf-8"))
@@ -48,7 +45,7 @@ def measure(runtime: str, profile: str, folder: Path) -> Row:
     (planned,) = plan(options)
     bench = Bench(options, ImageStore([planned.entry], state=folder, offline=True), folder)
     try:
-        return bench.measure(planned, ProgressView(1, Console(file=StringIO()))).row
+        return bench.measure(planned).row
     finally:
         bench.close()
 

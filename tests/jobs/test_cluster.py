@@ -10,27 +10,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.errors import PortbenchError
-from portbench.results import storage
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.images import image_store
 from portbench.runner.jobs import cluster
 from portbench.runner.jobs.cluster import measure_on
-from portbench.runner.jobs.table import measure_table
-from portbench.runner.jobs.work import close, run_job
-from portbench.runner.options import read_options
-from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView
-from portbench.runner.sweep.plan import Sweep
-from tests.sweep.test_plan import planned
+from portbench.runner.jobs.job import this_build
+from portbench.runner.jobs.run import Run
+from portbench.runner.jobs.run import planned as planned_run
+from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.plan import PlannedRow
+from tests.sweep.test_plan import planned as planned_sweep
 
 pytest.importorskip("distributed", reason="Dask is not installed; install it: pip install 'portbench[dask]'")
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -83,62 +79,62 @@ def worker(begin: Processes, scheduler: str) -> subprocess.Popen[bytes]:
     return begin("dask_worker", scheduler, "--nthreads=1", "--no-nanny", "--host=127.0.0.1")
 
 
-def sweep(points: int) -> Sweep:
-    return planned("runtime=portbench-native", f"turnaround_us=1..{points}+1", "messages=20")
+def asked(points: int) -> tuple[list[PlannedRow], BenchOptions]:
+    words = ("runtime=portbench-native", f"turnaround_us=1..{points}+1", "messages=20")
+    options = read_options({"setting": list(words), "where": "emulated"}, sweeps=True)
+    return [job.row for job in planned_sweep(*words).jobs], replace(options, axes=())
 
 
-def test_a_lost_worker_costs_its_job_alone_and_rows_are_as_here(
+def here(row: PlannedRow, options: BenchOptions, folder: Path) -> Row:
+    bench = Bench(options, image_store([row.entry]), folder)
+    try:
+        return bench.measure(row).row
+    finally:
+        bench.close()
+
+
+def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
     begin: Processes, scheduler: str, tmp_path: Path
 ) -> None:
     workers = [worker(begin, scheduler) for _ in range(2)]
-    asked = sweep(24)
-    rows: dict[str, Row] = {}
-    for job, row in measure_on(scheduler, asked.jobs, asked.images):
-        assert job.id not in rows
-        rows[job.id] = row
+    planned, options = asked(24)
+    rows: dict[int, Row] = {}
+    for row, measured in measure_on(scheduler, planned, options, image_store()):
+        assert id(row) not in rows
+        rows[id(row)] = measured
         if len(rows) == 3:
             workers[0].kill()
             workers.append(worker(begin, scheduler))
-    assert {row.status for row in rows.values()} == {Status.MEASURED} and len(rows) == len(asked.jobs)
+    assert {row.status for row in rows.values()} == {Status.MEASURED} and len(rows) == len(planned)
     assert workers[0].wait(_LIMIT_S) < 0
-    (path,) = asked.images.values()
-    try:
-        for job in asked.jobs[::4]:
-            here = Row.model_validate_json(run_job(job, path))
-            assert rows[job.id].simulated_figures() == here.simulated_figures()
-    finally:
-        close()
-    options = read_options(
-        {"runtime": ["portbench-native"], "where": "emulated", "messages": "20", "runs": "2", "results_dir": tmp_path}
-    )
-    faults, run_file = measure_table(plan(options), options, scheduler, tmp_path)
-    there = storage.read(run_file).rows
-    assert faults == [] and len(there) == 2
-    (planned, _) = plan(options)
-    bench = Bench(options, image_store([planned.entry]), tmp_path)
-    try:
-        here = bench.measure(planned, ProgressView(1, Console(file=StringIO()))).row
-    finally:
-        bench.close()
+    for row in planned[::8]:
+        assert rows[id(row)].simulated_figures() == here(row, options, tmp_path).simulated_figures()
+    given = {"runtime": ["portbench-native"], "where": "emulated", "messages": "20", "runs": "2"}
+    planned, options = planned_run({**given, "results_dir": tmp_path / "results"})
+    with Run(planned, options, scheduler) as run:
+        there = [measured for _, measured in run.measured()]
+    assert run.faults == [] and run.status == 0 and len(there) == 2
     (same,) = (row for row in there if row.run_index == 0)
-    assert same.simulated_figures() == here.simulated_figures() and same.build == here.build
+    alone = here(planned[0], options, tmp_path)
+    assert same.simulated_figures() == alone.simulated_figures() and same.build == alone.build and same.log is None
 
 
-def test_a_worker_with_another_portbench_measures_nothing(begin: Processes, scheduler: str) -> None:
+def test_a_worker_with_another_portbench_measures_nothing(
+    begin: Processes, scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker(begin, scheduler)
-    asked = sweep(1)
-    (job,) = asked.jobs
-    other = replace(job, build=replace(job.build, sources="0" * 64))
+    other = replace(this_build("ping_pong"), sources="0" * 64)
+    monkeypatch.setattr(cluster, "this_build", lambda name: other)
     with pytest.raises(PortbenchError, match="a worker cannot measure: its portbench has other sources than the one"):
-        list(measure_on(scheduler, [other], asked.images))
+        list(measure_on(scheduler, *asked(1), image_store()))
 
 
 def test_nobody_to_measure_is_told(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = sweep(1)
+    monkeypatch.setattr(cluster, "_WORKERS_S", 0.3)
     with pytest.raises(PortbenchError, match=r"has had no worker for 0\.3 s; start some: dask worker tcp://127"):
-        list(measure_on(scheduler, asked.jobs, asked.images, workers_s=0.3))
+        list(measure_on(scheduler, *asked(1), image_store()))
     monkeypatch.setattr(cluster, "_CONNECT_S", 0.3)
     with pytest.raises(PortbenchError, match=r"--on tcp://127\.0\.0\.1:1: no Dask scheduler answers there"):
-        list(measure_on("tcp://127.0.0.1:1", asked.jobs, asked.images))
+        list(measure_on("tcp://127.0.0.1:1", *asked(1), image_store()))
     with pytest.raises(PortbenchError, match=r"--on nowhere://: no Dask scheduler answers there"):
-        list(measure_on("nowhere://", asked.jobs, asked.images))
+        list(measure_on("nowhere://", *asked(1), image_store()))

@@ -1,5 +1,6 @@
 """Run files are whole at every moment, never overwrite one another, and a damaged one gives one line."""
 
+import contextlib
 import json
 import subprocess
 import threading
@@ -14,7 +15,7 @@ from portbench.results import storage
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Sim
 from portbench.results.storage import RunWriter, StorageError
-from tests.results.rows import START, row, run_of
+from tests.results.rows import START, missing, row, run_of
 
 
 def new_run() -> RunFile:
@@ -33,24 +34,23 @@ def measured(index: int = 0) -> Row:
 
 def test_each_row_is_on_disk_at_once(tmp_path: Path) -> None:
     writer = RunWriter(new_run(), tmp_path)
-    assert writer.path == tmp_path / "runs" / "2026-01-02T030405Z.json"
+    assert writer.path == tmp_path / "runs" / "2026-01-02T030405Z.jsonl"
     assert storage.read(writer.path).rows == [] and not (tmp_path / "latest.json").exists()
     for index in range(3):
         writer.append(measured(index))
-        for path in (writer.path, tmp_path / "latest.json"):
-            assert storage.read(path).rows == [measured(number) for number in range(index + 1)]
-    assert storage.read(writer.path).finished_utc is None
+        assert storage.read(writer.path).rows == [measured(number) for number in range(index + 1)]
+    assert storage.read(writer.path).finished_utc is None and not (tmp_path / "latest.json").exists()
     writer.finish(START + timedelta(seconds=9))
     assert storage.read(writer.path) == storage.read(tmp_path / "latest.json") == writer.run
     assert writer.run.finished_utc == START + timedelta(seconds=9)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["2026-01-02T030405Z.json", "latest.json", "runs"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["2026-01-02T030405Z.jsonl", "latest.json", "runs"]
 
 
 def test_samples_keep_their_kind_of_number(tmp_path: Path) -> None:
     writer = RunWriter(new_run(), tmp_path)
     writer.append(measured())
-    document = json.loads(writer.path.read_text())
-    assert document["rows"][0]["samples"]["round_trip_us"] == [400, 500.5]
+    line = json.loads(writer.path.read_text().splitlines()[1])
+    assert line["row"]["samples"]["round_trip_us"] == [400, 500.5]
     assert isinstance(storage.read(writer.path).rows[0].samples["round_trip_us"][0], int)
 
 
@@ -61,18 +61,9 @@ def test_runs_of_one_second_get_names_of_their_own(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(10)
-    names = {f"2026-01-02T030405Z{suffix}.json" for suffix in ["", *(f"-{number}" for number in range(2, 9))]}
+    names = {f"2026-01-02T030405Z{suffix}.jsonl" for suffix in ["", *(f"-{number}" for number in range(2, 9))]}
     assert {path.name for path in paths} == names
     assert all(storage.read(path) == new_run() for path in paths)
-
-
-def test_names_are_unique_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_links(*_: object) -> None:
-        raise OSError(1, "Operation not permitted")
-
-    monkeypatch.setattr("portbench.files.os.link", no_links)
-    first, second = RunWriter(new_run(), tmp_path), RunWriter(new_run(), tmp_path)
-    assert first.path != second.path and storage.read(second.path) == new_run()
 
 
 def test_threads_may_share_a_writer(tmp_path: Path) -> None:
@@ -92,8 +83,8 @@ def test_failed_write_keeps_the_earlier_rows(tmp_path: Path, monkeypatch: pytest
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("portbench.files.os.fsync", full)
-    with pytest.raises(StorageError, match=r"json: cannot be written \(No space left on device\); make room"):
+    monkeypatch.setattr("portbench.results.storage.os.fsync", full)
+    with pytest.raises(StorageError, match=r"jsonl: cannot be written \(No space left on device\); make room"):
         writer.append(measured(1))
     assert storage.read(writer.path).rows == [measured(0)] == writer.run.rows
     assert [path.name for path in writer.path.parent.iterdir()] == [writer.path.name]
@@ -106,11 +97,78 @@ def test_interruption_while_writing_keeps_the_earlier_rows(tmp_path: Path, monke
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("portbench.files.os.fsync", interrupted)
+    monkeypatch.setattr("portbench.results.storage.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         writer.append(measured(1))
-    assert storage.read(writer.path).rows == storage.read(tmp_path / "latest.json").rows == [measured(0)]
+    assert storage.read(writer.path).rows == [measured(0)]
+    monkeypatch.undo()
+    writer.close()
+    assert storage.read(tmp_path / "latest.json").rows == [measured(0)]
     assert [path.name for path in writer.path.parent.iterdir()] == [writer.path.name]
+
+
+def test_an_interrupted_run_is_the_latest_and_has_no_end(tmp_path: Path) -> None:
+    writer = RunWriter(new_run(), tmp_path)
+    writer.close()
+    assert not (tmp_path / "latest.json").exists()  # nothing was measured
+    writer = RunWriter(new_run(), tmp_path)
+    writer.append(measured())
+    writer.close()
+    writer.close()
+    assert storage.read(tmp_path / "latest.json") == storage.read(writer.path) == writer.run
+    assert writer.run.finished_utc is None
+
+
+def test_half_a_last_line_costs_its_row_alone(tmp_path: Path) -> None:
+    writer = RunWriter(new_run(), tmp_path)
+    writer.append(measured(0))
+    kept = len(writer.path.read_bytes())
+    writer.append(measured(1))
+    whole = writer.path.read_bytes()
+    for end in (kept, kept + 1, (kept + len(whole)) // 2, len(whole) - 1):
+        writer.path.write_bytes(whole[:end])
+        assert storage.read(writer.path).rows == [measured(0)]
+
+
+def test_a_run_that_was_killed_is_written_on(tmp_path: Path) -> None:
+    path = tmp_path / "sweeps" / "a.jsonl"
+    writer = RunWriter(new_run(), tmp_path, path)
+    writer.append(measured(0), "one")
+    writer.append(missing("x", "failed", "out of memory"), "two")
+    writer.close()
+    path.write_bytes(path.read_bytes() + b'{"job": "three", "row')
+    writer = RunWriter(new_run(), tmp_path, path)
+    assert writer.row_of("one") == measured(0) and writer.row_of("three") is None
+    writer.append(measured(1), "two")
+    writer.append(measured(2), "three")
+    writer.finish(START)
+    run = storage.read(path)
+    assert run.rows == [measured(0), measured(1), measured(2)] and run == storage.read(tmp_path / "latest.json")
+    writer = RunWriter(new_run(), tmp_path, path)
+    assert writer.run.finished_utc is None
+    writer.close()
+    assert storage.run_files(tmp_path) == [path]
+
+
+def test_one_process_writes_on_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "sweeps" / "a.jsonl"
+    with contextlib.closing(RunWriter(new_run(), tmp_path, path)):
+        with pytest.raises(StorageError, match=r"a\.jsonl: another run of this name is on; wait for it, or choose"):
+            RunWriter(new_run(), tmp_path, path)
+        RunWriter(new_run(), tmp_path, path.with_name("b.jsonl")).close()
+    RunWriter(new_run(), tmp_path, path).close()
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [("[]", "line 2 is no object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows.0.workload is {}")],
+)
+def test_a_damaged_line_is_told(tmp_path: Path, line: str, part: str) -> None:
+    writer = RunWriter(new_run(), tmp_path)
+    writer.path.write_text(writer.path.read_text() + line + "\n")
+    with pytest.raises(StorageError) as caught:
+        storage.read(writer.path)
+    assert part in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -101,16 +101,13 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_told_with_its_path(tmp_path: Path) -> None:
     writer = RunWriter(run_of(), tmp_path)
     (tmp_path / "latest.json").mkdir()
+    writer.append(row(1000))
     with pytest.raises(StorageError) as caught:
-        writer.append(row(1000))
+        writer.close()
     assert str(caught.value) == (
         f"{tmp_path}/latest.json: cannot be written (Is a directory); make room or make it writable"
     )
     assert writer.run.rows == storage.read(writer.path).rows == [row(1000)], "the run itself is kept"
-    writer.path.unlink()
-    writer.path.mkdir()
-    with pytest.raises(StorageError, match=f"^{writer.path}: cannot be written "):
-        writer.append(row(1000))
     (tmp_path / "file").touch()
     with pytest.raises(StorageError) as caught:
         RunWriter(run_of(), tmp_path / "file")
@@ -130,7 +127,7 @@ def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_run_is_named_by_when_it_started_in_utc(tmp_path: Path) -> None:
     started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=5)))
     writer = RunWriter(RunFile(started_utc=started, machine=MACHINE), tmp_path / "new" / "folder")
-    assert writer.path.name == "2026-01-01T220405Z.json"
+    assert writer.path.name == "2026-01-01T220405Z.jsonl"
     before = datetime.now(UTC)
     writer.finish()
     finished = writer.run.finished_utc
@@ -148,6 +145,7 @@ def test_a_file_is_written_in_its_own_folder(tmp_path: Path, monkeypatch: pytest
 def test_files_are_everybodys_to_read(tmp_path: Path) -> None:
     writer = RunWriter(run_of(), tmp_path)
     writer.append(row(1000))
+    writer.close()
     assert [path.stat().st_mode & 0o777 for path in (writer.path, tmp_path / "latest.json")] == [0o644, 0o644]
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from portbench.boards import (
     Board,
@@ -30,13 +29,11 @@ from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.families import Family, Profile
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import ImageStore
-from portbench.results import storage
 from portbench.results.model import Conditions, Headline, Status
 from portbench.runner import bench as bench_module
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.progress import ProgressView
 from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload
 from tests.ping_pong import EVB, PING_PONG, settings
@@ -116,8 +113,8 @@ class World:
         monkeypatch.setattr(bench_module, "open_board", self._open)
         self.image = folder / "image.uf2"
         self.image.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040".ljust(256)))
-        self.bench = Bench(self.options, ImageStore(), folder)
-        self.said = Console(file=(folder / "said.txt").open("w"), width=200)
+        self.bench = Bench(self.options, ImageStore(), folder / "results")
+        self.stages: list[str] = []
 
     def _open(self, *arguments: Any) -> Board:
         board = self.boards.pop(0)
@@ -140,11 +137,7 @@ class World:
         return PlannedRow(entry, profile, workload, chosen, EVB)
 
     def measure(self, planned: PlannedRow | None = None) -> bench_module.Outcome:
-        return self.bench.measure(planned or self.planned(), ProgressView(1, self.said))
-
-    @property
-    def stored(self) -> list[Any]:
-        return storage.read(self.folder / "results" / "latest.json").rows
+        return self.bench.measure(planned or self.planned(), self.stages.append)
 
 
 @pytest.fixture
@@ -152,7 +145,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world = World(tmp_path, monkeypatch)
     yield world
     world.bench.close()
-    world.said.file.close()
 
 
 def raises(stage: str, error: Exception) -> Callable[[str], Any]:
@@ -177,7 +169,6 @@ def test_a_measured_row_has_everything(world: World) -> None:
     assert row.image_sha256 and row.image_file == "image.uf2"
     assert row.build == f"{world.folder.name}/image.uf2" and row.run_index == 0
     assert world.opened[0].served == ["ping_pong"]  # type: ignore[attr-defined]
-    assert world.stored == [row]
 
 
 def test_the_client_is_told_the_boards_own_server(world: World) -> None:
@@ -206,7 +197,6 @@ def test_a_failed_stage_is_named_and_the_next_row_gets_a_fresh_board(stage: str,
     assert outcome.row.console_tail == ["Traceback", "boom"]
     assert bad.closed == 1
     assert world.measure().row.status is Status.MEASURED
-    assert [row.status for row in world.stored] == [Status.FAILED, Status.MEASURED]
 
 
 def test_a_good_board_is_kept_for_the_next_row(world: World) -> None:
@@ -273,14 +263,14 @@ def test_a_board_that_goes_away_in_mid_row_fails_the_row(world: World) -> None:
     assert outcome.row.console_tail == ["Traceback", "boom"] and world.opened[0].closed == 1
 
 
-def test_a_fault_of_ours_is_stored_and_not_hidden(world: World) -> None:
+def test_a_fault_of_ours_fails_the_row_and_is_not_hidden(world: World) -> None:
     world.boards = [ScriptedBoard(raises("run", KeyError("oops")))]
-    with pytest.raises(KeyError):
-        world.measure()
-    assert world.stored[0].status is Status.FAILED and "KeyError('oops')" in world.stored[0].reason
+    outcome = world.measure()
+    assert isinstance(outcome.fault, KeyError) and outcome.fault.__traceback__ is not None
+    assert outcome.row.status is Status.FAILED and "KeyError('oops')" in (outcome.row.reason or "")
 
 
-def test_an_interruption_stores_nothing_half_done(world: World) -> None:
+def test_an_interruption_ends_a_row(world: World) -> None:
     def interrupt(stage: str) -> None:
         if stage == "run":
             raise KeyboardInterrupt
@@ -290,7 +280,6 @@ def test_an_interruption_stores_nothing_half_done(world: World) -> None:
     world.bench._drop_board()
     with pytest.raises(KeyboardInterrupt):
         world.measure()
-    assert [row.status for row in world.stored] == [Status.MEASURED]
 
 
 def test_the_native_clients_report_comes_from_its_server(world: World) -> None:
@@ -354,7 +343,6 @@ def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(
     world.measure()
     world.measure(world.planned(workload=workload("spin")))  # whose result is none of it
     assert stages == ["flash", "console", "identify", "deploy", "run", "deploy", "run"]
-    assert [row.workload for row in world.stored] == ["ping_pong", "spin"]
 
 
 def test_builds_of_one_name_have_rows_and_logs_of_their_own(world: World) -> None:

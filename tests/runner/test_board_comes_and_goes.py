@@ -25,7 +25,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world.bench.options = replace(world.options, where="auto")
     yield world
     world.bench.close()
-    world.said.file.close()
 
 
 def real(script: Any = lambda stage: None) -> ScriptedBoard:

@@ -6,22 +6,20 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
-from _pytest.config.argparsing import Parser
-from hypothesis import given
+from hypothesis import given as example
 from hypothesis import strategies as st
 
 from portbench.errors import OptionError
-from portbench.runner import plugin
+from portbench.runner.cli.options import given
+from portbench.runner.cli.verbs import run
 from portbench.runner.options import OPTIONS, BenchOptions, read_options
 from portbench.runner.stages import DEFAULT_S, Stage
 
 
 def read(*arguments: str) -> BenchOptions:
-    """As pytest's command line gives them."""
-    parser = Parser(_ispytest=True)
-    plugin.pytest_addoption(parser)
-    given = vars(parser.parse(arguments))
-    return read_options({option.name: given[f"portbench_{option.name}"] for option in OPTIONS})
+    """As the command line of `portbench run` gives them."""
+    with run.COMMAND.make_context("run", list(arguments)) as context:
+        return read_options(given(context.params))
 
 
 def test_the_defaults() -> None:
@@ -93,7 +91,7 @@ NAMES = ("server_port", "turnaround_us", "phy_link_delay_s", "static_address", "
 VALUES = st.text(max_size=12) | st.integers().map(str) | st.floats().map(str)
 
 
-@given(st.sampled_from(["--workload=", "--runs=", *(f"--setting={name}=" for name in NAMES)]), VALUES)
+@example(st.sampled_from(["--workload=", "--runs=", *(f"--setting={name}=" for name in NAMES)]), VALUES)
 def test_any_text_is_an_option_or_a_fault(start: str, text: str) -> None:
     name = start.removeprefix("--setting=").rstrip("=")
     try:

@@ -21,7 +21,6 @@ from portbench.runner.bench import Bench
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
-from portbench.runner.progress import ProgressView
 from portbench.runner.replayed import ReplayedRow, waveform_of
 
 pytestmark = pytest.mark.engine
@@ -41,7 +40,7 @@ def planned(options: BenchOptions) -> list[PlannedRow]:
 def measured(options: BenchOptions, folder: Path, planned: list[PlannedRow]) -> list[Row]:
     bench = Bench(replace(options, results_dir=folder), image_store(), folder)
     try:
-        return [bench.measure(each, ProgressView(len(planned))).row for each in planned]
+        return [bench.measure(each).row for each in planned]
     finally:
         bench.close()
 

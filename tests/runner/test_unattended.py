@@ -62,7 +62,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world = World(tmp_path, monkeypatch)
     yield world
     world.bench.close()
-    world.said.file.close()
 
 
 def test_a_foreign_row_is_timed_by_the_pc_and_says_so(world: World) -> None:
@@ -159,7 +158,7 @@ def real(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[World,
     monkeypatch.setattr("portbench.runner.bench.where_for", lambda planned, options: Where.SILICON)
     world.options = replace(world.options, server_host="127.0.0.1", server_port=0)
     world.bench.close()
-    world.bench = Bench(world.options, world.bench._store, world.folder, world.bench.writer)
+    world.bench = Bench(world.options, world.bench._store, world.folder / "results")
     planned = world.planned(Family.FOREIGN)
     yield world, replace(planned, settings=planned.settings.model_copy(update={"messages": 3}))
 

@@ -16,10 +16,10 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.usb.emulated_bus import EmulatedBus, is_emulated
 from portbench.results.model import Status
 from tests.ping_pong import EVB
-from tests.runner.test_plugin import LIMIT_S, Harness
+from tests.runner.test_run import LIMIT_S, Harness
 
 pytestmark = pytest.mark.engine
-NATIVE = ("-k", "runtime", "--runtime=portbench-native", "--messages=20", "--device=usb:desk")
+NATIVE = ("--runtime=portbench-native", "--messages=20", "--device=usb:desk")
 
 
 @pytest.fixture

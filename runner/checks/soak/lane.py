@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import os
 import signal
 import tempfile
@@ -13,8 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from rich.console import Console
 
 from portbench.boards import BoardError, BoardUnavailable, Deadline
 from portbench.boards.emulated.control import ControlClient
@@ -25,15 +21,16 @@ from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.firmware.families import Family
 from portbench.results.model import Row, Status
+from portbench.results.storage import RunWriter, read
 from portbench.runner.bench import Bench
 from portbench.runner.checks.soak.desk import DEVICE, NAME, Desk
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.leaks import left_behind, open_terminals
 from portbench.runner.checks.soak.plan import Cycle, Deed, Strike, plan_cycle
 from portbench.runner.images import image_store
+from portbench.runner.jobs.run import new_run
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.progress import ProgressView
 from portbench.runner.stages import Stage
 from portbench.where import Where
 
@@ -59,20 +56,20 @@ class Record:
     leaks: list[str] = field(default_factory=list)
 
 
-class _View(ProgressView):
+class _Stages:
     """Tells the lane of each stage, so that the fault can strike, and notes stages that took too long."""
 
     def __init__(self, timeouts_s: dict[Stage, float], lane: Lane) -> None:
-        super().__init__(1, Console(file=io.StringIO()))
         self._timeouts_s = timeouts_s
         self._lane = lane
         self._entered: tuple[Stage, float] | None = None
         self.overruns: list[str] = []
 
-    def stage(self, stage: Stage) -> None:
+    def __call__(self, what: str) -> None:
         self.leave()
-        self._entered = (stage, host_time())
-        self._lane.entered(stage)
+        if (stage := next((each for each in Stage if each == what), None)) is not None:
+            self._entered = (stage, host_time())
+            self._lane.entered(stage)
 
     def leave(self) -> None:
         if self._entered is None:
@@ -100,7 +97,8 @@ class Lane:
         for folder in (self._boards, self._locks, self._temporary):
             folder.mkdir(parents=True)
         self._bench: Bench | None = None
-        self._view = _View(self._options.timeouts_s, self)
+        self._writer: RunWriter | None = None
+        self._view = _Stages(self._options.timeouts_s, self)
         self._rows = 0
         self._strike: Strike | None = None
         self._armed = False
@@ -141,8 +139,12 @@ class Lane:
         try:
             entry = self._images.entry_for(cycle.number, cycle.dead)
             if self._bench is None:
-                self._bench = Bench(self._options, image_store([entry], offline=True), Path(__file__).parents[3])
+                self._writer = RunWriter(new_run(self._options), self._options.results_dir)
+                logs = self._writer.path.with_suffix("")
+                self._bench = Bench(self._options, image_store([entry], offline=True), logs)
             row = self._bench.measure(replace(self._planned, entry=entry, profile=profile), self._view).row
+            assert self._writer is not None  # as old as the bench
+            self._writer.append(row)
         except KeyboardInterrupt:
             self._disturb_no_more()
             self._view.leave()
@@ -184,8 +186,8 @@ class Lane:
         self.use()
         record = Record(-1, None, status="end")
         began_s = host_time()
-        if self._bench is not None:
-            self._bench.finish()
+        if self._bench is not None and self._writer is not None:
+            self._writer.finish()
             record.lost += self._close()
         record.seconds = host_time() - began_s
         if record.seconds > _CLOSE_S:
@@ -286,12 +288,12 @@ class Lane:
 
     def _judge(self, row: Row, cycle: Cycle) -> list[str]:
         """The lost results: a row that is not on disk, or figures of another run."""
-        assert self._bench is not None
+        assert self._writer is not None
         lost = []
-        stored = json.loads(self._bench.writer.path.read_text(encoding="utf-8"))["rows"]
+        stored = read(self._writer.path).rows
         if len(stored) != self._rows:
             lost.append(f"{len(stored)} rows on disk after {self._rows} cycles")
-        elif stored[-1] != row.model_dump(mode="json"):
+        elif stored[-1] != row:
             lost.append("the row on disk is another one")
         if row.where is not Where.EMULATED:
             lost.append(f"the row says {row.where}, and the board is emulated")
@@ -312,10 +314,11 @@ class Lane:
         """End the bench as Ctrl-C or the end of a session does; the rows that its file lost."""
         bench, self._bench = self._bench, None
         rows, self._rows = self._rows, 0
-        if bench is None:
+        if bench is None or self._writer is None:
             return []
         bench.close()
-        stored = json.loads(bench.writer.path.read_text(encoding="utf-8"))["rows"]
+        self._writer.close()
+        stored = read(self._writer.path).rows
         return [] if len(stored) == rows else [f"{len(stored)} rows on disk after {rows} cycles and a close"]
 
 

@@ -16,8 +16,8 @@ from portbench.results.compare import Comparison, compare
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison
 from portbench.runner.cli.faults import one_line
-from portbench.runner.cli.measuring import measure_image
 from portbench.runner.cli.options import given
+from portbench.runner.jobs.run import measure_image
 
 _USUAL = 0.02
 

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,19 @@ import click
 from portbench.console import console, plain_table
 from portbench.engine import needs_engine
 from portbench.errors import OptionError
-from portbench.results.environment import describe_machine, git_state, tool_versions
-from portbench.results.model import Row, RunFile, Status
+from portbench.results.model import Row, Status
 from portbench.results.storage import RESULTS_FOLDER, RunWriter
-from portbench.runner.bench import TOOLS
 from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import bench_options, given
-from portbench.runner.interruptions import Interruptions
-from portbench.runner.jobs.job import Job
-from portbench.runner.jobs.local import Rows
-from portbench.runner.options import read_options
-from portbench.runner.plugin import PROJECT
+from portbench.runner.jobs.run import Run, new_run
+from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.progress import ProgressView
 from portbench.runner.sweep.chart import FORMATS, chart_axis, draw
 from portbench.runner.sweep.knees import knees
-from portbench.runner.sweep.plan import Sweep, plan_sweep
+from portbench.runner.sweep.plan import Job, Sweep, plan_sweep
 from portbench.runner.sweep.points import curves, points_of, told
-from portbench.runner.sweep.store import SweepStore
-from portbench.runner.sweep.view import MOST_LINES, columns, lines, progress
+from portbench.runner.sweep.view import MOST_LINES, columns, lines
+from portbench.shown import shown
 
 
 @click.command()
@@ -67,80 +63,54 @@ def COMMAND(
         | ({"name": name} if name else {})
     )
     with one_line():
-        options = read_options(asked, sweeps=True)
         folder = Path(asked.get("results_dir") or RESULTS_FOLDER)
-        processes = options.parallel if "parallel" in asked else os.cpu_count() or 1
+        options = replace(read_options(asked, sweeps=True), where="emulated")
         sweep = plan_sweep(options)
+        if "parallel" not in asked:
+            options = replace(options, parallel=os.cpu_count() or 1)
         along = chart_axis(sweep.axes, x)
         called = name or _name(sweep, axes, asked)
-        picture = Path(chart) if chart else folder / "sweeps" / f"{called.replace('/', '-')}.svg"
+        stem = called.replace("/", "-")
+        picture = Path(chart) if chart else folder / "sweeps" / f"{stem}.svg"
         if picture.suffix not in FORMATS:
             raise OptionError(f"--chart {picture}: a chart is one of {', '.join(FORMATS)}; choose such a name")
         for each in sweep.missing:
             click.echo(f"skipped {each}", err=True)
         if dry_run:
-            click.echo(f"{len(sweep.jobs)} rows, {len(sweep.images)} images; axes: {_axes_told(sweep)}")
+            images = {job.row.entry.id for job in sweep.jobs}
+            click.echo(f"{len(sweep.jobs)} rows, {len(images)} images; axes: {_axes_told(sweep)}")
             return 0
         if on is None:
             needs_engine()
-        with contextlib.closing(SweepStore(folder, called)) as store:
-            due = [job for job in sweep.jobs if store.row_of(job) is None]
-            status = _measure(due, sweep, store, on, processes)
-            rows = [(job, row) for job in sweep.jobs if (row := store.any_row_of(job)) is not None]
-            if due and status == 0:
-                _keep(called, folder, [row for _, row in rows])
+        kept = folder / "sweeps" / f"{stem}.jsonl"
+        with contextlib.closing(RunWriter(new_run(replace(options, name=called)), folder, kept)) as writer:
+            due = [job for job in sweep.jobs if not _is_measured(writer.row_of(job.id))]
+            if len(due) < len(sweep.jobs):
+                click.echo(f"{len(sweep.jobs) - len(due)} of {len(sweep.jobs)} rows are there already", err=True)
+            faults = _measure(due, options, on, writer) if due else []
+            rows = [(job, row) for job in sweep.jobs if (row := writer.row_of(job.id)) is not None]
             _show(called, sweep, rows, along, picture, as_json)
-            click.echo(f"rows: {store.path}", err=as_json)
-    return status
+            click.echo(f"rows: {kept}", err=as_json)
+            return int(bool(faults) or not all(_is_measured(writer.row_of(job.id)) for job in due))
 
 
-def _measure(due: list[Job], sweep: Sweep, store: SweepStore, on: str | None, processes: int) -> int:
-    """1 where a row failed. Raises KeyboardInterrupt, with what was measured on disk."""
-    out = console(stderr=True)
-    if len(due) < len(sweep.jobs):
-        out.print(f"{len(sweep.jobs) - len(due)} of {len(sweep.jobs)} rows are there already", soft_wrap=True)
-    if not due:
-        return 0
-    failed = False
-    interruptions = Interruptions()
-    interruptions.listen()
-    try:
-        with contextlib.closing(_rows(due, sweep, on, processes)) as coming, progress(out, len(due)) as tell:
-            for job, row in coming:
-                store.append(job, row)
-                tell(job, row)
-                failed = failed or row.status is not Status.MEASURED
-    except KeyboardInterrupt:
-        out.print("stopped; the same command goes on from here", soft_wrap=True)
-        raise
-    finally:
-        interruptions.ending()
-        interruptions.restore()
-    return int(failed)
+def _is_measured(row: Row | None) -> bool:
+    return row is not None and row.status is Status.MEASURED
 
 
-def _rows(due: list[Job], sweep: Sweep, on: str | None, processes: int) -> Rows:
-    if on is None:
-        from portbench.runner.jobs.local import measure_here
-
-        return measure_here(due, sweep.images, processes)
-    from portbench.runner.jobs.cluster import measure_on
-
-    return measure_on(on, due, sweep.images)
-
-
-def _keep(name: str, folder: Path, rows: list[Row]) -> None:
-    """The sweep as a run file, which `compare` and `show` take."""
-    run = RunFile(
-        started_utc=datetime.now(UTC),
-        finished_utc=datetime.now(UTC),
-        name=name,
-        machine=describe_machine(),
-        tools=tool_versions(TOOLS),
-        git=git_state(PROJECT),
-        rows=rows,
-    )
-    RunWriter(run, folder)
+def _measure(due: list[Job], options: BenchOptions, on: str | None, writer: RunWriter) -> list[str]:
+    """What kept rows from being measured. Raises KeyboardInterrupt, with what was measured on disk."""
+    view = ProgressView(len(due), brief=True)
+    with Run([job.row for job in due], options, on, view, writer, [job.id for job in due]) as run:
+        try:
+            for _ in run.measured():
+                pass
+        except KeyboardInterrupt:
+            click.echo("stopped; the same command goes on from here", err=True)
+            raise
+    for fault in run.faults:
+        click.echo(shown(fault), err=True)
+    return run.faults
 
 
 def _show(

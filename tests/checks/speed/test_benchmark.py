@@ -22,7 +22,7 @@ from portbench.runner.checks.speed.check import Speed
 from portbench.runner.checks.speed.loop import measure_loop
 from portbench.runner.checks.speed.many import measure_many, memory_bytes
 from portbench.runner.checks.speed.repl import ReplMachine
-from portbench.runner.plugin import PROJECT
+from portbench.runner.jobs.run import PROJECT
 
 pytestmark = pytest.mark.engine
 EVB = board_definition("W5500_EVB_PICO")

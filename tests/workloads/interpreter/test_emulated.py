@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.images import ImageStore
@@ -16,7 +15,6 @@ from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView
 from portbench.workloads.interpreter.workload import WORKLOAD
 
 pytestmark = pytest.mark.engine
@@ -33,7 +31,7 @@ def measured(runtime: str, folder: Path) -> Row:
     (planned,) = plan(options)
     bench = Bench(options, ImageStore([planned.entry]), folder)
     try:
-        row = bench.measure(planned, ProgressView(1, Console(quiet=True))).row
+        row = bench.measure(planned).row
     finally:
         bench.close()
     if row.status is Status.SKIPPED:

@@ -29,7 +29,7 @@ def COMMAND(board: str, quick: bool, **shared: Any) -> int:
         from portbench.firmware import catalogue
         from portbench.runner.checks.speed.check import Speed
         from portbench.runner.images import image_store
-        from portbench.runner.plugin import PROJECT
+        from portbench.runner.jobs.run import PROJECT
 
         return Speed(tell, board_definition(board), image_store(catalogue.load()), quick, PROJECT)
 

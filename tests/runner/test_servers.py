@@ -1,0 +1,78 @@
+"""The servers that several boards share."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from ipaddress import IPv4Address
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from portbench.boards import Board
+from portbench.errors import PortbenchError
+from portbench.runner.options import BenchOptions
+from portbench.runner.servers import Servers, sessions_since
+from portbench.server.own_turnaround import measure_round_trip
+from portbench.where import Where
+from portbench.workloads import WORKLOADS_VARIABLE, workload
+from tests.ping_pong import PING_PONG
+from tests.workloads.own import FOLDER
+
+OPTIONS = BenchOptions(runtimes=("micropython-1.26.0",), parallel=2, server_port=0, runs=1)
+HOSTED = cast(Board, SimpleNamespace(where=Where.HOSTED, own_network=None))
+
+
+@pytest.fixture
+def servers() -> Iterator[Servers]:
+    made = Servers(OPTIONS)
+    yield made
+    made.close()
+
+
+def test_all_threads_use_one_server(servers: Servers) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        one, *others = pool.map(lambda _: servers.peer_for(HOSTED, PING_PONG), range(4))
+    assert all(each == one for each in others) and one[0] is not None and one[0].address == IPv4Address("127.0.0.1")
+    server = one[1]
+    assert server is not None
+    first = server.accepted
+    measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
+    assert [each.exchanges for each in sessions_since(server, first)] == [5]
+    assert sessions_since(server, first, "127.0.0.1")
+    assert server.accepted == first + 1 and len(server.sessions()) == first + 1
+
+
+def test_each_workload_has_a_server_of_its_own(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    (one, _), (two, _), again = (servers.peer_for(HOSTED, each) for each in (PING_PONG, workload("echo"), PING_PONG))
+    assert one is not None and two is not None and one.port != two.port and again[0] == one
+    with socket.create_connection((str(two.address), two.port), timeout=5) as client:
+        client.sendall(b"hello")
+        assert client.recv(16) == b"hello"
+
+
+def test_of_several_boards_sessions_only_the_boards_own_counts(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.05)
+    _, server = servers.peer_for(HOSTED, PING_PONG)
+    assert server is not None
+    first = server.accepted
+    measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
+    assert sessions_since(server, first, "192.0.2.7") == []
+
+
+def test_what_fails_is_one_line(servers: Servers) -> None:
+    _, server = servers.peer_for(HOSTED, PING_PONG)
+    assert server is not None
+    with pytest.raises(PortbenchError, match=r"waited 0.01 s for a client's report"):
+        server.wait_report(0.01)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        busy = Servers(replace(OPTIONS, server_port=taken.getsockname()[1]))
+        with pytest.raises(PortbenchError, match="cannot listen: the port is in use"):
+            busy.peer_for(HOSTED, PING_PONG)
+        busy.close()
