@@ -1,4 +1,4 @@
-"""`portbench run`, and pytest as the other way to the same rows: from any folder, whatever lies there."""
+"""`portbench run` from any folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Pa
 def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
     done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--setting=seed=fixed")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "[1/1] measured portbench-native tuned ping_pong  4573.2 messages/s" in done.stdout
+    assert "[1/1] measured portbench-native tuned ping_pong  4573.2 messages/s" in done.stderr
     assert sorted(path.name for path in empty.iterdir()) == ["results"]
     (row,) = storage.read(empty / "results" / "latest.json").rows
     assert row.figures["total_us"] == 218_663
@@ -59,7 +58,7 @@ def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_pa
 
 def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: Path) -> None:
     failed = start(*HOSTED, "--runs=1", "--setting=timeout_run_s=0.001")
-    assert failed.returncode == 1 and "still waiting for the client's result line" in failed.stdout
+    assert failed.returncode == 1 and failed.stderr.count("still waiting for the client's result line") == 1
     skipped = start(*HOSTED, "--runtime=micropython-1.20.0", "--messages=30", "--runs=1")
     assert skipped.returncode == 0 and skipped.stdout.count("curl -") == 1
     assert {row.status for row in storage.read(empty / "results" / "latest.json").rows} == {
@@ -73,15 +72,8 @@ def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> 
     (empty / "conftest.py").write_text("raise SystemExit('imported')\n")
     (empty / "test_runtime.py").write_text("def test_runtime():\n    assert False\n")
     done = start(*HOSTED, "--messages=30", "--runs=1")
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "messages/s" in done.stdout, done.stdout + done.stderr
     assert {path.name for path in empty.iterdir()} == {"pytest.ini", "conftest.py", "test_runtime.py", "results"}
-
-
-def test_pytests_own_options_follow_two_dashes(start: Start) -> None:
-    done = start(*HOSTED, "--messages=30", "--runs=3", "--", "-k", "ping_pong-2")
-    assert done.returncode == 0 and "1 passed, 2 deselected" in done.stdout
-    assert start(*HOSTED, "--", "-k", "nothing").returncode == 2
-    assert start(*HOSTED, "--", "--nothing").returncode == 2
 
 
 def test_several_boards_at_once(start: Start, empty: Path) -> None:
@@ -95,7 +87,7 @@ def test_several_boards_at_once(start: Start, empty: Path) -> None:
 def test_a_results_folder_that_cannot_be_written_is_told(start: Start, empty: Path) -> None:
     (empty / "results").write_text("in the way")
     done = start(*HOSTED)
-    assert done.returncode == 2 and "results/runs: cannot be written" in done.stdout + done.stderr
+    assert done.returncode == 1 and "results/runs: cannot be written" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 
@@ -127,34 +119,3 @@ def test_an_interruption_keeps_what_was_measured(
     run = storage.read(empty / "results" / "latest.json")
     assert run.finished_utc is None and len(run.rows) >= 2 and {row.status for row in run.rows} == {Status.MEASURED}
     assert "messages/s" in output and "Traceback" not in output
-
-
-def collected(folder: Path, environment: dict[str, str], *words: str) -> list[str]:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *words]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
-
-
-needs_plugin = pytest.mark.skipif(
-    "portbench" not in {point.name for point in importlib.metadata.entry_points(group="pytest11")},
-    reason="portbench is not installed; run: make build",
-)
-
-
-@needs_plugin
-def test_pytest_k_runtime_is_rows_alone_from_any_folder(empty: Path, environment: dict[str, str]) -> None:
-    (empty / "test_theirs.py").write_text("def test_runtime_of_theirs():\n    pass\n")
-    rows = collected(empty, environment, "-k", "runtime")
-    assert len(rows) > 30 and all(row.startswith("test_runtime[") for row in rows)
-
-
-@needs_plugin
-def test_pytest_k_selects_rows_by_their_image(empty: Path, environment: dict[str, str]) -> None:
-    rows = collected(empty, environment, "-k", "wiznet-hardwired", "--runs=1")
-    assert rows == [
-        "test_runtime[wiznet-hardwired-as-published-ping_pong]",
-        "test_runtime[wiznet-hardwired-tuned-ping_pong]",
-    ]

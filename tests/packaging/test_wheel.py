@@ -111,5 +111,5 @@ def test_the_wheel_works_away_from_the_checkout(wheel: Path, tmp_path: Path) -> 
     assert Path(run(python, "-I", "-c", code, cwd=tmp_path).strip()).parent == own / "portbench"
     listed = run(own.parents[2] / "bin" / "portbench", "list", cwd=tmp_path)
     assert "portbench-native" in listed and "W5500_EVB_PICO" in listed
-    rows = run(python, "-m", "pytest", "-p", "no:labgrid", "-k", "runtime", "--collect-only", "-q", cwd=tmp_path)
-    assert "test_runtime[portbench-native-tuned-ping_pong-1]" in rows
+    rows = run(python, "-m", "pytest", "-p", "no:labgrid", "--portbench=--runs 1", "--collect-only", "-q", cwd=tmp_path)
+    assert "::portbench-native-tuned-ping_pong\n" in rows

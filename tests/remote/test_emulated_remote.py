@@ -42,7 +42,7 @@ def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
 
 
 def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[Row]]:
-    command = [sys.executable, "-m", "pytest", "-k", "runtime", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
+    command = [sys.executable, "-m", "portbench", "run", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
     command += [f"--results-dir={folder}", "--setting=server_host=127.0.0.1", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=PROJECT, check=False)
     latest = folder / storage.LATEST

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -22,6 +21,7 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.errors import PortbenchError
+from portbench.results import storage
 from portbench.runner.checks.soak.leaks import board_processes
 from portbench.runner.client_result import check_result
 from portbench.server.tcp import WorkloadServer
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Session:
-    """`pytest -k runtime` in a separate process, with its own folders."""
+    """`portbench run` in a separate process, with its own folders."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Session:
             LOCK_DIR_VARIABLE: str(folder / "locks"),
             "TMPDIR": str(folder / "tmp"),
         }
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "runtime", *arguments]
+        command = [sys.executable, "-m", "portbench", "run", *arguments]
         command += ["--where", "emulated", "--results-dir", str(folder / "results")]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -62,9 +62,8 @@ class Session:
         Deadline(60, "session").poll(begun, 0.005, f"row {row} to reach {stage}")
 
     def rows(self) -> list[dict[str, object]]:
-        (path,) = (self.folder / "results" / "runs").glob("*.json")
-        rows: list[dict[str, object]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-        return rows
+        (path,) = storage.run_files(self.folder / "results")
+        return [row.model_dump(mode="json") for row in storage.read(path).rows]
 
     def assert_nothing_is_left(self) -> None:
         Deadline(60, "session").poll(
@@ -95,9 +94,9 @@ def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], 
     session.wait_for_stage(stage, row)
     session.process.send_signal(signal.SIGINT)
     output, _ = session.process.communicate(timeout=60)
-    assert session.process.returncode == 2, output  # pytest's word for an interrupted session
+    assert session.process.returncode == 130, output
     assert [each["status"] for each in session.rows()] == ["measured"] * (row - 1)
-    assert "rows: " in output and "KeyboardInterrupt" in output
+    assert "rows: " in output and "Traceback" not in output
     session.assert_nothing_is_left()
     assert list((short_folder / "tmp").iterdir()) == []
 
