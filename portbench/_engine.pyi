@@ -56,17 +56,15 @@ class Machine:
     def run_until_ps(self, until_ps: int) -> str:
         """Run until then, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
         `halted`, or `locked up`. Raises EngineError where the guest uses something that is not modelled."""
-    def run(self, until_us: float) -> str:
-        """As `run_until_ps`, with the time in microseconds."""
     def power_cycle(self, bootsel: bool = False) -> None: ...
     def configure(self, settings: Mapping[str, Any]) -> None: ...
     def flash(self) -> bytes: ...
     def join(self, partner: Machine) -> None:
         """Put this board, which is at simulated time 0, and one that runs already on one switch."""
     def run_beside(
-        self, until_us: float, partner: Machine, since_ps: int, partner_leads: bool = True
+        self, until_ps: int, partner: Machine, since_ps: int, partner_leads: bool = True
     ) -> tuple[str, bool]:
-        """What `run` returns, and whether it is the partner's."""
+        """Run both in lock-step: what `run_until_ps` returns, and whether it is the partner's."""
     def listen(self, port: int, app: LanApp) -> None: ...
     def unlisten(self, port: int) -> bool: ...
     def connect(self, peer: str, app: LanApp, at_us: float = 0.0) -> int: ...

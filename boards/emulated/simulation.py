@@ -155,13 +155,10 @@ class Simulation:
         return step
 
     def _run(self, until_ps: int) -> str:
-        until_us = (until_ps + 0.5) / PS_PER_US  # the engine cuts off what is less than a picosecond
         if self._other is None:
-            # An engine that was built earlier has only `run`.
-            by_ps = getattr(self.machine, "run_until_ps", None)
-            return str(self.machine.run(until_us) if by_ps is None else by_ps(until_ps))
+            return self.machine.run_until_ps(until_ps)
         while True:
-            stop, of_other = self.machine.run_beside(until_us, self._other.machine, self._since_ps)
+            stop, of_other = self.machine.run_beside(until_ps, self._other.machine, self._since_ps)
             if not of_other:
                 return stop
             self._other.ran(stop)

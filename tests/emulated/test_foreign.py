@@ -14,6 +14,7 @@ from portbench.boards.board import Unattended
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.client_watch import not_taken
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.simulation import SLICE_PS
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.simulated_lan import MASK, PC_IP, board_address
 from portbench.firmware import uf2
@@ -149,7 +150,7 @@ def test_a_server_that_announces_nothing_is_found_and_measured(
         pc = SimulatedPc(machine, http.foreign_port, 200.0, part)
         pc.poll(machine, board_address(), machine.time_us)
         while not pc.whole and machine.time_us < 30e6:
-            machine.run(machine.time_us + 2000.0)
+            machine.run_until_ps(machine.time_ps + SLICE_PS)
             pc.look(machine.time_us)
         assert pc.whole and pc.polling is not None and pc.polling.taken
         return [each for each in pc.sessions() if each.peer.endswith(":80")]

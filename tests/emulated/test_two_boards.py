@@ -16,6 +16,7 @@ from portbench.boards.emulated import partner
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
+from portbench.boards.emulated.simulation import ps
 from portbench.boards.jitter import Jitter
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content
@@ -54,7 +55,7 @@ class Pair:
     def __init__(self, capture: Path | None = None, *, partner_leads: bool = True) -> None:
         self.first = Machine(bootrom(), native(), settings(flash_id=1, capture=capture))
         self.pc = SimulatedPc(self.first, 5000, 200, part_in("ping_pong", {"messages": _MESSAGES}))
-        self.first.run(1234.0)
+        self.first.run_until_ps(ps(1234))
         self.second = Machine(bootrom(), native(), settings(flash_id=2))
         self.since_ps = self.first.time_ps
         self.second.join(self.first)
@@ -63,7 +64,7 @@ class Pair:
     def run(self, until_us: float = _MOST_US, slice_us: float = _SLICE_US) -> None:
         """Until both have reported, or can no more."""
         while self.pc.reports < 2 and self.second.time_us < until_us:
-            goal = self.second.time_us + slice_us
+            goal = self.second.time_ps + ps(slice_us)
             self.second.run_beside(goal, self.first, self.since_ps, self._partner_leads)
             for machine in (self.first, self.second):
                 machine.usb_events()
@@ -132,7 +133,7 @@ def test_a_board_is_not_its_own_partner() -> None:
     with pytest.raises(ValueError, match="a board is not its own"):
         machine.join(machine)
     with pytest.raises(ValueError, match="a board is not its own"):
-        machine.run_beside(1.0, machine, 0)
+        machine.run_beside(1, machine, 0)
 
 
 def test_a_board_without_a_network_joins_nothing() -> None:
@@ -168,9 +169,9 @@ def test_a_server_that_falls_silent_ends_the_clients_run(monkeypatch: pytest.Mon
     monkeypatch.setattr(partner, "_SILENT_US", 100.0)
     silent = told("nothing of interest")
     assert silent.lost(3) is None
-    silent.machine.run(90.0)
+    silent.machine.run_until_ps(ps(90))
     assert silent.lost(4) is None, "a frame has come"
-    silent.machine.run(210.0)
+    silent.machine.run_until_ps(ps(210))
     assert silent.lost(4) == "no frame has come from the board that serves for 0.0001 s of simulated time"
     silent.client_is_over()
     assert silent.lost(4) is None and not silent.is_over, "it still has the time to tell its result"
@@ -180,7 +181,7 @@ def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.Monkey
     monkeypatch.setattr("portbench.boards.emulated.way_to_pc.NO_LINK_US", 100.0)
     cut = Partner(EVB, EmulatedConfig(phy_link_delay_us=0), b"", lambda line: None)
     cut.machine.set_cable(False)
-    cut.machine.run(200.0)
+    cut.machine.run_until_ps(ps(200))
     lost = cut.lost(0)
     assert lost is not None and lost.startswith("the board that serves: no link for 0.0001 s of simulated time")
 

@@ -22,6 +22,7 @@ from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.controls import Controls
+from portbench.boards.emulated.simulation import ps
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, read_state
 from tests.emulated.guests import CHARACTER_US, uart_echo
 
@@ -39,7 +40,7 @@ def booted(flash: bytes, config: EmulatedConfig | None = None) -> Machine:
 
 def run_to(machine: Machine, until_us: float) -> None:
     while machine.time_us < until_us - 0.001:  # which need be no whole number of picoseconds
-        machine.run(until_us)
+        machine.run_until_ps(ps(until_us))
 
 
 @pytest.mark.parametrize(("uart", "tx", "rx"), [(0, 0, 1), (0, 12, 13), (1, 4, 5), (1, 8, 9)])

@@ -18,6 +18,7 @@ from portbench._engine import Machine
 from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.simulation import ps
 from portbench.server.simulated import SimulatedServer
 from portbench.server.simulated_pc import part_in
 
@@ -80,7 +81,7 @@ class EngineConsole:
         output = b""
         while not output.endswith(PROMPT):
             assert self.board.time_us < end, f"no prompt within {longest_us} simulated us: {output!r}"
-            self.board.run(min(end, self.board.time_us + 1000))
+            self.board.run_until_ps(ps(min(end, self.board.time_us + 1000)))
             self.board.usb_events()
             output += self.board.console_read()
         return output

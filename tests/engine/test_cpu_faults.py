@@ -6,6 +6,7 @@ import struct
 
 from portbench._engine import Machine
 from portbench.boards.emulated.liveness import MOST_LINES, CpuFaultLog
+from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content
 from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
@@ -31,7 +32,7 @@ def board(program: list[int], handler: list[int]) -> Machine:
 
 def test_a_lock_up_ends_a_slice_once_and_names_itself() -> None:
     guest = board(LOAD_FROM_NOWHERE, [BKPT])
-    stops = [guest.run(50_000), guest.run(50_000)]
+    stops = [guest.run_until_ps(ps(50_000)), guest.run_until_ps(ps(50_000))]
     assert stops == ["locked up", "time"]
     (fault, lock_up), dropped = guest.cpu_faults()
     assert (fault["text"], dropped) == (
@@ -53,7 +54,7 @@ def test_a_lock_up_ends_a_slice_once_and_names_itself() -> None:
 
 def test_a_fault_that_the_guest_handles_does_not_end_its_run() -> None:
     guest = board([*LOAD_FROM_NOWHERE, STOP], SKIP)
-    assert guest.run(50_000) == "time"
+    assert guest.run_until_ps(ps(50_000)) == "time"
     reports, _ = guest.cpu_faults()
     assert [(report["locked_up"], report["pc"]) for report in reports] == [(False, PROGRAM + 4)]
     assert guest.registers()[0][15] == PROGRAM + 6
@@ -64,11 +65,11 @@ def test_the_log_has_each_fault_once_and_stays_short() -> None:
     log = CpuFaultLog(lines.append)
     guest = board(LOAD_FROM_NOWHERE, [0x4770])
     for end_us in (10_000, 20_000, 30_000):
-        guest.run(end_us)
+        guest.run_until_ps(ps(end_us))
         log.look(guest)
     assert len(lines) == MOST_LINES + 1
     assert "core 0 HardFault at pc" in lines[0] and "not logged" in lines[-1]
     log.powered_up()
-    guest.run(31_000)
+    guest.run_until_ps(ps(31_000))
     log.look(guest)
     assert len(lines) == 2 * (MOST_LINES + 1)

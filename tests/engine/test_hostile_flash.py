@@ -16,6 +16,7 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import EngineError, Machine
+from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content
 from tests.engine import instructions
 from tests.engine.consoles import machine
@@ -49,7 +50,7 @@ def run(board: Machine) -> tuple[int, str]:
     end = ""
     try:
         while board.time_us < SIMULATED_US and not end:
-            board.run(SIMULATED_US)
+            board.run_until_ps(ps(SIMULATED_US))
             board.usb_events()
             board.console_read()
             elapsed = time.monotonic() - began
@@ -75,6 +76,6 @@ def test_random_programs_in_flash() -> None:
 def test_random_flash_without_a_second_stage_ends_in_the_boot_loader() -> None:
     board, _ = machine(random.Random(1).randbytes(1 << 16))
     while board.time_us < 1_000_000 and not board.usb()["configured"]:
-        board.run(1_000_000)
+        board.run_until_ps(ps(1_000_000))
         board.usb_events()
     assert (board.usb()["vid"], board.usb()["pid"]) == (0x2E8A, 0x0003)

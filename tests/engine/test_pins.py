@@ -13,6 +13,7 @@ engine = pytest.importorskip("portbench._engine", reason="the engine is not buil
 from portbench.boards import board_definition, known_boards  # noqa: E402
 from portbench.boards.emulated.bootrom import bootrom  # noqa: E402
 from portbench.boards.emulated.config import EmulatedConfig  # noqa: E402
+from portbench.boards.emulated.simulation import ps  # noqa: E402
 
 ROM = bytes(16384)
 
@@ -66,7 +67,7 @@ def test_every_board_says_where_its_supply_is_measured() -> None:
 def test_a_uart_that_is_not_set_up_loses_what_it_is_sent() -> None:
     board = machine()
     assert (board.uart_write(1, b"abc"), board.uart_unsent(1)) == (3, 3)
-    board.run(1000)
+    board.run_until_ps(ps(1000))
     assert (board.uart_unsent(1), board.uart_read(1), board.uart_time_us(1)) == (0, b"", 0.0)
 
 

@@ -12,6 +12,7 @@ from tests.conftest import NO_ENGINE, Image
 pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import Machine
+from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content
 from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
@@ -25,7 +26,7 @@ def run(board: Machine, end_us: float, slice_us: float) -> bytes:
     """Runs until `end_us` in calls of `slice_us`, and returns the output."""
     printed = b""
     while board.time_us < end_us:
-        board.run(min(end_us, board.time_us + slice_us))
+        board.run_until_ps(ps(min(end_us, board.time_us + slice_us)))
         board.usb_events()
         printed += board.console_read()
     return printed

@@ -72,6 +72,7 @@ def test_scheduled_pings_have_the_same_round_trips_every_time() -> None:
     from portbench.boards.definition import board_definition
     from portbench.boards.emulated.bootrom import bootrom
     from portbench.boards.emulated.config import EmulatedConfig
+    from portbench.boards.emulated.simulation import ps
     from tests.forward.conftest import server_flash
 
     sizes = [56, 56, 500, 1300]
@@ -80,7 +81,7 @@ def test_scheduled_pings_have_the_same_round_trips_every_time() -> None:
         settings = EmulatedConfig(phy_link_delay_us=100_000).settings(board_definition("W5500_EVB_PICO"))
         machine = Machine(bootrom(), server_flash(), settings)
         while machine.board_address is None:
-            machine.run(machine.time_us + 10_000)
+            machine.run_until_ps(machine.time_ps + ps(10_000))
             assert machine.time_us < 5e6
         address = machine.board_address
         assert address == "192.168.50.100"
@@ -88,7 +89,7 @@ def test_scheduled_pings_have_the_same_round_trips_every_time() -> None:
         for sequence, size in enumerate(sizes):
             assert machine.ping(address, sequence, bytes(size), start_us + 1000 * sequence)
         assert not machine.ping(address, 9, bytes(1473))
-        machine.run(start_us + 100_000)
+        machine.run_until_ps(ps(start_us + 100_000))
         replies = machine.ping_replies()
         assert machine.ping_replies() == []
         assert [sent_us - start_us for *_, sent_us, _ in replies] == [0.0, 1000.0, 2000.0, 3000.0]

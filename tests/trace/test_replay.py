@@ -15,6 +15,7 @@ from portbench.boards import BoardError, Deadline, DeadlineExceeded
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
+from portbench.boards.emulated.simulation import ps
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.replayed import prepared_flash
@@ -94,7 +95,7 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
     machine.profile_start()
     machine.trace_start(["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire"], 5000, 10_007)
     while machine.time_us < figures.end_us:
-        machine.run(figures.end_us + 5e-7)
+        machine.run_until_ps(ps(figures.end_us))
         machine.console_read()
         machine.usb_events()
     assert server.sessions() == [replace(session, leased_us=None) for session in figures.sessions]

@@ -114,11 +114,6 @@ impl PyMachine {
         }
     }
 
-    /// As `run_until_ps`, with the time in microseconds.
-    fn run(&self, py: Python<'_>, until_us: f64) -> PyResult<String> {
-        self.run_until_ps(py, ps(until_us))
-    }
-
     /// Put this board, which is at simulated time 0, and `partner`, which runs already, on one switch; the PC is
     /// `partner`'s.
     fn join(&self, partner: PyRef<'_, Self>) -> PyResult<()> {
@@ -126,25 +121,23 @@ impl PyMachine {
         board::join(&mut first, &mut self.lock()).map_err(value_error)
     }
 
-    /// As `run`, in lock-step with `partner`, which was at `since_ps` when this board was powered up: returns what
-    /// `run` does, and whether it is the partner's. `partner_leads`: it goes first, which
-    /// makes no difference.
-    #[pyo3(signature = (until_us, partner, since_ps, partner_leads = true))]
+    /// As `run_until_ps`, in lock-step with `partner`, which was at `since_ps` when this board was powered up. Returns
+    /// the same, and whether it is the partner's. `partner_leads`: the partner goes first, which makes no difference.
+    #[pyo3(signature = (until_ps, partner, since_ps, partner_leads = true))]
     fn run_beside(
         &self,
         py: Python<'_>,
-        until_us: f64,
+        until_ps: u64,
         partner: PyRef<'_, Self>,
         since_ps: u64,
         partner_leads: bool,
     ) -> PyResult<(String, bool)> {
-        let until = ps(until_us);
         let mut first = self.other(&partner)?;
         let mut second = self.lock();
         let leader = if partner_leads { Side::First } else { Side::Second };
         let (first, second) = (&mut *first, &mut *second);
         let end: Result<(Side, Stop), (Side, Unmodelled)> =
-            py.detach(move || Pair::new(first, second, since_ps).run(until, leader));
+            py.detach(move || Pair::new(first, second, since_ps).run(until_ps, leader));
         match end {
             Ok((side, stop)) => Ok((stop_name(stop), side == Side::First)),
             Err((Side::First, fault)) => Err(EngineError::new_err(format!("the other board: {}", fault.0))),

@@ -14,6 +14,7 @@ from portbench._engine import Machine
 from portbench.boards import BoardError, board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.simulation import ps
 from portbench.firmware.images import ImageStore
 from portbench.runner.checks.speed import cores
 from portbench.runner.checks.speed.check import PARTS, Speed
@@ -29,7 +30,7 @@ def test_each_core_turns_in_its_loop_once_in_three_cycles(both: bool) -> None:
     machine = Machine(bootrom(), cores.flash(PICO, both), EmulatedConfig().settings(PICO))
     turns = []
     for time_us in (10_000, 20_000):
-        machine.run(time_us)
+        machine.run_until_ps(ps(time_us))
         turns.append([core[_R6] for core in machine.registers()])
     # 6.5 MHz for 10 ms are 65 000 cycles.
     first, second = (after - before & _MASK for before, after in zip(*turns, strict=True))

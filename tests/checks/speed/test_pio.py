@@ -15,6 +15,7 @@ from portbench._engine import Machine
 from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.simulation import ps
 from portbench.firmware.images import ImageStore
 from portbench.runner.checks.speed import pio
 from portbench.runner.checks.speed.check import PARTS, Speed
@@ -27,7 +28,7 @@ def test_the_guest_clocks_a_bit_in_four_cycles() -> None:
     machine = Machine(bootrom(), pio.flash(PICO_W), EmulatedConfig().settings(PICO_W))
     passed = []
     for time_us in (10_000, 20_000):
-        machine.run(time_us)
+        machine.run_until_ps(ps(time_us))
         passed.append(machine.stats()["spi_bytes"])
     # 6.5 MHz for 10 ms are 65 000 cycles, and a word is 128 of them.
     assert (passed[1] - passed[0]) / 4 == pytest.approx(65_000 / 128, abs=1)

@@ -22,6 +22,7 @@ from portbench._engine import Machine
 from portbench.boards import board_definition
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.simulation import ps
 
 pytestmark = pytest.mark.engine
 
@@ -66,7 +67,7 @@ class Guest:
         self.machine = Machine(
             bootrom(), flash, EmulatedConfig(flash_id=flash_id).settings(board_definition("RPI_PICO_W"))
         )
-        self.machine.run(POWER_UP_US)
+        self.machine.run_until_ps(ps(POWER_UP_US))
         self._wide = False
         self._window = 0
 
@@ -78,7 +79,7 @@ class Guest:
         until_us = self.machine.time_us + LONGEST_US
         while self.machine.read_sram(MAILBOX, 4) != bytes(4):
             assert self.machine.time_us < until_us, "the guest moves no words"
-            self.machine.run(self.machine.time_us + SLICE_US)
+            self.machine.run_until_ps(self.machine.time_ps + ps(SLICE_US))
         received = struct.unpack(f"<{count}I", self.machine.read_sram(RECEIVED, 4 * count))
         return list(map(self._on_wire, received))
 
@@ -125,13 +126,13 @@ class Guest:
     def load(self, firmware: bytes) -> None:
         words = len(NVRAM) // 4
         self.write(1, 0x1_000E, b"\x08")  # the low-power clock
-        self.machine.run(self.machine.time_us + 1000)
+        self.machine.run_until_ps(self.machine.time_ps + ps(1000))
         self.release(RAM)
         self.write_backplane(0, firmware)
         self.write_backplane(0x8_0000 - 4 - len(NVRAM), NVRAM)
         self.write_backplane(0x8_0000 - 4, struct.pack("<HH", words, ~words & 0xFFFF))
         self.release(ARM)
-        self.machine.run(self.machine.time_us + 100_000)
+        self.machine.run_until_ps(self.machine.time_ps + ps(100_000))
 
     @property
     def runs(self) -> tuple[bool, bool]:
@@ -145,7 +146,7 @@ class Guest:
         length = 12 + len(message)
         header = struct.pack("<HHBBBBI", length, length ^ 0xFFFF, 0, 0, 0, 12, 0)
         self.write(2, 0, header + message)
-        self.machine.run(self.machine.time_us + 5000)
+        self.machine.run_until_ps(self.machine.time_ps + ps(5000))
         status = int.from_bytes(self.read(0, 8, 4), "little")
         answer = self.read(2, 0, status >> 9 & 0x7FF)
         return answer[answer[7] + 16 :][:6]
