@@ -155,7 +155,7 @@ class Spans(_Model):
 
 
 class FlashPages(_Model):
-    """The places of flash cache misses, from the first span's start to the last one's end."""
+    """The places of flash cache misses, from the first interval's start to the last one's end."""
 
     page_bytes: Annotated[int, Field(ge=1)] = 4096
     misses: dict[Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")], _Count] = {}
