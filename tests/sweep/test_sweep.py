@@ -121,7 +121,10 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, 
         process.wait()
     assert process.returncode == 130 and "the same command goes on from here" in said, said
     until(lambda: not running(family), "its processes to end")
-    assert 1 <= len(lines(stored)) < 21 and [path.name for path in stored.parent.iterdir()] == ["s.jsonl"]
+    assert 1 <= len(lines(stored)) < 21 and sorted(path.name for path in stored.parent.iterdir()) == [
+        "s.jsonl",
+        "s.lock",
+    ]
 
 
 def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
