@@ -11,11 +11,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
-_SIGNALS: Final = tuple(
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP")
-    if hasattr(signal, name)  # Windows has two
-)
+from portbench.signals import ENDING
+
 _LOST_S: Final = 2.0
 """After this a further signal counts again: the first one's exception may have ended in a destructor, which nobody
 hears of."""
@@ -42,7 +39,7 @@ class Interruptions:
     def listen(self) -> None:
         """From now on, in the main thread alone. What somebody ignores, as nohup does, stays ignored."""
         with contextlib.suppress(ValueError):  # not the main thread
-            for number in _SIGNALS:
+            for number in ENDING:
                 if number not in self._before and signal.getsignal(number) is not signal.SIG_IGN:
                     self._before[number] = signal.signal(number, self._take)
         self._terminals = {device for handle in (0, 1, 2) if (device := _terminal(handle)) is not None}

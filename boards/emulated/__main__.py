@@ -9,7 +9,6 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import psutil
@@ -25,6 +24,7 @@ from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import claimed_folder
 from portbench.complaint import first_complaint
 from portbench.errors import PortbenchError
+from portbench.signals import end_at_first_signal
 
 _MOST_FLASH_BYTES: Final = 16 << 20
 """The most that XIP can address (RP2040 datasheet 2.6.3)."""
@@ -53,9 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     arguments = _parser().parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, _end)
+    end_at_first_signal(lambda number: sys.exit(130 if number == signal.SIGINT else 0))
     try:
         config = CONFIG.validate_json(arguments.config)
         rules = [str(parse_rule(rule)) for rule in arguments.forward]
@@ -109,13 +107,6 @@ class _Holder:
             except psutil.NoSuchProcess:
                 self._gone = True
         return self._gone
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """End at the first signal; later ones are not to disturb the tidying up."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(130 if number == signal.SIGINT else 0)
 
 
 def _flash(path: Path) -> bytes:

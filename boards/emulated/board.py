@@ -23,7 +23,6 @@ from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
 from portbench.boards.emulated.controls import Controls
-from portbench.boards.interrupts import deferred_interrupts
 from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.simulated_lan import MASK, board_address
@@ -35,6 +34,7 @@ from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.files import TemporaryFolder
 from portbench.firmware.identify import Uf2File
 from portbench.server.listening import Listening
+from portbench.signals import deferred_interrupts
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 

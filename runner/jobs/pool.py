@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, runtime_dir
 from portbench.errors import PortbenchError
@@ -28,6 +28,7 @@ from portbench.runner.images import image_store
 from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.signals import end_at_first_signal
 
 _TRIES: Final = 2
 """A process may be killed for want of memory, which there may be the next time."""
@@ -223,11 +224,10 @@ def settle_in(folder: Path) -> None:
     tempfile.tempdir = str(folder)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
+    end_at_first_signal(_end)
 
 
-def _end(number: int, frame: Any) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def _end(number: int) -> NoReturn:
     raise _Ended
 
 

@@ -5,21 +5,18 @@ Ends with status 1 where it cannot listen, or where no good client came in time.
 
 from __future__ import annotations
 
-import contextlib
 import queue
-import signal
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
 
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import Seconds, bench_option
-from portbench.runner.cli.serving import served_workload
+from portbench.runner.cli.serving import served_workload, until_stopped
 from portbench.server.tcp import DEFAULT_PORT, WorkloadServer
 from portbench.workloads import Session
-
-_CTRL_C_S = 0.25
 
 
 @click.command()
@@ -46,31 +43,27 @@ def COMMAND(
     server = WorkloadServer(
         served, host, port, max_clients=max_clients, idle_timeout_s=idle_timeout, on_session=sessions.put
     )
-    with contextlib.suppress(ValueError):  # not in the main thread, so nobody sends it signals
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with WorkloadServer(served, port=0) as trial:
-            own = trial.measure_own_turnaround()
-        with server:
-            own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
-            click.echo(f"listening on {server.host}:{server.port}, {own_us}")
-            return _report(sessions, once, timeout if once else None)
-    except KeyboardInterrupt:
-        click.echo("stopped", err=True)
-        return INTERRUPTED if once else 0
+    with WorkloadServer(served, port=0) as trial:
+        own = trial.measure_own_turnaround()
+    with until_stopped() as goes_on, server:
+        own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
+        click.echo(f"listening on {server.host}:{server.port}, {own_us}")
+        return _report(sessions, goes_on, once, timeout if once else None)
 
 
-def _report(sessions: queue.SimpleQueue[Session], once: bool, timeout_s: float | None) -> int:
-    """Prints sessions as they come; returns after the first good one if `once`."""
+def _report(
+    sessions: queue.SimpleQueue[Session], goes_on: Callable[[], bool], once: bool, timeout_s: float | None
+) -> int:
+    """Print sessions as they come. Return after the first good one if `once`."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    while True:
-        try:
-            session = sessions.get(timeout=_CTRL_C_S)  # Windows delivers Ctrl-C only between two waits
-        except queue.Empty:
-            if deadline is not None and time.monotonic() > deadline:
-                click.echo(f"no good client within {timeout_s:g} s", err=True)
-                return 1
-            continue
-        click.echo(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {session.line()}")
-        if once and session.ok:
-            return 0
+    while goes_on():
+        while not sessions.empty():
+            session = sessions.get()
+            click.echo(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {session.line()}")
+            if once and session.ok:
+                return 0
+        if deadline is not None and time.monotonic() > deadline:
+            click.echo(f"no good client within {timeout_s:g} s", err=True)
+            return 1
+    click.echo("stopped", err=True)
+    return INTERRUPTED if once else 0

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from portbench.boards.interrupts import deferred_interrupts
+from portbench.signals import deferred_interrupts
 
 
 def test_ctrl_c_comes_after_the_block() -> None:
