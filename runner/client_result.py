@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.errors import PortbenchError
-from portbench.workloads import BadResult, Caller, Measurement, Session, Workload, WorkloadSettings, read_result
+from portbench.workloads import BadResult, LoadGenerator, Measurement, Session, Workload, WorkloadSettings, read_result
 
 _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
@@ -48,19 +48,19 @@ def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return result
 
 
-def check_calls(sessions: Sequence[Session], caller: Caller) -> None:
+def check_calls(sessions: Sequence[Session], load: LoadGenerator) -> None:
     """Raises PortbenchError unless all of the PC's connections to the board ended, and well where failures do not
     count."""
-    whole = len(sessions) == caller.connections
+    whole = len(sessions) == load.connections
     for session in sessions:
-        counted = caller.counts_failures and session.established_us is not None and whole
+        counted = load.counts_failures and session.established_us is not None and whole
         error = None if counted else session.error
         error = error or (None if session.ended_us is not None else "has not ended")
         if error is not None:
-            of = f"connection {session.number + 1} of {caller.connections} to {session.peer}"
+            of = f"connection {session.number + 1} of {load.connections} to {session.peer}"
             raise PortbenchError(f"{of}: {error}")
     if not whole:
-        raise PortbenchError(f"the PC opened {len(sessions)} connections to the board, not {caller.connections}")
+        raise PortbenchError(f"the PC opened {len(sessions)} connections to the board, not {load.connections}")
 
 
 def check_result(

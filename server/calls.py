@@ -1,17 +1,49 @@
-"""The PC's connections to a board that listens, without I/O: which to open, how often to try, and their records."""
+"""The PC's connections to a board that listens, without I/O: where to, which to open, how often to try, and records."""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from ipaddress import IPv4Address
+from typing import Annotated, Final
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from portbench.server.recording import Recording
-from portbench.workloads import Caller, Session
+from portbench.workloads import LoadGenerator, Session
+from portbench.workloads.report import LISTENING_PREFIX
 
 RETRY_US: Final = 5_000.0
-"""Between a refusal and the next attempt: a W5500 refuses everybody until its driver listens on another socket."""
+"""Between a refusal and the next attempt: a W5500 refuses connections until its driver listens on another socket."""
 CONNECT_LIMIT_US: Final = 10_000_000.0
 IDLE_LIMIT_US: Final = 30_000_000.0
-"""Longest time without a byte of the board."""
+"""Longest time without a byte from the board."""
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore"))
+class Listening:
+    """The TCP port on which a board listens."""
+
+    address: IPv4Address
+    port: Annotated[int, Field(ge=1, le=65535, strict=True)]
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.port}"
+
+
+_LISTENING: Final = TypeAdapter(Listening)
+
+
+def parse_listening(line: str) -> Listening | None:
+    """The port that a client announces on a console line, with any text around it; None for other or damaged lines."""
+    _, found, text = line.partition(LISTENING_PREFIX)
+    if not found:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text)
+        return _LISTENING.validate_python(value)
+    except (ValueError, RecursionError, ValidationError):
+        return None
 
 
 class Calls:
@@ -20,8 +52,8 @@ class Calls:
     `connect_limit_us`: how long a connection may take to be established, refusals included.
     """
 
-    def __init__(self, caller: Caller, connect_limit_us: float = CONNECT_LIMIT_US) -> None:
-        self.caller = caller
+    def __init__(self, load: LoadGenerator, connect_limit_us: float = CONNECT_LIMIT_US) -> None:
+        self.load = load
         self._connect_limit_us = connect_limit_us
         self.fault: str | None = None
         """Why the run has no figures: the first connection that failed, as one line."""
@@ -31,7 +63,7 @@ class Calls:
 
     def begin(self, peer: str, at_us: float) -> Recording | None:
         """The next connection, which is opened at `at_us`; None where none may be opened."""
-        conversation = self.caller.begin()
+        conversation = self.load.begin()
         if conversation is None:
             return None
         recording = Recording(len(self._recordings), peer, at_us, conversation)
@@ -68,11 +100,11 @@ class Calls:
             return
         recording.ended(now_us)
         good = recording.error is None or (
-            counts and self.caller.counts_failures and recording.established_us is not None
+            counts and self.load.counts_failures and recording.established_us is not None
         )
-        self.caller.ended(good=good)
+        self.load.ended(good=good)
         if not good and self.fault is None:
-            of = f"connection {recording.number + 1} of {self.caller.connections} to {recording.peer}"
+            of = f"connection {recording.number + 1} of {self.load.connections} to {recording.peer}"
             self.fault, self.fault_us = f"{of}: {recording.error}", now_us
 
     def is_open(self, recording: Recording) -> bool:

@@ -12,7 +12,7 @@ from typing import cast
 from portbench.errors import PortbenchError
 from portbench.server.icmp import ping
 from portbench.server.recording import Recording
-from portbench.workloads import Disturbance, PingPlan, Session
+from portbench.workloads import NetworkFault, PingPlan, Session
 
 _LAST_S = 1.0
 """After the last exchange of a run with a limit, for the client to close or to send excess bytes."""
@@ -98,8 +98,8 @@ class Connection(asyncio.Protocol):
         if recording.error is not None or recording.finished:
             self._end(recording.error)
             return
-        if recording.disturbance is not None:
-            self._disturb(recording.disturbance)
+        if recording.network_fault is not None:
+            self._inject(recording.network_fault)
             return
         if self._pinging is None and recording.ping_plan is not None:
             self._pinging = asyncio.get_running_loop().create_task(self._ping(recording.ping_plan))
@@ -151,11 +151,11 @@ class Connection(asyncio.Protocol):
         """The record as of now; final once `ended` has been called."""
         return self._recording.session()
 
-    def _disturb(self, disturbance: Disturbance) -> None:
-        if disturbance.kind == "reset":
+    def _inject(self, fault: NetworkFault) -> None:
+        if fault.kind == "reset":
             self.abort(None)
         else:
-            self.abort(f"only a simulated PC can do this to a board: {disturbance}")
+            self.abort(f"only a simulated PC can cause this network fault: {fault}")
 
     async def _ping(self, plan: PingPlan) -> None:
         """Ping the board during the connection, and report the end."""

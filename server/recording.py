@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.workloads import Conversation, ConversationError, Disturbance, Ping, PingPlan, Session
+from portbench.workloads import Conversation, ConversationError, NetworkFault, Ping, PingPlan, Session
 
 
 class Recording:
@@ -61,13 +61,13 @@ class Recording:
         return self._conversation.listening
 
     @property
-    def disturbance(self) -> Disturbance | None:
+    def network_fault(self) -> NetworkFault | None:
         """The fault that the PC should cause in the board's network; None if there is none, or not yet."""
-        return self._conversation.disturbance
+        return self._conversation.network_fault
 
-    def disturbed(self) -> None:
+    def fault_begun(self) -> None:
         """It is under way, and the connection goes on."""
-        self._conversation.disturbance = None
+        self._conversation.network_fault = None
 
     @property
     def whole(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench.server.recording import Recording
-from portbench.workloads import Conversation, Disturbance, Session
+from portbench.workloads import Conversation, NetworkFault, Session
 
 Reply = tuple[bytes, bool, bool, float | None]
 """What to send, whether to close then, whether to reset instead, and in how many us to connect again."""
@@ -34,9 +34,9 @@ class SimulatedServer:
         self._pinging: dict[int, Recording] = {}
         self.announcement: tuple[str, float] | None = None
         """The line by which a client told where it waits for the PC, and when."""
-        self.disturbs = False
-        """Carries out the `Disturbance` that a conversation asks for."""
-        self.disturbance: tuple[Disturbance, float] | None = None
+        self.injects_faults = False
+        """Carries out the `NetworkFault` that a conversation asks for."""
+        self.network_fault: tuple[NetworkFault, float] | None = None
         """What the last one asked for, and when."""
         self.last_us: float | None = None
         """When a board was last heard of."""
@@ -66,22 +66,20 @@ class SimulatedServer:
         if recording.listening is not None and recording.announced_us == now_us:
             self.announcement = (recording.listening, now_us)
         self.answered += recording.exchanges - before
-        if recording.disturbance is not None and recording.error is None:
-            return self._disturb(conn, recording, recording.disturbance, answer, now_us)
+        if recording.network_fault is not None and recording.error is None:
+            return self._inject(conn, recording, recording.network_fault, answer, now_us)
         if recording.error is None and not recording.finished:
             return answer, False, False, None
         del self._open[conn]
         return answer, True, False, None
 
-    def _disturb(
-        self, conn: int, recording: Recording, disturbance: Disturbance, answer: bytes, now_us: float
-    ) -> Reply:
-        if disturbance.kind != "reset" and not self.disturbs:
-            recording.error = f"nobody here can do this to a board: {disturbance}"
-        elif self.disturbance is None:
-            self.disturbance = (disturbance, now_us)
-        if disturbance.kind == "cable" and recording.error is None:
-            recording.disturbed()
+    def _inject(self, conn: int, recording: Recording, fault: NetworkFault, answer: bytes, now_us: float) -> Reply:
+        if fault.kind != "reset" and not self.injects_faults:
+            recording.error = f"this PC cannot cause this network fault: {fault}"
+        elif self.network_fault is None:
+            self.network_fault = (fault, now_us)
+        if fault.kind == "cable" and recording.error is None:
+            recording.fault_begun()
             return answer, False, False, None
         del self._open[conn]
         recording.ended(now_us)

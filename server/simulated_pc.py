@@ -8,19 +8,30 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
-from portbench.server.disturbing import Disturbing
-from portbench.server.listening import parse_listening
+from portbench.server.calls import parse_listening
+from portbench.server.recording import Recording
 from portbench.server.simulated import SimulatedServer
-from portbench.server.simulated_caller import Line, SimulatedCaller
-from portbench.server.simulated_pings import Pinger, SimulatedPings
+from portbench.server.simulated_load_generator import Line, SimulatedLoadGenerator
 from portbench.server.simulated_polling import PolledLan, SimulatedPolling
-from portbench.workloads import Caller, Conversation, Datagrams, Readiness, Session, workload
+from portbench.workloads import (
+    Conversation,
+    Datagrams,
+    LoadGenerator,
+    NetworkFault,
+    Ping,
+    PingPlan,
+    Readiness,
+    Session,
+    workload,
+)
 
 MAX_BYTES: Final = 1 << 20
 """Kept of one connection."""
 CALL_DELAY_US: Final = 10_000.0
 """From the arrival of a client's line to the connection: longer than a machine runs before it is looked at, so that
 only simulated time decides when the board is called."""
+FAULT_DELAY_US: Final = 10_000.0
+"""From the request to the unplugged cable: by then the PC's answers and acknowledgements are on their way."""
 _GRACE_US: Final = 2_000_000.0
 """After a connection that failed, for the client to say what it knows."""
 
@@ -38,6 +49,15 @@ class Lan(Protocol):
     def lan_send(self, conn: int, data: bytes, at_us: float) -> bool: ...
 
 
+class Pinger(Protocol):
+    """Sends echo requests at simulated times, each with its number."""
+
+    def send(self, address: str, size: int, at_us: float) -> int: ...
+    def take(self, numbers: list[int]) -> dict[int, float]:
+        """The round trips of those that have been answered, in microseconds, each once."""
+        ...
+
+
 class UdpPort:
     """Of the simulated PC; without `datagrams` it takes datagrams and does not answer."""
 
@@ -53,7 +73,7 @@ class Part:
     """What a PC does in a run: `serve` makes its side of a connection that comes, `call` what it opens itself."""
 
     serve: Callable[[], Conversation] | None = None
-    call: Callable[[], Caller] | None = None
+    call: Callable[[], LoadGenerator] | None = None
     datagrams: Callable[[], Datagrams | None] | None = None
     patience_us: float | None = None
     """Longest time without a byte of a board that has connected."""
@@ -78,8 +98,8 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
         )
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
     if limit is not None:
-        return Part(call=lambda: found.foreign_caller(chosen, MAX_BYTES), limit=limit, polls=found.foreign_port)
-    return Part(serve=lambda: found.conversation(MAX_BYTES), call=lambda: found.caller(chosen, MAX_BYTES))
+        return Part(call=lambda: found.foreign_load_generator(chosen, MAX_BYTES), limit=limit, polls=found.foreign_port)
+    return Part(serve=lambda: found.conversation(MAX_BYTES), call=lambda: found.load_generator(chosen, MAX_BYTES))
 
 
 class SimulatedPc:
@@ -95,12 +115,12 @@ class SimulatedPc:
         self._lan = lan
         self._pinger = pinger
         self._pings: dict[int, SimulatedPings] = {}
-        self._disturbing: Disturbing | None = None
+        self._injection: FaultInjection | None = None
         self._patience_us: float | None = None
         self._turnaround_us = turnaround_us
         self._server = SimulatedServer(turnaround_us=turnaround_us)
-        self._server.disturbs = pinger is not None
-        self._caller: SimulatedCaller | None = None
+        self._server.injects_faults = pinger is not None
+        self._load: SimulatedLoadGenerator | None = None
         self._polled_port: int | None = None
         self.polling: SimulatedPolling | None = None
         """How it looks for a board that announces nothing, once `poll` began that."""
@@ -115,7 +135,7 @@ class SimulatedPc:
         self._server.conversation = part.serve
         self._server.limit = part.limit
         self._patience_us = part.patience_us
-        self._caller = None if part.call is None else SimulatedCaller(part.call(), self._turnaround_us)
+        self._load = None if part.call is None else SimulatedLoadGenerator(part.call(), self._turnaround_us)
         self._polled_port, self.polling = part.polls, None
         datagrams = None if part.datagrams is None else part.datagrams()
         if self._udp is not None:
@@ -126,16 +146,16 @@ class SimulatedPc:
 
     def heard(self, line: str, at_us: float) -> None:
         """The board printed `line`, whose end came at `at_us`."""
-        if self._caller is not None and (board := parse_listening(line)) is not None:
-            self._caller.call(self._lan, board, at_us + CALL_DELAY_US)
+        if self._load is not None and (board := parse_listening(line)) is not None:
+            self._load.call(self._lan, board, at_us + CALL_DELAY_US)
 
     def poll(self, lan: PolledLan, static: IPv4Address, now_us: float) -> None:
         """From `now_us` on it looks for the board, where its part has that; at `static` while nothing else is known.
 
         `lan`: its own, which can tell where a board is.
         """
-        if self._caller is not None and self._polled_port is not None:
-            self.polling = SimulatedPolling(lan, self._caller, self._polled_port, static, CALL_DELAY_US, now_us)
+        if self._load is not None and self._polled_port is not None:
+            self.polling = SimulatedPolling(lan, self._load, self._polled_port, static, CALL_DELAY_US, now_us)
 
     def look(self, now_us: float) -> None:
         """Does to the board and its network what conversations want done, and says when pings are over."""
@@ -146,11 +166,11 @@ class SimulatedPc:
             self.polling.look(now_us)
         if self._pinger is None:
             return
-        if self._disturbing is None and self._server.disturbance is not None and self._server_port is not None:
-            disturbance, asked_us = self._server.disturbance
-            self._disturbing = Disturbing(self._lan, self._server_port, self._server, disturbance, asked_us)
-        if self._disturbing is not None:
-            self._disturbing.look(now_us)
+        if self._injection is None and self._server.network_fault is not None and self._server_port is not None:
+            network_fault, asked_us = self._server.network_fault
+            self._injection = FaultInjection(self._lan, self._server_port, self._server, network_fault, asked_us)
+        if self._injection is not None:
+            self._injection.look(now_us)
         for conn, recording in self._server.pinging():
             if conn not in self._pings and recording.ping_plan is not None and recording.pings_asked_us is not None:
                 start_us = recording.pings_asked_us + CALL_DELAY_US
@@ -166,44 +186,97 @@ class SimulatedPc:
         last_us = self._server.last_us
         if self._patience_us is not None and last_us is not None and now_us >= last_us + self._patience_us:
             return f"the board hangs: nothing came of it for {self._patience_us / 1e6:g} s of simulated time"
-        if self._caller is None:
+        if self._load is None:
             return None
-        calls = self._caller.calls
+        calls = self._load.calls
         calls.look(now_us)
         return calls.fault if calls.fault_us is not None and now_us >= calls.fault_us + _GRACE_US else None
 
     @property
     def pause_us(self) -> float:
         """How long it leaves a board that listens alone between two calls."""
-        return 0.0 if self._caller is None else float(self._caller.calls.caller.pause_us)
+        return 0.0 if self._load is None else float(self._load.calls.load.pause_us)
 
     def kill(self) -> None:
         """Its process is gone: its connections are reset from now on."""
         self._server.kill()
         if self._udp is not None:
             self._udp.datagrams = None
-        if self._caller is not None:
-            self._caller.kill()
+        if self._load is not None:
+            self._load.kill()
 
     def sessions(self) -> list[Session]:
         """One per connection so far: those that the board opened, and those that the PC did."""
-        called = [] if self._caller is None else self._caller.sessions()
+        called = [] if self._load is None else self._load.sessions()
         leased_us = self._lan.leased_us
         return [replace(session, leased_us=leased_us) for session in self._server.sessions() + called]
 
     @property
     def answered(self) -> int:
         """Exchanges of all connections together."""
-        return self._server.answered + (0 if self._caller is None else self._caller.calls.exchanges)
+        return self._server.answered + (0 if self._load is None else self._load.calls.exchanges)
 
     @property
     def whole(self) -> bool:
         """The run, whose end only the PC can tell, has ended well."""
-        if self.polling is not None and self._caller is not None:
-            return self._caller.calls.caller.over and self._caller.calls.fault is None
+        if self.polling is not None and self._load is not None:
+            return self._load.calls.load.over and self._load.calls.fault is None
         return self._server.whole
 
     @property
     def reports(self) -> int:
         """How many clients have sent their report."""
         return self._server.reports
+
+
+class FaultInjection:
+    """One fault, requested at `asked_us`. It begins and ends at the first look after its time."""
+
+    def __init__(self, lan: Lan, port: int, server: SimulatedServer, fault: NetworkFault, asked_us: float) -> None:
+        self._lan = lan
+        self._port = port
+        self._server = server
+        self._kind = fault.kind
+        self._begins_us = asked_us + (FAULT_DELAY_US if fault.kind == "cable" else 0.0)
+        self._ends_us = self._begins_us + fault.lasts_us
+        self._begun = self._ended = fault.kind == "reset"
+
+    def look(self, now_us: float) -> None:
+        if not self._begun and now_us >= self._begins_us:
+            self._begun = True
+            if self._kind == "cable":
+                self._lan.set_cable(False)
+            else:
+                self._lan.unlisten(self._port)
+        if self._begun and not self._ended and now_us >= self._ends_us:
+            self._ended = True
+            if self._kind == "cable":
+                self._lan.set_cable(True)
+            else:
+                self._lan.listen(self._port, self._server)
+
+
+class SimulatedPings:
+    """Of one connection. `start_us`: when the first request goes."""
+
+    def __init__(self, recording: Recording, plan: PingPlan, pinger: Pinger, start_us: float) -> None:
+        self.recording = recording
+        self._pinger = pinger
+        self._end_us = start_us + plan.lasts_us
+        address = recording.peer.rpartition(":")[0]
+        self._sent = [(pinger.send(address, size, start_us + at_us), start_us + at_us, size) for at_us, size in plan]
+        self._waiting = [number for number, _, _ in self._sent]
+        self._round_trips_us: dict[int, float] = {}
+
+    def over_us(self, now_us: float) -> float | None:
+        """When the last was answered or given up; None before that."""
+        answered = self._pinger.take(self._waiting)
+        self._round_trips_us |= answered
+        self._waiting = [number for number in self._waiting if number not in answered]
+        if not self._waiting:
+            return max(at_us + self._round_trips_us[number] for number, at_us, _ in self._sent)
+        return self._end_us if now_us >= self._end_us else None
+
+    def pings(self) -> list[Ping]:
+        """In the order in which they were sent."""
+        return [Ping(size, self._round_trips_us.get(number)) for number, _, size in self._sent]

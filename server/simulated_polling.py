@@ -5,9 +5,9 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
-from portbench.server.listening import Listening
+from portbench.server.calls import Listening
 from portbench.server.simulated import NOTHING, RESET, Reply
-from portbench.server.simulated_caller import CallsBoards, Line, SimulatedCaller
+from portbench.server.simulated_load_generator import CallingLan, Line, SimulatedLoadGenerator
 
 POLL_US: Final = 100_000.0
 """From one attempt's end to the next."""
@@ -23,7 +23,7 @@ SILENT_US: Final = 10_000_000.0
 PC's TCP asks for the MAC address of an unused address, it asks for no other."""
 
 
-class PolledLan(CallsBoards, Protocol):
+class PolledLan(CallingLan, Protocol):
     """A simulated LAN, as far as this needs it."""
 
     @property
@@ -46,10 +46,16 @@ class SimulatedPolling:
     """
 
     def __init__(
-        self, lan: PolledLan, caller: SimulatedCaller, port: int, static: IPv4Address, delay_us: float, now_us: float
+        self,
+        lan: PolledLan,
+        load: SimulatedLoadGenerator,
+        port: int,
+        static: IPv4Address,
+        delay_us: float,
+        now_us: float,
     ) -> None:
         self._lan = lan
-        self._caller = caller
+        self._load = load
         self._port = port
         self._static = static
         self._delay_us = delay_us
@@ -77,7 +83,7 @@ class SimulatedPolling:
         """Makes the next attempt, unless one waits; opens the other connections once one was taken."""
         attempt = self._attempt
         if attempt is not None and attempt.taken_us is not None:
-            self._caller.call(self._lan, attempt.board, attempt.taken_us + self._delay_us)
+            self._load.call(self._lan, attempt.board, attempt.taken_us + self._delay_us)
             return
         if attempt is not None:
             if attempt.refused_us is not None:
@@ -98,7 +104,7 @@ class SimulatedPolling:
         board = Listening(address, self._port)
         if board != self.board:
             self.board, self.refusals = board, 0
-        self._attempt = _Attempt(self._caller, board, max(self._next_us, now_us))
+        self._attempt = _Attempt(self._load, board, max(self._next_us, now_us))
         self._conn = self._lan.connect(str(board), self._attempt, self._attempt.at_us)
 
     def _where(self, now_us: float) -> IPv4Address | None:
@@ -115,21 +121,21 @@ class SimulatedPolling:
 class _Attempt:
     """At `at_us`."""
 
-    def __init__(self, caller: SimulatedCaller, board: Listening, at_us: float) -> None:
+    def __init__(self, load: SimulatedLoadGenerator, board: Listening, at_us: float) -> None:
         self.board = board
         self.at_us = at_us
         self.taken_us: float | None = None
         self.refused_us: float | None = None
         self.given_up = False
         self.line: Line | None = None
-        self._caller = caller
+        self._load = load
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         if self.given_up:
             return RESET
         if self.line is None:
             self.taken_us = now_us
-            self.line = self._caller.first(self.board, self.at_us)
+            self.line = self._load.first(self.board, self.at_us)
         return self.line.accept(conn, peer, now_us)
 
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply:

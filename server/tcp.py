@@ -9,20 +9,19 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
-from portbench.server.own_turnaround import measure_round_trip
 from portbench.server.recording import Recording
-from portbench.server.udp import serve_datagrams
-from portbench.workloads import Session, Turnaround, Workload
+from portbench.workloads import Datagrams, Session, Turnaround, Workload
 
 DEFAULT_PORT: Final = 5000
 _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
+_ANSWER_LIMIT_S: Final = 10.0
 _KEPT_SESSIONS: Final = 1000
 
 _Found = TypeVar("_Found")
@@ -172,7 +171,7 @@ class WorkloadServer:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         server = await self._loop.create_server(self._connection, sock=listener, backlog=128)
-        udp = await serve_datagrams(self.workload, listener)
+        udp = await _serve_datagrams(self.workload, listener)
         started.set()
         await self._stop.wait()
         server.close()
@@ -245,3 +244,58 @@ def _listen(host: str, port: int) -> socket.socket:
         }
         fix = fixes.get(error.errno or 0, f"{error.strerror}; choose another address")
         raise PortbenchError(f"{where}: cannot listen: {fix}") from error
+
+
+async def _serve_datagrams(workload: Workload, listener: socket.socket) -> asyncio.DatagramTransport | None:
+    """Open the UDP port with the number of `listener`; None if the workload uses no UDP. Raises OSError."""
+    datagrams = workload.datagrams()
+    if datagrams is None:
+        return None
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(
+        lambda: _UdpPort(datagrams), local_addr=listener.getsockname()[:2], family=listener.family
+    )
+    return transport
+
+
+class _UdpPort(asyncio.DatagramProtocol):
+    def __init__(self, datagrams: Datagrams) -> None:
+        self._datagrams = datagrams
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        loop = asyncio.get_running_loop()
+        for after_us, answer in self._datagrams.receive(f"{addr[0]}:{addr[1]}", data):
+            loop.call_later(after_us / 1e6, self._send, answer, addr)
+
+    def _send(self, answer: bytes, addr: tuple[Any, ...]) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.sendto(answer, addr)
+
+
+def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Turnaround:
+    """Summary of `round_trips_us`. Raises OSError."""
+    summary = Turnaround.of(round_trips_us(host, port, exchanges))
+    if summary is None:
+        raise ValueError("there are no exchanges; give at least 1")
+    return summary
+
+
+def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> list[float]:
+    """Round trips of `exchanges` (sent bytes, expected answer) with the server at `host`:`port`. Raises OSError."""
+    values_us: list[float] = []
+    with socket.create_connection((host, port), timeout=_ANSWER_LIMIT_S) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for sent, expected in exchanges:
+            before_ns = time.perf_counter_ns()
+            client.sendall(sent)
+            answer = client.recv(len(expected))
+            values_us.append((time.perf_counter_ns() - before_ns) / 1000)
+            while len(answer) < len(expected) and (more := client.recv(len(expected) - len(answer))):
+                answer += more
+            if answer != expected:
+                raise ConnectionError(f"{host}:{port} answered {answer!r} to {sent!r}, not {expected!r}")
+    return values_us

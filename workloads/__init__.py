@@ -3,11 +3,8 @@
 The files beside the folders are the contract that every workload keeps; `workloads/README.md` tells how to add one.
 """
 
-from portbench.workloads.caller import Caller
-from portbench.workloads.conversation import Conversation, ConversationError
-from portbench.workloads.datagrams import Datagrams
-from portbench.workloads.disturbance import Disturbance
-from portbench.workloads.pings import Ping, PingPlan
+from portbench.workloads.conversation import Conversation, ConversationError, Datagrams, NetworkFault, Ping, PingPlan
+from portbench.workloads.load_generator import LoadGenerator
 from portbench.workloads.published import PublishedFirmware, PublishedSource
 from portbench.workloads.registry import WORKLOADS_VARIABLE, workload, workloads
 from portbench.workloads.session import Session, Turnaround
@@ -27,14 +24,14 @@ from portbench.workloads.workload import (
 __all__ = [
     "WORKLOADS_VARIABLE",
     "BadResult",
-    "Caller",
     "Column",
     "Conversation",
     "ConversationError",
     "Datagrams",
-    "Disturbance",
+    "LoadGenerator",
     "Measurement",
     "Metric",
+    "NetworkFault",
     "Ping",
     "PingPlan",
     "PublishedFirmware",

@@ -1,15 +1,22 @@
-"""The report of a client without a console: one JSON object on one line, sent to the server after the last exchange."""
+"""The lines that a client without a console sends to the PC: where it listens, and its report at the end.
+
+A report is one JSON object on one line, sent after the last exchange.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
-from portbench.workloads.conversation import ConversationError
+from portbench.workloads.conversation import Conversation, ConversationError
 
+LISTENING_PREFIX: Final = "PORTBENCH-LISTENING "
+"""Begins the line `PORTBENCH-LISTENING {"address": ..., "port": ...}` of a client that listens."""
 FIRST_BYTE: Final = 0x7B
 """`{`, which begins a report."""
 MAX_REPORT_BYTES: Final = 1 << 20
+_LISTENING: Final = LISTENING_PREFIX.encode()
+_LONGEST_LISTENING_LINE: Final = 120
 _SHOWN_BYTES: Final = 24
 
 
@@ -22,11 +29,11 @@ class ReportLine:
 
     @property
     def begun_bytes(self) -> int:
-        """Bytes of the report that have come."""
+        """Received bytes of the report."""
         return len(self._line)
 
     def receive(self, data: bytes) -> tuple[dict[str, Any], bytes] | None:
-        """The report and what follows it, once its line is complete. Raises ConversationError."""
+        """The report and the bytes after it, once its line is complete. Raises ConversationError."""
         line, newline, rest = data.partition(b"\n")
         if len(self._line) + len(line) > self._max_bytes:
             raise ConversationError(f"the report is longer than {self._max_bytes} bytes")
@@ -43,26 +50,55 @@ class ReportLine:
         return report, rest
 
 
-class LastReport:
-    """A report behind everything else that a client says on its connection."""
+class ReportedConversation(Conversation):
+    """A conversation after which a client without a console sends its report on the same connection."""
 
-    def __init__(self, max_bytes: int = MAX_REPORT_BYTES) -> None:
-        self._line = ReportLine(max_bytes)
-        self.report: dict[str, Any] | None = None
+    def __init__(self, max_report_bytes: int = MAX_REPORT_BYTES) -> None:
+        self._report_line = ReportLine(max_report_bytes)
 
-    def receive(self, data: bytes, after: str) -> None:
-        """Takes the bytes `after` the last exchange. Raises ConversationError for anything but one report."""
-        if self.report is not None or (not self._line.begun_bytes and data[0] != FIRST_BYTE):
+    def receive_report(self, data: bytes, after: str) -> None:
+        """Take the bytes `after` the last exchange. Raises ConversationError for anything but one report."""
+        if self.report is not None or (not self._report_line.begun_bytes and data[0] != FIRST_BYTE):
             raise ConversationError(f"the board said {shown(data)} after {after}")
-        if (found := self._line.receive(data)) is not None:
+        if (found := self._report_line.receive(data)) is not None:
             self.report, rest = found
             if rest:
                 raise ConversationError(f"{shown(rest)} follows the report")
 
     def eof(self) -> None:
-        """The board has closed. Raises ConversationError within a report."""
-        if self._line.begun_bytes and self.report is None:
+        if self._report_line.begun_bytes and self.report is None:
             raise ConversationError("the board closed within its report")
+
+
+class Announcement(ReportedConversation):
+    """The connection on which a client that listens announces its port; the exchanges use other connections."""
+
+    def __init__(self, max_report_bytes: int) -> None:
+        super().__init__(max_report_bytes)
+        self._line = b""
+
+    def receive(self, data: bytes) -> bytes:
+        if self.listening is None:
+            data = self._announced(data)
+        if data:
+            self.receive_report(data, "it told where it listens")
+        return b""
+
+    def eof(self) -> None:
+        if self.listening is None:
+            raise ConversationError("the board closed before it told where it listens")
+        super().eof()
+
+    def _announced(self, data: bytes) -> bytes:
+        """The bytes after the line."""
+        self._line += data
+        line, newline, rest = self._line.partition(b"\n")
+        if len(line) > _LONGEST_LISTENING_LINE or not (line.startswith(_LISTENING) or _LISTENING.startswith(line)):
+            raise ConversationError(f"the board said {shown(self._line)}, not where it listens")
+        if not newline:
+            return b""
+        self.listening = line.decode("ascii", "replace")
+        return rest
 
 
 def _refuse_constant(name: str) -> None:

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Any
 
-from portbench.workloads.pings import Ping
+from portbench.workloads.conversation import Ping
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The PC's part of workloads that move many bytes on one connection, which the board opens.
+"""Workloads that move many bytes on one connection, which the board opens: the PC's part, and shared settings.
 
 The board announces each transfer by a line, `up WRITE TOTAL`, `down WRITE TOTAL`, `echo WRITE TOTAL` or
 `both WRITE TOTAL`, and closes at the end. Up: the board sends TOTAL bytes, and the PC says `done` once all have come.
@@ -11,21 +11,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
-from portbench.workloads.conversation import Conversation, ConversationError
-from portbench.workloads.report import FIRST_BYTE, LastReport, shown
-from portbench.workloads.workload import Spent
+from portbench.workloads.conversation import ConversationError
+from portbench.workloads.report import FIRST_BYTE, ReportedConversation, shown
+from portbench.workloads.workload import Readiness, Spent, Workload, WorkloadSettings, each_number, number_list
 
 DONE: Final = b"done"
 MOST_BYTES: Final = 4 << 20
-"""Of one transfer."""
+"""The largest transfer."""
+WRITES: Final = 256
+"""The most writes of a transfer; the bodies have the same limit."""
+WriteSizes = Annotated[str, number_list(1, 16_384)]
 _LONGEST_LINE: Final = 32
 _LINE: Final = re.compile(rb"(up|down|echo|both) ([0-9]{1,7}) ([0-9]{1,7})")
 
 
 def block(write_bytes: int) -> bytes:
-    """What a board sends again and again."""
+    """The block that a board sends again and again."""
     return bytes(range(256)) * (write_bytes // 256) + bytes(range(write_bytes % 256))
 
 
@@ -38,16 +41,43 @@ def spent_on_bytes(stretches: Sequence[Spent], payload: Mapping[str, int]) -> di
     return figures
 
 
-class Transfers(Conversation):
+class TransferSettings(WorkloadSettings):
+    """`transfer_bytes`: size of one transfer. `writes`: bytes of one write, each in separate transfers."""
+
+    transfer_bytes: int
+    writes: WriteSizes
+
+    @property
+    def sizes(self) -> list[int]:
+        return each_number(self.writes)
+
+    def total(self, size: int) -> int:
+        """Bytes of a transfer in writes of `size`."""
+        return max(1, min(self.transfer_bytes // size, WRITES)) * size
+
+
+def best_rates(figures: Mapping[str, float], way: str, payload: Mapping[int, int]) -> dict[str, float]:
+    """The rates of all transfers of one `way`, and the best; `payload`: bytes of a transfer, by the size of a write."""
+    rates = {
+        size: total * 8 / figures[key] for size, total in payload.items() if (key := f"{way}_{size}_us") in figures
+    }
+    found = {f"{way}_{size}_mbit_s": rate for size, rate in rates.items()}
+    if rates:
+        best = max(rates, key=lambda size: rates[size])
+        found |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
+    return found
+
+
+class Transfers(ReportedConversation):
     """An exchange is one whole transfer."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._line = bytearray()
         self._kind = b""
         self._total = 0
         self._came = 0
         self._expected: bytes | None = None
-        self._report = LastReport()
         self._reports = False
 
     def receive(self, data: bytes) -> bytes:
@@ -56,8 +86,7 @@ class Transfers(Conversation):
             if not self._kind and not self._line and data[0] == FIRST_BYTE and self.exchanges:
                 self._reports = True
             if self._reports:
-                self._report.receive(data, "its report")
-                self.report = self._report.report
+                self.receive_report(data, "its report")
                 break
             data = self._transferred(data, answers) if self._kind else self._announced(data, answers)
         return b"".join(answers)
@@ -67,7 +96,7 @@ class Transfers(Conversation):
             raise ConversationError(f"the board closed within transfer {self.exchanges + 1}, after {self._came} bytes")
         if not self.exchanges:
             raise ConversationError("the board closed without a transfer")
-        self._report.eof()
+        super().eof()
 
     def _announced(self, data: bytes, answers: list[bytes]) -> bytes:
         line, newline, rest = data.partition(b"\n")
@@ -113,3 +142,22 @@ class Transfers(Conversation):
 
     def _fault(self, text: str, answers: list[bytes]) -> ConversationError:
         return ConversationError(f"transfer {self.exchanges + 1} {text}", b"".join(answers))
+
+
+class TransferWorkload(Workload):
+    """A workload of transfers with several sizes of writes."""
+
+    readiness = Readiness.CONNECTED
+    exchange = "transfer"
+
+    def quick(self) -> WorkloadSettings:
+        return self.settings_type.model_validate({"transfer_bytes": 2048, "writes": "256,1024"})
+
+    def native_count(self, settings: TransferSettings) -> int:
+        return len(settings.sizes)
+
+    def native_settings(self, settings: TransferSettings) -> list[int]:
+        return [settings.transfer_bytes, *settings.sizes]
+
+    def conversation(self, max_bytes: int) -> Transfers:
+        return Transfers()

@@ -13,14 +13,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from portbench.errors import PortbenchError
-from portbench.workloads.announcement import Announcement
-from portbench.workloads.caller import Caller
-from portbench.workloads.conversation import Conversation
-from portbench.workloads.datagrams import Datagrams
+from portbench.workloads.conversation import Conversation, Datagrams
+from portbench.workloads.load_generator import LoadGenerator
 from portbench.workloads.published import PublishedSource, read_published
+from portbench.workloads.report import Announcement
 from portbench.workloads.session import Session
 
 _PYTHONS: Final = ("micropython", "circuitpython")
@@ -48,6 +47,27 @@ class WorkloadSettings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def number_list(least: int, most: int, length: int = 10) -> AfterValidator:
+    """The check of a setting with different whole numbers, separated by commas."""
+
+    def check(text: str) -> str:
+        numbers = text.split(",")
+        digits = len(str(most))
+        whole = all(each.isascii() and each.isdigit() and len(each) <= digits for each in numbers)
+        if not whole or not all(least <= int(each) <= most for each in numbers):
+            raise ValueError(f"{text!r} is not a list of numbers from {least} to {most}; separate them with commas")
+        if len(set(map(int, numbers))) < len(numbers) or len(numbers) > length:
+            raise ValueError(f"{text!r} has a number twice, or more than {length}")
+        return text
+
+    return AfterValidator(check)
+
+
+def each_number(text: str) -> list[int]:
+    """The numbers of a setting that `number_list` has checked."""
+    return [int(part) for part in text.split(",")]
 
 
 @dataclass(frozen=True)
@@ -139,7 +159,7 @@ class Workload(ABC):
     """The samples whose halves are compared to see whether a run drifts."""
     timed_by_pc: ClassVar[bool] = False
     """The PC alone can time a board that tells nothing, a foreign image: `measure_session` is there; where the board
-    listens, `foreign_port`, `foreign_caller` and `measure_calls` are."""
+    listens, `foreign_port`, `foreign_load_generator` and `measure_calls` are."""
     foreign_port: ClassVar[int] = 0
     """TCP port at which the PC calls a foreign image."""
     patience_us: ClassVar[float | None] = None
@@ -206,7 +226,7 @@ class Workload(ABC):
         """
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
-    def foreign_caller(self, settings: Any, max_bytes: int) -> Caller:
+    def foreign_load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
         """How the PC connects to a foreign image that listens, as `caller` to one of our clients."""
         raise NotImplementedError(f"{self.name}: the PC calls no foreign image in it")
 
@@ -238,7 +258,7 @@ class Workload(ABC):
         """What the PC does on UDP beside a conversation; None: nothing listens there."""
         return None
 
-    def caller(self, settings: Any, max_bytes: int) -> Caller:
+    def load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
         """How the PC connects to a board that listens; at most `max_bytes` are kept of a connection."""
         raise NotImplementedError(f"{self.name}: the PC calls nobody in it")
 

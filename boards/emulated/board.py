@@ -33,7 +33,7 @@ from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.files import TemporaryFolder
 from portbench.firmware.identify import Uf2File
-from portbench.server.listening import Listening
+from portbench.server.calls import Listening
 from portbench.signals import deferred_interrupts
 from portbench.where import Where
 from portbench.workloads import Session, Timed

@@ -13,9 +13,9 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import Simulation, Step, ps
 from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.errors import BoardError
-from portbench.server.listening import Listening, parse_listening
+from portbench.server.calls import Listening, parse_listening
 from portbench.server.simulated import SimulatedServer
-from portbench.workloads.announcement import Announcement
+from portbench.workloads.report import Announcement
 
 AFTER_LINE_US: Final = 10_000.0
 """From a server's line to the power-up of its client: as long as the PC waits before it calls a board."""

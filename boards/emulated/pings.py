@@ -57,7 +57,7 @@ class Pings:
 
 
 class RunPings:
-    """The pings of the simulated PC's part in a run, see `server.simulated_pings`."""
+    """The pings of the simulated PC's part in a run, see `server.simulated_pc`."""
 
     def __init__(self, pings: Pings, machine: Machine) -> None:
         self._pings = pings

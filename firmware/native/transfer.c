@@ -3,7 +3,7 @@
 #include "decimal.h"
 #include "mem.h"
 
-#define WRITES 256u /* the most of a transfer; workloads/written.py has the same */
+#define WRITES 256u /* the most of a transfer; workloads/transfer.py has the same */
 #define WAY_MAX 4u
 
 const char *transfer_announce(struct stream *stream, const char *way, uint32_t size, uint32_t total) {

@@ -11,8 +11,8 @@ from portbench.errors import PortbenchError
 from portbench.runner.client_result import check_calls, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.servers import SessionSource
-from portbench.server.caller import MAX_BYTES, WorkloadCaller
-from portbench.server.listening import parse_listening
+from portbench.server.calls import parse_listening
+from portbench.server.load_generator import MAX_BYTES, SocketLoadGenerator
 
 _LOOK_S: Final = 0.02
 _CALLS_END_S: Final = 2.0
@@ -25,7 +25,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     """Flash, deploy, run and connect to the board. Raises what a row can fail of."""
     peer, server = row.peer()
     row.prepare(peer)
-    calls = row.planned.workload.caller(row.planned.settings, MAX_BYTES)
+    calls = row.planned.workload.load_generator(row.planned.settings, MAX_BYTES)
     with row.only_reporter(server):
         first = server.accepted if server else 0
         if row.board.own_network is not None:  # the simulated PC connects
@@ -33,24 +33,24 @@ def measure(row: ReadyRow) -> MeasuredRow:
             report = result_without_error(row.report(output, server, first))
             sessions = [each for each in output.sessions if each.listening is None]
         else:
-            with WorkloadCaller(calls) as caller, called_when_announced(server, first - 1, caller):
+            with SocketLoadGenerator(calls) as load, called_when_announced(server, first - 1, load):
                 deadline = row.start()
-                caller.on_fault = lambda fault: deadline.cut(_LAST_WORDS_S, fault)
+                load.on_fault = lambda fault: deadline.cut(_LAST_WORDS_S, fault)
 
                 def heard(line: str) -> None:
                     row.printed(line)
                     if (board := parse_listening(line)) is not None:
-                        caller.call(board)
+                        load.call(board)
 
                 output = row.board.run(deadline, heard)
                 report = result_without_error(row.report(output, server, first))
-                sessions = caller.finish(_CALLS_END_S)
+                sessions = load.finish(_CALLS_END_S)
     check_calls(sessions, calls)
     return row.measured(report, output, sessions)
 
 
 @contextlib.contextmanager
-def called_when_announced(server: SessionSource | None, after: int, caller: WorkloadCaller) -> Iterator[None]:
+def called_when_announced(server: SessionSource | None, after: int, load: SocketLoadGenerator) -> Iterator[None]:
     """Have `caller` connect to the client that tells `server`, on a connection numbered above `after`, where it
     listens: a client without a console cannot print it. Does nothing without a server."""
     if server is None:
@@ -63,7 +63,7 @@ def called_when_announced(server: SessionSource | None, after: int, caller: Work
             with contextlib.suppress(PortbenchError):  # the wait for the report raises it again
                 line = server.announced(after)
                 if line is not None and (board := parse_listening(line)) is not None:
-                    caller.call(board)
+                    load.call(board)
                     return
 
     thread = threading.Thread(target=look, name="looks for announcements", daemon=True)

@@ -10,7 +10,7 @@ from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import SessionSource, address_of_this_pc
 from portbench.runner.stages import Stage
-from portbench.server.caller import MAX_BYTES
+from portbench.server.load_generator import MAX_BYTES
 from portbench.workloads import BadResult, Readiness, Session, Workload
 
 _LOOK_S = 0.05
@@ -74,7 +74,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
             server.limit = None
     try:
         if _is_called(planned.workload):
-            check_calls(sessions, planned.workload.foreign_caller(planned.settings, MAX_BYTES))
+            check_calls(sessions, planned.workload.foreign_load_generator(planned.settings, MAX_BYTES))
             measurement = planned.workload.measure_calls(sessions, planned.settings)
         else:
             sessions = [_whole(sessions, alone.exchanges)]

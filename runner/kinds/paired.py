@@ -21,7 +21,7 @@ from portbench.runner.options import DEFAULT_PORT, BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, Stage
-from portbench.server.listening import parse_listening
+from portbench.server.calls import parse_listening
 from portbench.where import Where
 from portbench.workloads import BadResult
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from portbench.clients import ClientNetwork
-from portbench.server.listening import parse_listening
+from portbench.server.calls import parse_listening
 from tests.workloads.conftest import own_workloads as own_workloads
 
 from .conftest import STATIC, ClientRunner

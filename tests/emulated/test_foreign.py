@@ -27,7 +27,7 @@ from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, build
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.server.listening import Listening
+from portbench.server.calls import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload
 from tests.engine.consoles import DEFINITION

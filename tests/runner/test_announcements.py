@@ -7,7 +7,7 @@ import socket
 import threading
 
 from portbench.runner.kinds.called import called_when_announced
-from portbench.server.caller import MAX_BYTES, WorkloadCaller
+from portbench.server.load_generator import MAX_BYTES, SocketLoadGenerator
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import workload
 
@@ -28,13 +28,16 @@ def play(port: int) -> None:
 
 
 def test_the_pc_calls_it_and_gets_its_report() -> None:
-    with WorkloadServer(SERVER, port=0) as server, WorkloadCaller(SERVER.caller(SETTINGS, MAX_BYTES)) as caller:
+    with (
+        WorkloadServer(SERVER, port=0) as server,
+        SocketLoadGenerator(SERVER.load_generator(SETTINGS, MAX_BYTES)) as load,
+    ):
         first = server.accepted
-        with called_when_announced(server, first - 1, caller):
+        with called_when_announced(server, first - 1, load):
             client = threading.Thread(target=play, args=(server.port,))
             client.start()
             report = server.wait_report(60, after=first - 1)
-            sessions = caller.finish(60)
+            sessions = load.finish(60)
             client.join()
         assert server.announced(first - 1) is None  # it has gone
     assert report.report == {"answered": 3} and report.listening is not None and report.error is None
@@ -43,5 +46,5 @@ def test_the_pc_calls_it_and_gets_its_report() -> None:
 
 
 def test_nobody_is_called_where_there_is_nobody_to_call() -> None:
-    with WorkloadCaller(SERVER.caller(SETTINGS, MAX_BYTES)) as caller, called_when_announced(None, -1, caller):
+    with SocketLoadGenerator(SERVER.load_generator(SETTINGS, MAX_BYTES)) as load, called_when_announced(None, -1, load):
         pass

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from portbench.errors import PortbenchError
 from portbench.runner.client_result import ClientResult, address_in, check_calls
 from portbench.runner.client_result import check_result as check
-from portbench.workloads import WORKLOADS_VARIABLE, Caller, Session, workload
+from portbench.workloads import WORKLOADS_VARIABLE, LoadGenerator, Session, workload
 from tests.ping_pong import PING_PONG, settings
 from tests.workloads.own import FOLDER
 
@@ -94,8 +94,8 @@ def test_what_failed_is_told_to_the_letter(result: dict[str, Any] | None, line: 
     assert str(caught.value) == line
 
 
-def caller(connections: int, *, counts_failures: bool = False) -> Caller:
-    return Caller(lambda: pytest.fail("nothing is opened"), connections, counts_failures=counts_failures)
+def load(connections: int, *, counts_failures: bool = False) -> LoadGenerator:
+    return LoadGenerator(lambda: pytest.fail("nothing is opened"), connections, counts_failures=counts_failures)
 
 
 def call(number: int, error: str | None = None, *, ended: bool = True, established: bool = True) -> Session:
@@ -112,8 +112,8 @@ def call(number: int, error: str | None = None, *, ended: bool = True, establish
 
 
 def test_calls_that_all_ended_well_are_good() -> None:
-    check_calls([call(0), call(1)], caller(2))
-    check_calls([call(0), call(1, "it was reset")], caller(2, counts_failures=True))
+    check_calls([call(0), call(1)], load(2))
+    check_calls([call(0), call(1, "it was reset")], load(2, counts_failures=True))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_calls_that_all_ended_well_are_good() -> None:
 )
 def test_a_call_that_is_not_good_is_told(sessions: list[Session], counts_failures: bool, line: str) -> None:
     with pytest.raises(PortbenchError) as caught:
-        check_calls(sessions, caller(2, counts_failures=counts_failures))
+        check_calls(sessions, load(2, counts_failures=counts_failures))
     assert str(caught.value) == line
 
 

@@ -24,8 +24,7 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
 from portbench.runner.servers import Servers, sessions_since
 from portbench.runner.stages import Stage
-from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.tcp import WorkloadServer
+from portbench.server.tcp import WorkloadServer, measure_round_trip
 from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG

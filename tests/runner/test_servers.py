@@ -16,7 +16,7 @@ from portbench.boards import Board
 from portbench.errors import PortbenchError
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers, sessions_since
-from portbench.server.own_turnaround import measure_round_trip
+from portbench.server.tcp import measure_round_trip
 from portbench.where import Where
 from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.workloads import Caller, Conversation, ConversationError
+from portbench.workloads import Conversation, ConversationError, LoadGenerator
 
 QUESTION = b"what?"
 ANSWER = b"that"
@@ -33,5 +33,5 @@ class Ask(Conversation):
         raise ConversationError(f"the board closed before answer {self.exchanges + 1}")
 
 
-def asking(connections: int, *, questions: int = 1, at_once: int = 1, pause_us: int = 0) -> Caller:
-    return Caller(lambda: Ask(questions), connections, at_once=at_once, pause_us=pause_us)
+def asking(connections: int, *, questions: int = 1, at_once: int = 1, pause_us: int = 0) -> LoadGenerator:
+    return LoadGenerator(lambda: Ask(questions), connections, at_once=at_once, pause_us=pause_us)

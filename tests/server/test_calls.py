@@ -1,15 +1,22 @@
-"""The record of the PC's connections to a board, and when one is given up, on times of the test's own."""
+"""The records and limits of the PC's connections to a board, and the line that says where the board listens."""
 
 from __future__ import annotations
 
-import pytest
+from ipaddress import IPv4Address
 
-from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls, Listening, parse_listening
 from portbench.server.recording import Recording
-from portbench.workloads import Caller
+from portbench.workloads import LoadGenerator
+from portbench.workloads.report import LISTENING_PREFIX
 from tests.server.asking import ANSWER, QUESTION, Ask, asking
 
 PEER = "10.0.0.2:80"
+THERE = Listening(IPv4Address("192.168.50.100"), 80)
+LINE = 'PORTBENCH-LISTENING {"address": "192.168.50.100", "port": 80}'
 
 
 def begun(calls: Calls, at_us: float = 0.0) -> Recording:
@@ -32,7 +39,7 @@ def test_every_stage_has_its_time() -> None:
     assert (session.started_us, session.established_us, session.asked_us) == (100, 130, 135)
     assert (session.first_byte_us, session.last_byte_us, session.ended_us) == (150, 190, 200)
     assert session.received_us == [160, 190] and session.attempts == 1 and session.ok and session.peer == PEER
-    assert calls.caller.over and calls.fault is None and calls.exchanges == 2
+    assert calls.load.over and calls.fault is None and calls.exchanges == 2
 
 
 def test_a_refused_one_is_tried_until_its_time_is_up() -> None:
@@ -44,7 +51,7 @@ def test_a_refused_one_is_tried_until_its_time_is_up() -> None:
         attempts += 1
     assert attempts == CONNECT_LIMIT_US / RETRY_US + 1 == recording.attempts
     assert calls.fault == f"connection 1 of 2 to {PEER}: refused {attempts} times in 10 s"
-    assert calls.begin(PEER, now_us) is None and calls.caller.over
+    assert calls.begin(PEER, now_us) is None and calls.load.over
 
 
 def test_nobody_tries_on_after_another_one_failed() -> None:
@@ -89,14 +96,14 @@ def test_a_lost_connection_is_an_error_whatever_the_conversation_says() -> None:
 
 
 def test_the_limit_of_connecting_may_be_another() -> None:
-    calls = Calls(Caller(lambda: asking(1).begin() or pytest.fail(), 1), connect_limit_us=RETRY_US)
+    calls = Calls(LoadGenerator(lambda: asking(1).begin() or pytest.fail(), 1), connect_limit_us=RETRY_US)
     recording = begun(calls)
     assert calls.refused(recording, 0.0) and not calls.refused(recording, 1.0)
     assert recording.error == "refused 2 times in 0.005 s"
 
 
 def test_a_failure_may_be_one_that_counts() -> None:
-    calls = Calls(Caller(lambda: Ask(1), 3, counts_failures=True))
+    calls = Calls(LoadGenerator(lambda: Ask(1), 3, counts_failures=True))
     bad = begun(calls)
     bad.established(1.0)
     bad.receive(b"x", 2.0)
@@ -109,7 +116,37 @@ def test_a_failure_may_be_one_that_counts() -> None:
 
 
 def test_a_board_that_hangs_ends_a_run_that_counts_failures() -> None:
-    calls = Calls(Caller(lambda: Ask(1), 2, counts_failures=True))
+    calls = Calls(LoadGenerator(lambda: Ask(1), 2, counts_failures=True))
     begun(calls).established(1.0)
     calls.look(1.0 + IDLE_LIMIT_US)
-    assert calls.fault == f"connection 1 of 2 to {PEER}: no byte for 30 s after 0 exchanges" and calls.caller.over
+    assert calls.fault == f"connection 1 of 2 to {PEER}: no byte for 30 s after 0 exchanges" and calls.load.over
+
+
+@pytest.mark.parametrize("line", [LINE, f"\x1b]0;title\x1b\\{LINE}", f"{LINE}\r", f"{LINE} and more"])
+def test_the_line_may_have_text_around_it(line: str) -> None:
+    assert parse_listening(line) == THERE and str(THERE) == "192.168.50.100:80"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "PORTBENCH {}",
+        LINE[:-1],
+        f"{LISTENING_PREFIX}80",
+        f'{LISTENING_PREFIX}{{"port": 80}}',
+        LINE.replace("80}", "0}"),
+        LINE.replace("80}", "65536}"),
+        LINE.replace("80}", '"80"}'),
+        LINE.replace("192.168.50.100", "the board"),
+        LISTENING_PREFIX + "[" * 100_000,
+    ],
+)
+def test_other_lines_and_damaged_ones_say_nothing(line: str) -> None:
+    assert parse_listening(line) is None
+
+
+@given(st.text())
+def test_no_line_is_too_strange(text: str) -> None:
+    parse_listening(text)
+    parse_listening(LISTENING_PREFIX + text)

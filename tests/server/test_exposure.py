@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from portbench.boards import Board, Deadline, board_definition
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers
-from portbench.server.own_turnaround import measure_round_trip
-from portbench.server.tcp import WorkloadServer
+from portbench.server.tcp import WorkloadServer, measure_round_trip
 from portbench.where import Where
 from portbench.workloads import workload
 

@@ -89,13 +89,13 @@ class Lan:
         raise AssertionError
 
     def unlisten(self, port: int) -> bool:
-        raise AssertionError("nobody asked for a disturbance")
+        raise AssertionError("unexpected network fault")
 
     def set_cable(self, plugged: bool) -> None:
-        raise AssertionError("nobody asked for a disturbance")
+        raise AssertionError("unexpected network fault")
 
     def udp_listen(self, port: int, app: object) -> None:
-        raise AssertionError("nobody asked for datagrams")
+        raise AssertionError("unexpected datagrams")
 
     def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
         self.said.append((conn, data, at_us))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import Any
 
-from portbench.server.listening import Listening
+from portbench.server.calls import Listening
 from portbench.server.simulated import NOTHING, RESET
-from portbench.server.simulated_caller import Line, SimulatedCaller
+from portbench.server.simulated_load_generator import Line, SimulatedLoadGenerator
 from portbench.server.simulated_polling import ANSWER_US, POLL_US, SETTLE_US, SILENT_US, SimulatedPolling
 from tests.server.asking import ANSWER, QUESTION, asking
 
@@ -45,9 +45,9 @@ class Lan:
         return [at_us for _, _, at_us in self.calls]
 
 
-def polling(lan: Lan, *, connections: int = 1, at_once: int = 1) -> tuple[SimulatedPolling, SimulatedCaller]:
-    caller = SimulatedCaller(asking(connections, at_once=at_once), 200.0)
-    return SimulatedPolling(lan, caller, 80, STATIC, DELAY_US, 0.0), caller
+def polling(lan: Lan, *, connections: int = 1, at_once: int = 1) -> tuple[SimulatedPolling, SimulatedLoadGenerator]:
+    load = SimulatedLoadGenerator(asking(connections, at_once=at_once), 200.0)
+    return SimulatedPolling(lan, load, 80, STATIC, DELAY_US, 0.0), load
 
 
 def test_a_board_has_time_to_settle_and_is_called_at_its_address() -> None:
@@ -61,19 +61,19 @@ def test_a_board_has_time_to_settle_and_is_called_at_its_address() -> None:
 
 def test_refusals_are_no_failures_and_looks_do_not_move_the_next_attempt() -> None:
     lan = Lan()
-    poll, caller = polling(lan)
+    poll, load = polling(lan)
     poll.look(LEASED_US)
     for number in range(3):
         at_us = FIRST_US + number * (POLL_US + 500.0)
         assert lan.times_us[number:] == [at_us]
         assert lan.calls[number][1].closed(number + 1, True, at_us + 500.0) == NOTHING
         poll.look(at_us + 500.0 + 300.0 * (number + 1))
-    assert poll.refusals == 3 and caller.sessions() == [] and caller.calls.fault is None and lan.closed == []
+    assert poll.refusals == 3 and load.sessions() == [] and load.calls.fault is None and lan.closed == []
 
 
 def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
     lan = Lan()
-    poll, caller = polling(lan)
+    poll, load = polling(lan)
     poll.look(LEASED_US)
     poll.look(FIRST_US + ANSWER_US - 1.0)
     assert len(lan.calls) == 1
@@ -82,12 +82,12 @@ def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
     late = lan.calls[0][1]
     assert late.accept(1, "10.0.0.2:80", FIRST_US + ANSWER_US + 800.0) == RESET
     assert late.receive(1, b"x", FIRST_US + ANSWER_US + 900.0) == RESET
-    assert not poll.taken and caller.sessions() == []
+    assert not poll.taken and load.sessions() == []
 
 
 def test_what_is_taken_is_the_first_connection_and_the_others_follow() -> None:
     lan = Lan()
-    poll, caller = polling(lan, connections=3, at_once=2)
+    poll, load = polling(lan, connections=3, at_once=2)
     poll.look(LEASED_US)
     line = lan.calls[0][1]
     taken_us = FIRST_US + 4000.0
@@ -101,18 +101,18 @@ def test_what_is_taken_is_the_first_connection_and_the_others_follow() -> None:
     other = lan.calls[1][1]
     other.accept(2, "10.0.0.2:80", taken_us + 11_000.0)
     other.receive(2, ANSWER, taken_us + 12_000.0)
-    sessions = caller.sessions()
+    sessions = load.sessions()
     assert [each.started_us for each in sessions] == [FIRST_US, taken_us + DELAY_US, taken_us + 5200.0]
-    assert all(each.ok and each.attempts == 1 for each in sessions) and caller.calls.caller.over
+    assert all(each.ok and each.attempts == 1 for each in sessions) and load.calls.load.over
 
 
 def test_a_connection_that_is_lost_once_it_was_taken_is_a_failure() -> None:
     lan = Lan()
-    poll, caller = polling(lan)
+    poll, load = polling(lan)
     poll.look(LEASED_US)
     lan.calls[0][1].accept(1, "10.0.0.2:80", FIRST_US + 4000.0)
     lan.calls[0][1].closed(1, True, FIRST_US + 5000.0)
-    assert caller.calls.fault == "connection 1 of 1 to 10.0.0.2:80: connection lost after 0 exchanges (reset)"
+    assert load.calls.fault == "connection 1 of 1 to 10.0.0.2:80: connection lost after 0 exchanges (reset)"
 
 
 def test_a_board_that_says_nothing_at_all_is_looked_for_where_it_has_to_be() -> None:

@@ -62,6 +62,6 @@ def test_a_workload_without_a_part_for_the_pc() -> None:
     with pytest.raises(NotImplementedError, match="spin: the PC serves nobody in it"):
         spin.conversation(100)
     with pytest.raises(NotImplementedError, match="spin: the PC calls nobody in it"):
-        spin.caller(spin.quick(), 100)
+        spin.load_generator(spin.quick(), 100)
     with pytest.raises(NotImplementedError, match="spin: has no native client"):
         spin.native_count(spin.quick())

@@ -12,22 +12,19 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Spent,
     Timed,
-    Workload,
     read_result,
 )
-from portbench.workloads.transfer import Transfers, spent_on_bytes
-from portbench.workloads.written import WriteSizes
+from portbench.workloads.transfer import TransferSettings, TransferWorkload, WriteSizes, best_rates, spent_on_bytes
 
 DIRECTIONS: Final = ("up", "down", "echo")
 
 
-class Settings(WriteSizes):
+class Settings(TransferSettings):
     transfer_bytes: int = Field(default=65_536, ge=1, le=131_072, description="bytes of one transfer, with few writes")
-    writes: str = Field(default="1,16,256,1024,4096", description="bytes of one write, each in transfers of its own")
+    writes: WriteSizes = Field(default="1,16,256,1024,4096", description="bytes of one write, in separate transfers")
 
 
 class Result(BaseModel):
@@ -39,10 +36,9 @@ class Result(BaseModel):
     """Direction, bytes of a write, bytes in all, microseconds on the board's clock."""
 
 
-class BulkWorkload(Workload):
+class BulkWorkload(TransferWorkload):
     name = "bulk"
     title = "Bulk TCP"
-    readiness = Readiness.CONNECTED
     headline = Metric("up_mbit_s", "Mbit/s up")
     reading = (
         "*up* is what the board sends until the PC has all of it, *down* what it takes, *echo* what it sends and takes"
@@ -58,10 +54,6 @@ class BulkWorkload(Workload):
     )
     comparable = ("up_mbit_s", "down_mbit_s")
     settings_type = Settings
-    exchange = "transfer"
-
-    def quick(self) -> Settings:
-        return Settings(transfer_bytes=2048, writes="256,1024")
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = read_result(Result, result)
@@ -77,17 +69,10 @@ class BulkWorkload(Workload):
         return [Timed(f"{way}_{size}", us, exchange=number) for number, (way, size, _, us) in enumerate(said.transfers)]
 
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
+        payload = {size: settings.total(size) for size in settings.sizes}
         derived = dict(figures)
         for way in DIRECTIONS:
-            rates = {
-                size: settings.total(size) * 8 / figures[key]
-                for size in settings.sizes
-                if (key := f"{way}_{size}_us") in figures
-            }
-            derived |= {f"{way}_{size}_mbit_s": rate for size, rate in rates.items()}
-            if rates:
-                best = max(rates, key=lambda size: rates[size])
-                derived |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
+            derived |= best_rates(figures, way, payload)
         return derived
 
     def spent(self, stretches: Sequence[Spent], settings: Settings) -> dict[str, float]:
@@ -101,15 +86,6 @@ class BulkWorkload(Workload):
 
     def exchanges(self, settings: Settings) -> int:
         return len(DIRECTIONS) * len(settings.sizes)
-
-    def native_count(self, settings: Settings) -> int:
-        return len(settings.sizes)
-
-    def native_settings(self, settings: Settings) -> list[int]:
-        return [settings.transfer_bytes, *settings.sizes]
-
-    def conversation(self, max_bytes: int) -> Transfers:
-        return Transfers()
 
 
 WORKLOAD = BulkWorkload()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Final
@@ -11,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from portbench.workloads import (
     BadResult,
-    Caller,
     Column,
+    LoadGenerator,
     Measurement,
     Metric,
     Readiness,
@@ -22,11 +23,12 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.http.as_ab_prints import connection_times
 from portbench.workloads.http.conversation import SHORT, WRONG, End, GetForeign, GetPages
 from portbench.workloads.http.pages import FOREIGN_PORT, PATH, Alike, Page
 
 _FAILURES: Final = ("reset", "short", "wrong")
+PERCENTS: Final = (50, 66, 75, 80, 90, 95, 98, 99, 100)
+"""Shares of the requests, as ApacheBench prints them."""
 
 
 class Settings(WorkloadSettings):
@@ -153,9 +155,9 @@ class HttpWorkload(Workload):
     def native_count(self, settings: Settings) -> int:
         return 1
 
-    def caller(self, settings: Settings, max_bytes: int) -> Caller:
+    def load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
         counts = _pages_of_connections(settings)
-        return Caller(
+        return LoadGenerator(
             lambda: GetPages(settings.page, next(counts)),
             settings.connections,
             at_once=settings.at_once,
@@ -163,11 +165,11 @@ class HttpWorkload(Workload):
             farewell=End,
         )
 
-    def foreign_caller(self, settings: Settings, max_bytes: int) -> Caller:
+    def foreign_load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
         counts = _pages_of_connections(settings)
         path = PATH[settings.page] if settings.path is None else settings.path.encode("ascii")
         fault = Alike().fault if settings.page == "static" else _is_any
-        return Caller(
+        return LoadGenerator(
             lambda: GetForeign(settings.page, next(counts), path, fault),
             settings.connections,
             at_once=settings.at_once,
@@ -209,6 +211,26 @@ def _add_stages(session: Session, samples: dict[str, list[float]]) -> None:
         if number == 0 and session.first_byte_us is not None and session.asked_us is not None:
             samples["waiting_us"].append(session.first_byte_us - session.asked_us)
         began_us = came_us
+
+
+def connection_times(samples: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The figures that ApacheBench prints: min, mean, sample standard deviation, median and max of each stage, and the
+    times within which the fastest requests, in percent, were served."""
+    figures: dict[str, float] = {}
+    for name, times_us in samples.items():
+        if times_us:
+            stage = name.removesuffix("_us")
+            figures |= {
+                f"{stage}_min_us": min(times_us),
+                f"{stage}_mean_us": statistics.fmean(times_us),
+                f"{stage}_sd_us": statistics.stdev(times_us) if len(times_us) > 1 else 0.0,
+                f"{stage}_median_us": statistics.median(times_us),
+                f"{stage}_max_us": max(times_us),
+            }
+    ordered = sorted(samples.get("total_us", ()))
+    for percent in PERCENTS if ordered else ():
+        figures[f"total_{percent}_percent_us"] = ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]
+    return figures
 
 
 def _failures(sessions: Sequence[Session]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, cast
 
-from portbench.workloads import Conversation, ConversationError, Disturbance
+from portbench.workloads import Conversation, ConversationError, NetworkFault
 from portbench.workloads.report import shown
 
 _LONGEST_LINE: Final = 20
@@ -47,5 +47,5 @@ class Obeys(Conversation):
         if found is None or (found[1] == b"reset") is not (found[2] is None):
             raise ConversationError(f"the board said {shown(line)}, which nobody obeys")
         kind = cast(Literal["reset", "restart", "cable"], found[1].decode())
-        self.disturbance = Disturbance(kind, float(found[2] or 0) * 1000)
+        self.network_fault = NetworkFault(kind, float(found[2] or 0) * 1000)
         return b""

@@ -9,33 +9,31 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from portbench.workloads import Conversation, ConversationError, PingPlan
-from portbench.workloads.report import LastReport, shown
+from portbench.workloads import ConversationError, PingPlan
+from portbench.workloads.conversation import FRAME_BYTES
+from portbench.workloads.report import ReportedConversation, shown
 
 DONE: Final = b"done"
-MOST_BYTES: Final = 1472
-"""What goes into one frame."""
 MOST_SIZES: Final = 8
 MOST_COUNT: Final = 1000
 MOST_INTERVAL_MS: Final = 10_000
 WAIT_US: Final = 1_000_000
-"""For the answer to the last request."""
+"""Wait for the answer to the last request."""
 _LONGEST_LINE: Final = 80
 _LINE: Final = re.compile(rb"ping ([0-9]{1,4}(?:,[0-9]{1,4})*) ([0-9]{1,4}) ([0-9]{1,5})")
 
 
-class PingsOnDemand(Conversation):
+class PingsOnDemand(ReportedConversation):
     """The one exchange is the question and the word at the end."""
 
     def __init__(self, max_report_bytes: int) -> None:
+        super().__init__(max_report_bytes)
         self._line = bytearray()
         self._over = False
-        self._report = LastReport(max_report_bytes)
 
     def receive(self, data: bytes) -> bytes:
         if self._over:
-            self._report.receive(data, "the end")
-            self.report = self._report.report
+            self.receive_report(data, "the end")
         elif self.pings is not None:
             raise ConversationError(f"the board said {shown(data)} while it was pinged")
         else:
@@ -52,7 +50,7 @@ class PingsOnDemand(Conversation):
     def eof(self) -> None:
         if not self._over:
             raise ConversationError("the board closed before it had been pinged")
-        self._report.eof()
+        super().eof()
 
 
 def _plan(line: bytes) -> PingPlan:
@@ -60,7 +58,7 @@ def _plan(line: bytes) -> PingPlan:
     if found is not None:
         sizes = tuple(map(int, found[1].split(b",")))
         count, interval_ms = int(found[2]), int(found[3])
-        fits = len(sizes) <= MOST_SIZES and max(sizes) <= MOST_BYTES
+        fits = len(sizes) <= MOST_SIZES and max(sizes) <= FRAME_BYTES
         if fits and 1 <= count <= MOST_COUNT and 1 <= interval_ms <= MOST_INTERVAL_MS:
             return PingPlan(sizes, count, interval_ms * 1000, WAIT_US)
     raise ConversationError(f"the board asked by {shown(line)}, which is no ping that this PC sends")

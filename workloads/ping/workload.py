@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
@@ -20,13 +20,9 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.ping.conversation import (
-    MOST_BYTES,
-    MOST_COUNT,
-    MOST_INTERVAL_MS,
-    MOST_SIZES,
-    PingsOnDemand,
-)
+from portbench.workloads.conversation import FRAME_BYTES
+from portbench.workloads.ping.conversation import MOST_COUNT, MOST_INTERVAL_MS, MOST_SIZES, PingsOnDemand
+from portbench.workloads.workload import each_number, number_list
 
 NATIVE_SIZES: Final = "56,512,1300"
 NATIVE_INTERVAL_MS: Final = 103
@@ -34,25 +30,17 @@ NATIVE_INTERVAL_MS: Final = 103
 
 
 class Settings(WorkloadSettings):
-    sizes: str = Field(default=NATIVE_SIZES, description="bytes of data of a request, each size by itself")
+    sizes: Annotated[str, number_list(0, FRAME_BYTES, MOST_SIZES)] = Field(
+        default=NATIVE_SIZES, description="bytes of data of a request, each size by itself"
+    )
     count: int = Field(default=100, ge=1, le=MOST_COUNT, description="requests of each size")
     interval_ms: int = Field(
         default=NATIVE_INTERVAL_MS, ge=1, le=MOST_INTERVAL_MS, description="from one request to the next"
     )
 
-    @field_validator("sizes")
-    @classmethod
-    def _sizes(cls, text: str) -> str:
-        sizes = text.split(",")
-        if not all(each.isascii() and each.isdigit() and len(each) < 5 and int(each) <= MOST_BYTES for each in sizes):
-            raise ValueError(f"{text!r} is not sizes from 0 to {MOST_BYTES} with commas between them")
-        if len(set(map(int, sizes))) < len(sizes) or len(sizes) > MOST_SIZES:
-            raise ValueError(f"{text!r} names a size twice, or more than {MOST_SIZES}")
-        return text
-
     @property
     def each_size(self) -> list[int]:
-        return [int(each) for each in self.sizes.split(",")]
+        return each_number(self.sizes)
 
 
 class Result(BaseModel):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
     Column,
+    ConversationError,
     Measurement,
     Metric,
     Readiness,
@@ -18,8 +19,10 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.ready.conversation import HearsReady
+from portbench.workloads.report import ReportedConversation, shown
 
+READY: Final = b"ready\n"
+HEARD: Final = b"ok"
 _Microseconds = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
@@ -36,6 +39,31 @@ class Result(BaseModel):
     link_us: _Microseconds
     ready_us: _Microseconds
     answered_us: _Microseconds
+
+
+class HearsReady(ReportedConversation):
+    """The board says that it is ready, and the PC answers. A client without a console then sends its report."""
+
+    def __init__(self, max_report_bytes: int) -> None:
+        super().__init__(max_report_bytes)
+        self._came = b""
+
+    def receive(self, data: bytes) -> bytes:
+        if self.exchanges:
+            self.receive_report(data, "it was ready")
+            return b""
+        self._came += data
+        if not READY.startswith(self._came):
+            raise ConversationError(f"the board said {shown(self._came)}, not ready")
+        if self._came != READY:
+            return b""
+        self.exchanges = 1
+        return HEARD
+
+    def eof(self) -> None:
+        if not self.exchanges:
+            raise ConversationError("the board closed before it was ready")
+        super().eof()
 
 
 class ReadyWorkload(Workload):

@@ -20,7 +20,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.report import FIRST_BYTE, ReportLine, shown
+from portbench.workloads.report import FIRST_BYTE, ReportedConversation
 
 BLOCK: Final = 512
 _NATIVE_HZ: Final = 31_250_000
@@ -84,27 +84,19 @@ class Result(BaseModel):
         return total, least, most, summed
 
 
-class Reported(Conversation):
-    """A connection on which nothing but a report comes."""
-
-    def __init__(self) -> None:
-        self._line = ReportLine()
+class Reported(ReportedConversation):
+    """A connection for a report only."""
 
     def receive(self, data: bytes) -> bytes:
-        if self.report is not None:
-            raise ConversationError(f"{shown(data)} follows the report")
-        if not self._line.begun_bytes and data[0] != FIRST_BYTE:
+        if self.report is None and not self._report_line.begun_bytes and data[0] != FIRST_BYTE:
             # The message of a client that failed before it was connected.
             self.exchanges += 1
             return b"2"
-        complete = self._line.receive(data)
-        if complete is not None:
-            self.report, rest = complete
-            if rest:
-                raise ConversationError(f"{shown(rest)} follows the report")
+        self.receive_report(data, "its report")
         return b""
 
     def eof(self) -> None:
+        super().eof()
         if self.report is None:
             raise ConversationError("the client closed without a report")
 

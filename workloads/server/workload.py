@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
-    Caller,
     Column,
+    Conversation,
+    ConversationError,
+    LoadGenerator,
     Measurement,
     Metric,
     Readiness,
@@ -20,7 +22,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.server.conversation import Asks
+from portbench.workloads.report import shown
 
 
 class Settings(WorkloadSettings):
@@ -32,6 +34,33 @@ class Result(BaseModel):
 
     answered: int
     """Messages that the board has answered."""
+
+
+class Asks(Conversation):
+    """The PC says 1, and then each received number plus one; it closes after `messages` answers."""
+
+    def __init__(self, messages: int) -> None:
+        self._messages = messages
+        self._came = b""
+
+    def opened(self) -> bytes:
+        return b"1"
+
+    def receive(self, data: bytes) -> bytes:
+        expected = b"%d" % (2 * self.exchanges + 2)
+        self._came += data
+        if not expected.startswith(self._came):
+            raise ConversationError(f"answer {self.exchanges + 1} must be {expected.decode()}, not {shown(self._came)}")
+        if self._came != expected:
+            return b""
+        self._came = b""
+        self.exchanges += 1
+        self.finished = self.exchanges == self._messages
+        return b"" if self.finished else b"%d" % (2 * self.exchanges + 1)
+
+    def eof(self) -> None:
+        if not self.finished:
+            raise ConversationError(f"the board closed after {self.exchanges} of {self._messages} messages")
 
 
 class ServerWorkload(Workload):
@@ -85,8 +114,8 @@ class ServerWorkload(Workload):
     def native_count(self, settings: Settings) -> int:
         return settings.messages
 
-    def caller(self, settings: Settings, max_bytes: int) -> Caller:
-        return Caller(lambda: Asks(settings.messages), 1)
+    def load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
+        return LoadGenerator(lambda: Asks(settings.messages), 1)
 
 
 WORKLOAD = ServerWorkload()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
@@ -18,8 +18,9 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.udp.conversation import HearsTheEnd
-from portbench.workloads.udp.datagrams import LEAST_BYTES, MOST_BYTES, MOST_COUNT, MOST_GAP_US, Counted
+from portbench.workloads.conversation import FRAME_BYTES
+from portbench.workloads.udp.conversation import LEAST_BYTES, MOST_COUNT, MOST_GAP_US, Counted, HearsTheEnd
+from portbench.workloads.workload import each_number, number_list
 
 _LEAST_RATE_KBIT_S: Final = 50
 _MOST_RATE_KBIT_S: Final = 50_000
@@ -30,36 +31,21 @@ _Microseconds = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
 class Settings(WorkloadSettings):
-    sizes: str = Field(default="64,512,1472", description="bytes of a datagram up; those down have the largest")
+    sizes: Annotated[str, number_list(LEAST_BYTES, FRAME_BYTES)] = Field(
+        default="64,512,1472", description="bytes of a datagram up; those down have the largest"
+    )
     count: int = Field(default=50, ge=2, le=MOST_COUNT, description="datagrams of each size up, and of each rate down")
-    rates_kbit_s: str = Field(default="250,500,1000,2000,4000,8000", description="at which the PC sends")
-
-    @field_validator("sizes")
-    @classmethod
-    def _sizes(cls, text: str) -> str:
-        return _numbers(text, LEAST_BYTES, MOST_BYTES)
-
-    @field_validator("rates_kbit_s")
-    @classmethod
-    def _rates(cls, text: str) -> str:
-        return _numbers(text, _LEAST_RATE_KBIT_S, _MOST_RATE_KBIT_S)
+    rates_kbit_s: Annotated[str, number_list(_LEAST_RATE_KBIT_S, _MOST_RATE_KBIT_S)] = Field(
+        default="250,500,1000,2000,4000,8000", description="rates at which the PC sends"
+    )
 
     @property
     def each_size(self) -> list[int]:
-        return [int(each) for each in self.sizes.split(",")]
+        return each_number(self.sizes)
 
     @property
     def each_rate(self) -> list[int]:
-        return [int(each) for each in self.rates_kbit_s.split(",")]
-
-
-def _numbers(text: str, least: int, most: int) -> str:
-    numbers = text.split(",")
-    if not all(each.isascii() and each.isdigit() and least <= int(each) <= most for each in numbers):
-        raise ValueError(f"{text!r} is not numbers from {least} to {most} with commas between them")
-    if len(set(map(int, numbers))) < len(numbers) or len(numbers) > 10:
-        raise ValueError(f"{text!r} names a number twice, or more than 10")
-    return text
+        return each_number(self.rates_kbit_s)
 
 
 class Result(BaseModel):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from portbench.server.own_turnaround import round_trips_us
-from portbench.server.tcp import WorkloadServer
+from portbench.server.tcp import WorkloadServer, round_trips_us
 from portbench.workloads import Workload
 
 _EXCHANGES = 2000

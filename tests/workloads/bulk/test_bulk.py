@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from portbench.results.model import Status
 from portbench.workloads import BadResult, Spent, workload
 from portbench.workloads.bulk.workload import Settings
-from portbench.workloads.written import WRITES
+from portbench.workloads.transfer import WRITES
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 

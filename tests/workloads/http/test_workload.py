@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from portbench.workloads import BadResult, Caller, ConversationError, Session, workload
-from portbench.workloads.http.as_ab_prints import PERCENTS, connection_times
+from portbench.workloads import BadResult, ConversationError, LoadGenerator, Session, workload
 from portbench.workloads.http.conversation import End, GetForeign, GetPages
-from portbench.workloads.http.workload import Settings
+from portbench.workloads.http.workload import PERCENTS, Settings, connection_times
 
 HTTP = workload("http")
 
@@ -105,13 +104,13 @@ def test_a_board_that_was_asked_for_less_than_came() -> None:
 
 
 def test_the_last_connection_tells_the_board_to_stop() -> None:
-    caller: Caller = HTTP.caller(Settings(requests=5, keep_alive=2), 1000)
-    assert caller.connections == 4
+    load: LoadGenerator = HTTP.load_generator(Settings(requests=5, keep_alive=2), 1000)
+    assert load.connections == 4
     talks = []
-    while (talk := caller.begin()) is not None:
+    while (talk := load.begin()) is not None:
         talks.append(talk)
-        caller.ended(good=True)
-    assert [type(each) for each in talks] == [GetPages, GetPages, GetPages, End] and caller.over
+        load.ended(good=True)
+    assert [type(each) for each in talks] == [GetPages, GetPages, GetPages, End] and load.over
 
 
 def test_a_foreign_image_is_measured_by_the_pcs_connections_alone() -> None:
@@ -128,13 +127,13 @@ def test_a_foreign_image_is_measured_by_the_pcs_connections_alone() -> None:
     [({}, b"/"), ({"page": "dynamic"}, b"/dynamic"), ({"path": "/a.shtml", "page": "dynamic"}, b"/a.shtml")],
 )
 def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dict[str, Any], path: bytes) -> None:
-    caller = HTTP.foreign_caller(Settings(requests=3, keep_alive=2, **settings), 1000)
-    assert caller.connections == 2 and caller.counts_failures
+    load = HTTP.foreign_load_generator(Settings(requests=3, keep_alive=2, **settings), 1000)
+    assert load.connections == 2 and load.counts_failures
     talks = []
-    while (talk := caller.begin()) is not None:
+    while (talk := load.begin()) is not None:
         assert isinstance(talk, GetForeign) and talk.opened().startswith(b"GET %s HTTP/1.1\r\n" % path)
         talks.append(talk)
-        caller.ended(good=True)
+        load.ended(good=True)
     assert len(talks) == 2
     for talk, body in zip(talks, (b"one", b"two"), strict=True):
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + body

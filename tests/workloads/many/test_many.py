@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.results.model import Status
-from portbench.server.disturbing import AFTER_US, Disturbing
 from portbench.server.simulated import RESET, SimulatedServer
-from portbench.server.simulated_pc import SimulatedPc, part_in
-from portbench.workloads import BadResult, ConversationError, Disturbance, Session, many, workload
+from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, part_in
+from portbench.workloads import BadResult, ConversationError, NetworkFault, Session, many, workload
 from portbench.workloads.many.conversation import Obeys
 from portbench.workloads.many.workload import Settings
 from tests.measuring import Measure
@@ -35,7 +34,7 @@ def test_lines_are_obeyed_however_they_are_cut(times: int, data: st.DataObject) 
     obeys, stream = Obeys(), b"hi\n" * times + b"cable 3000\n"
     cut = data.draw(st.integers(0, len(stream)))
     assert obeys.receive(stream[:cut]) + obeys.receive(stream[cut:]) == b"ok" * times
-    assert obeys.exchanges == times + 1 and obeys.disturbance == Disturbance("cable", 3e6)
+    assert obeys.exchanges == times + 1 and obeys.network_fault == NetworkFault("cable", 3e6)
 
 
 @pytest.mark.parametrize("line", [b"ho\n", b"reset 3\n", b"cable\n", b"restart x\n", b"cable 100000\n", b"x" * 30])
@@ -50,7 +49,7 @@ def test_close_closes_and_reset_resets() -> None:
     assert obeys.finished
     obeys = Obeys()
     obeys.receive(b"reset\n")
-    assert obeys.disturbance == Disturbance("reset")
+    assert obeys.network_fault == NetworkFault("reset")
     obeys.eof()
 
 
@@ -124,20 +123,20 @@ class Lan:
 
 @pytest.mark.parametrize(
     ("kind", "begins_us", "begins", "ends"),
-    [("cable", AFTER_US, ("cable", False), ("cable", True)), ("restart", 0.0, ("unlisten", 7), ("listen", 7))],
+    [("cable", FAULT_DELAY_US, ("cable", False), ("cable", True)), ("restart", 0.0, ("unlisten", 7), ("listen", 7))],
 )
 def test_a_disturbance_begins_and_ends_in_its_time(
     kind: Any, begins_us: float, begins: tuple[str, object], ends: tuple[str, object]
 ) -> None:
     lan = Lan()
-    disturbing = Disturbing(lan, 7, SimulatedServer(), Disturbance(kind, 5e5), 100.0)
-    disturbing.look(100.0 + begins_us - 1)
+    injection = FaultInjection(lan, 7, SimulatedServer(), NetworkFault(kind, 5e5), 100.0)
+    injection.look(100.0 + begins_us - 1)
     assert lan.done == []
-    disturbing.look(100.0 + begins_us)
-    disturbing.look(100.0 + begins_us + 5e5 - 1)
+    injection.look(100.0 + begins_us)
+    injection.look(100.0 + begins_us + 5e5 - 1)
     assert lan.done == [begins]
-    disturbing.look(100.0 + begins_us + 5e5)
-    disturbing.look(9e9)
+    injection.look(100.0 + begins_us + 5e5)
+    injection.look(9e9)
     assert lan.done == [begins, ends]
 
 
@@ -156,10 +155,10 @@ def test_the_simulated_pc_does_what_it_is_told_and_sees_a_board_that_hangs() -> 
 
 def test_a_connection_goes_on_after_its_cable_was_out() -> None:
     server = SimulatedServer(Obeys)
-    server.disturbs = True
+    server.injects_faults = True
     server.accept(1, "10.0.0.2:4000", 100.0)
     assert server.receive(1, b"hi\ncable 3000\n", 200.0) == (b"ok", False, False, None)
-    assert server.disturbance == (Disturbance("cable", 3e6), 200.0)
+    assert server.network_fault == (NetworkFault("cable", 3e6), 200.0)
     assert server.receive(1, b"hi\n", 9e6) == (b"ok", False, False, None)
 
 
@@ -176,7 +175,7 @@ def test_where_nobody_has_hands_it_is_said() -> None:
     server = SimulatedServer(Obeys)
     server.accept(1, "10.0.0.2:4000", 100.0)
     assert server.receive(1, b"cable 3000\n", 200.0) == RESET
-    assert server.sessions()[0].error == "nobody here can do this to a board: cable 3 s"
+    assert server.sessions()[0].error == "this PC cannot cause this network fault: cable 3 s"
 
 
 _UNIX = [("micropython-unix", trial) for trial in ("at_once", "rate", "closed", "reset")]

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, PingPlan, Session, workload
-from portbench.workloads.ping.conversation import MOST_BYTES, MOST_COUNT, MOST_INTERVAL_MS, PingsOnDemand
+from portbench.workloads.conversation import FRAME_BYTES
+from portbench.workloads.ping.conversation import MOST_COUNT, MOST_INTERVAL_MS, PingsOnDemand
 from portbench.workloads.ping.workload import Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
@@ -68,7 +69,7 @@ def test_sizes_that_are_none(sizes: str) -> None:
 
 
 @given(
-    st.lists(st.integers(0, MOST_BYTES), min_size=1, max_size=8, unique=True),
+    st.lists(st.integers(0, FRAME_BYTES), min_size=1, max_size=8, unique=True),
     st.integers(1, MOST_COUNT),
     st.integers(1, MOST_INTERVAL_MS),
     st.data(),

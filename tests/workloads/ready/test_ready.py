@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Session, workload
-from portbench.workloads.ready.conversation import HearsReady
+from portbench.workloads.ready.workload import HearsReady
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 

@@ -111,7 +111,7 @@ def test_a_report_comes_alone_or_after_a_message() -> None:
     assert conversation.receive(b' card answers"}\n') == b""
     assert conversation.report == {"error": "no SD card answers"}
     conversation.eof()
-    with pytest.raises(ConversationError, match="follows the report"):
+    with pytest.raises(ConversationError, match="after its report"):
         conversation.receive(b"more")
     with pytest.raises(ConversationError, match="without a report"):
         WORKLOAD.conversation(1000).eof()

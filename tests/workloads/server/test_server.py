@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Session, workload
-from portbench.workloads.server.conversation import Asks
-from portbench.workloads.server.workload import Settings
+from portbench.workloads.server.workload import Asks, Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 

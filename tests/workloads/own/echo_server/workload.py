@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.workloads import (
     BadResult,
-    Caller,
+    LoadGenerator,
     Measurement,
     Metric,
     Readiness,
@@ -59,8 +59,8 @@ class EchoServerWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return settings.connections * settings.blocks
 
-    def caller(self, settings: Settings, max_bytes: int) -> Caller:
-        return Caller(
+    def load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
+        return LoadGenerator(
             lambda: AskForEcho(settings.blocks, settings.block_bytes), settings.connections, at_once=settings.at_once
         )
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from portbench.server.calls import RETRY_US, Calls
-from portbench.server.listening import Listening
+from portbench.server.calls import RETRY_US, Calls, Listening
 from portbench.server.recording import Recording
 from portbench.server.simulated import NOTHING, RESET, Reply
-from portbench.workloads import Caller, Session
+from portbench.workloads import LoadGenerator, Session
 
 
 class Line(Protocol):
@@ -19,22 +18,22 @@ class Line(Protocol):
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply: ...
 
 
-class CallsBoards(Protocol):
-    """A simulated LAN, as far as a caller needs it."""
+class CallingLan(Protocol):
+    """A simulated LAN, as far as a load generator needs it."""
 
     def connect(self, peer: str, app: Line, at_us: float) -> int: ...
 
 
-class SimulatedCaller:
+class SimulatedLoadGenerator:
     """Times are simulated microseconds. `turnaround_us`: from received data to the handover of the answer."""
 
-    def __init__(self, caller: Caller, turnaround_us: float) -> None:
-        self.calls = Calls(caller)
+    def __init__(self, load: LoadGenerator, turnaround_us: float) -> None:
+        self.calls = Calls(load)
         self.turnaround_us = turnaround_us
         self.killed = False
         self._listening: Listening | None = None
 
-    def call(self, lan: CallsBoards, board: Listening, at_us: float) -> None:
+    def call(self, lan: CallingLan, board: Listening, at_us: float) -> None:
         """Opens as many connections as may be open at once; each is followed by the next of them. Once."""
         if self._listening is not None:
             return
@@ -45,16 +44,16 @@ class SimulatedCaller:
     def first(self, board: Listening, at_us: float) -> Line:
         """Serves a connection that was opened at `at_us`, before any other; `call` opens the others."""
         recording = self.calls.begin(str(board), at_us)
-        assert recording is not None  # a caller has one connection at least
+        assert recording is not None  # a load generator has one connection at least
         return _Line(self, recording)
 
     def next(self, peer: str, now_us: float) -> Recording | None:
         """The next step after a connection whose last answer is on its way at `now_us`."""
-        pause_us = self.calls.caller.pause_us
+        pause_us = self.calls.load.pause_us
         return None if self.killed else self.calls.begin(peer, now_us + self.turnaround_us + pause_us)
 
     def kill(self) -> None:
-        """The caller's process is gone: its connections are reset as soon as anything comes."""
+        """End the process of the load generator: its connections are reset at the next packet."""
         self.killed = True
 
     def sessions(self) -> list[Session]:
@@ -64,7 +63,7 @@ class SimulatedCaller:
 class _Line:
     """One connection after the other."""
 
-    def __init__(self, owner: SimulatedCaller, recording: Recording) -> None:
+    def __init__(self, owner: SimulatedLoadGenerator, recording: Recording) -> None:
         self._owner = owner
         self._calls = owner.calls
         self._recording = recording
@@ -72,7 +71,7 @@ class _Line:
         """The connection that ended last; a board may end it with its last byte, when the next one has begun."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
-        if not self._calls.is_open(self._recording):  # given up meanwhile
+        if not self._calls.is_open(self._recording):  # given up since
             return RESET
         said = self._recording.established(now_us, handover_us=self._owner.turnaround_us)
         return said, False, False, None
@@ -108,4 +107,4 @@ class _Line:
         if recording is None:
             return None
         self._recording = recording
-        return float(self._calls.caller.pause_us)
+        return float(self._calls.load.pause_us)

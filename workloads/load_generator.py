@@ -10,7 +10,7 @@ from collections.abc import Callable
 from portbench.workloads.conversation import Conversation
 
 
-class Caller:
+class LoadGenerator:
     """Opens `connections` in all, `at_once` of them at a time, each `pause_us` after the one that it follows.
 
     `conversation` makes the PC's part of a connection. After one that failed no other is opened, as the run has no
@@ -30,7 +30,7 @@ class Caller:
     ) -> None:
         for name, value, least in (("connections", connections, 1), ("at_once", at_once, 1), ("pause_us", pause_us, 0)):
             if value < least:
-                raise ValueError(f"a caller's {name} is {value}; use {least} or more")
+                raise ValueError(f"a load generator's {name} is {value}; use {least} or more")
         self.connections = connections + (farewell is not None)
         """All of them, the farewell among them."""
         self.counts_failures = counts_failures

@@ -13,8 +13,8 @@ from itertools import pairwise
 import pytest
 
 from portbench.boards import Deadline
-from portbench.server.caller import WorkloadCaller
-from portbench.server.listening import Listening
+from portbench.server.calls import Listening
+from portbench.server.load_generator import SocketLoadGenerator
 from tests.server.asking import ANSWER, QUESTION, asking
 
 LOOPBACK = IPv4Address("127.0.0.1")
@@ -54,7 +54,7 @@ def answers(client: socket.socket) -> None:
             client.sendall(bytes([byte]))
 
 
-def faults_of(board: Listening, caller: WorkloadCaller) -> list[str]:
+def faults_of(board: Listening, load: SocketLoadGenerator) -> list[str]:
     faults: list[str] = []
     told = threading.Event()
 
@@ -62,20 +62,20 @@ def faults_of(board: Listening, caller: WorkloadCaller) -> list[str]:
         faults.append(fault)
         told.set()
 
-    caller.on_fault = on_fault
-    with caller:
-        caller.call(board)
+    load.on_fault = on_fault
+    with load:
+        load.call(board)
         assert told.wait(LIMIT_S)
-        caller.finish(LIMIT_S)
+        load.finish(LIMIT_S)
     return faults
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_all_connections_are_made_and_timed(at_once: int) -> None:
-    with board_that(answers, 6) as board, WorkloadCaller(asking(6, questions=3, at_once=at_once)) as caller:
-        caller.call(board)
-        caller.call(board)
-        sessions = caller.finish(LIMIT_S)
+    with board_that(answers, 6) as board, SocketLoadGenerator(asking(6, questions=3, at_once=at_once)) as load:
+        load.call(board)
+        load.call(board)
+        sessions = load.finish(LIMIT_S)
     assert [session.number for session in sessions] == list(range(6))
     for session in sessions:
         assert session.ok and session.exchanges == 3 and session.received_bytes == 3 * len(ANSWER)
@@ -87,32 +87,32 @@ def test_all_connections_are_made_and_timed(at_once: int) -> None:
 
 
 def test_a_pause_is_kept() -> None:
-    with board_that(answers, 2) as board, WorkloadCaller(asking(2, pause_us=50_000)) as caller:
-        caller.call(board)
-        first, second = caller.finish(LIMIT_S)
+    with board_that(answers, 2) as board, SocketLoadGenerator(asking(2, pause_us=50_000)) as load:
+        load.call(board)
+        first, second = load.finish(LIMIT_S)
     assert second.started_us - (first.ended_us or 0.0) >= 50_000
 
 
 def test_a_board_that_refuses_and_then_does_not() -> None:
     with socket.create_server((str(LOOPBACK), 0)) as taken:
         port = taken.getsockname()[1]
-    with WorkloadCaller(asking(1)) as caller:
-        caller.call(Listening(LOOPBACK, port))
-        tried = Deadline(LIMIT_S, "the caller")
-        tried.poll(lambda: any(each.attempts > 2 for each in caller.finish(0.001)), 0.001, "three attempts")
+    with SocketLoadGenerator(asking(1)) as load:
+        load.call(Listening(LOOPBACK, port))
+        tried = Deadline(LIMIT_S, "the load generator")
+        tried.poll(lambda: any(each.attempts > 2 for each in load.finish(0.001)), 0.001, "three attempts")
         with socket.create_server((str(LOOPBACK), port)) as listener:
             listener.settimeout(LIMIT_S)
             client, _ = listener.accept()
             with client:
                 client.sendall(ANSWER)
-                (session,) = caller.finish(LIMIT_S)
+                (session,) = load.finish(LIMIT_S)
     assert session.ok and session.attempts >= 3
 
 
 def test_a_board_that_refuses_for_good() -> None:
     with socket.create_server((str(LOOPBACK), 0)) as taken:
         board = Listening(LOOPBACK, taken.getsockname()[1])
-    (fault,) = faults_of(board, WorkloadCaller(asking(2), connect_limit_s=0.05))
+    (fault,) = faults_of(board, SocketLoadGenerator(asking(2), connect_limit_s=0.05))
     assert fault.startswith(f"connection 1 of 2 to {board}: refused ") and fault.endswith(" times in 0.05 s")
 
 
@@ -146,12 +146,12 @@ def silent(client: socket.socket) -> None:
 )
 def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: str) -> None:
     with board_that(does) as board:
-        assert faults_of(board, WorkloadCaller(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
+        assert faults_of(board, SocketLoadGenerator(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
 
 
 def test_a_silent_board_is_one_line() -> None:
     with board_that(silent) as board:
-        fault = faults_of(board, WorkloadCaller(asking(1), idle_timeout_s=0.1))
+        fault = faults_of(board, SocketLoadGenerator(asking(1), idle_timeout_s=0.1))
     assert fault == [f"connection 1 of 1 to {board}: no whole exchange for 0.1 s after 0 exchanges"]
 
 
@@ -164,13 +164,13 @@ def test_leaving_ends_what_is_open_without_a_fault() -> None:
         silent(client)
 
     with board_that(comes) as board:
-        with WorkloadCaller(asking(1), on_fault=faults.append) as caller:
-            caller.call(board)
+        with SocketLoadGenerator(asking(1), on_fault=faults.append) as load:
+            load.call(board)
             assert come.wait(LIMIT_S)
-        (session,) = caller.finish(LIMIT_S)
-    assert session.error == "the caller was stopped" and faults == []
+        (session,) = load.finish(LIMIT_S)
+    assert session.error == "the load generator was stopped" and faults == []
 
 
 def test_a_caller_that_was_never_told_where_ends_at_once() -> None:
-    with WorkloadCaller(asking(1)) as caller:
-        assert caller.finish(0.01) == []
+    with SocketLoadGenerator(asking(1)) as load:
+        assert load.finish(0.01) == []

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import UnknownName
-from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US
-from portbench.server.listening import Listening
+from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated import NOTHING, RESET, SimulatedServer
-from portbench.server.simulated_caller import Line, SimulatedCaller
+from portbench.server.simulated_load_generator import Line, SimulatedLoadGenerator
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, part_in
-from portbench.workloads.announcement import Announcement
+from portbench.workloads.report import Announcement
 from tests.server.asking import ANSWER, QUESTION, asking
 
 BOARD = Listening(IPv4Address("10.0.0.2"), 80)
@@ -43,65 +42,65 @@ class Lan:
         self.server = app
 
     def unlisten(self, port: int) -> bool:
-        raise AssertionError("nobody asked for a disturbance")
+        raise AssertionError("unexpected network fault")
 
     def set_cable(self, plugged: bool) -> None:
-        raise AssertionError("nobody asked for a disturbance")
+        raise AssertionError("unexpected network fault")
 
     def udp_listen(self, port: int, app: object) -> None:
-        raise AssertionError("nobody asked for datagrams")
+        raise AssertionError("unexpected datagrams")
 
     def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
-        raise AssertionError("nobody asked for pings")
+        raise AssertionError("unexpected pings")
 
 
-def calling(connections: int, *, at_once: int = 1, pause_us: int = 0) -> tuple[SimulatedCaller, list[Line]]:
-    caller, lan = SimulatedCaller(asking(connections, at_once=at_once, pause_us=pause_us), TURNAROUND_US), Lan()
-    caller.call(lan, BOARD, 1000.0)
-    caller.call(lan, BOARD, 5000.0)
+def calling(connections: int, *, at_once: int = 1, pause_us: int = 0) -> tuple[SimulatedLoadGenerator, list[Line]]:
+    load, lan = SimulatedLoadGenerator(asking(connections, at_once=at_once, pause_us=pause_us), TURNAROUND_US), Lan()
+    load.call(lan, BOARD, 1000.0)
+    load.call(lan, BOARD, 5000.0)
     assert [at_us for _, at_us in lan.lines] == [1000.0] * at_once
-    return caller, [line for line, _ in lan.lines]
+    return load, [line for line, _ in lan.lines]
 
 
 def test_one_line_opens_one_connection_after_the_other() -> None:
-    caller, (line,) = calling(2, pause_us=30)
+    load, (line,) = calling(2, pause_us=30)
     assert line.accept(1, PEER, 1020.0) == (QUESTION, False, False, None)
     assert line.receive(1, ANSWER, 2000.0) == (b"", True, False, 30.0)
     assert line.accept(2, PEER, 2250.0) == (QUESTION, False, False, None)
     assert line.receive(2, ANSWER, 3000.0) == (b"", True, False, None)
     assert line.closed(2, False, 3300.0) == NOTHING
-    first, second = caller.sessions()
+    first, second = load.sessions()
     assert (first.started_us, first.established_us, first.asked_us, first.ended_us) == (1000, 1020, 1220, 2200)
     assert (second.started_us, second.established_us, second.first_byte_us, second.ended_us) == (2230, 2250, 3000, 3200)
-    assert caller.calls.caller.over and first.ok and second.ok
+    assert load.calls.load.over and first.ok and second.ok
 
 
 def test_two_lines_share_what_is_left() -> None:
-    caller, (one, two) = calling(3, at_once=2)
+    load, (one, two) = calling(3, at_once=2)
     for conn, line in enumerate((one, two)):
         line.accept(conn, PEER, 1020.0)
     assert two.receive(1, ANSWER, 1100.0)[3] == 0.0
     assert one.receive(0, ANSWER, 1200.0)[3] is None
     two.accept(2, PEER, 1400.0)
     two.receive(2, ANSWER, 1500.0)
-    assert [session.ended_us for session in caller.sessions()] == [1400, 1300, 1700] and caller.calls.caller.over
+    assert [session.ended_us for session in load.sessions()] == [1400, 1300, 1700] and load.calls.load.over
 
 
 def test_an_end_that_comes_with_the_last_byte_is_no_refusal_of_the_next() -> None:
-    caller, (line,) = calling(2)
+    load, (line,) = calling(2)
     line.accept(1, PEER, 1020.0)
     assert line.receive(1, ANSWER, 2000.0) == (b"", True, False, 0.0)
     assert line.closed(1, False, 2000.0) == NOTHING
     line.accept(2, PEER, 2250.0)
     line.receive(2, ANSWER, 3000.0)
-    assert [session.attempts for session in caller.sessions()] == [1, 1]
+    assert [session.attempts for session in load.sessions()] == [1, 1]
 
 
 def test_a_refused_line_tries_again() -> None:
-    caller, (line,) = calling(1)
+    load, (line,) = calling(1)
     assert line.closed(1, True, 1020.0) == (b"", False, False, RETRY_US)
     assert line.closed(2, True, 1000.0 + CONNECT_LIMIT_US) == NOTHING
-    assert caller.calls.fault == f"connection 1 of 1 to {PEER}: refused 2 times in 10 s"
+    assert load.calls.fault == f"connection 1 of 1 to {PEER}: refused 2 times in 10 s"
 
 
 @pytest.mark.parametrize(
@@ -109,26 +108,26 @@ def test_a_refused_line_tries_again() -> None:
     [(True, "connection lost after 0 exchanges (reset)"), (False, "the board closed before answer 1")],
 )
 def test_a_board_that_ends_too_early(reset: bool, says: str) -> None:
-    caller, (line,) = calling(2)
+    load, (line,) = calling(2)
     line.accept(1, PEER, 1020.0)
     line.receive(1, ANSWER[:2], 1030.0)
     assert line.closed(1, reset, 1040.0) == (b"", True, False, None)
-    assert caller.calls.fault == f"connection 1 of 2 to {PEER}: {says}" and caller.calls.caller.over
+    assert load.calls.fault == f"connection 1 of 2 to {PEER}: {says}" and load.calls.load.over
 
 
 def test_one_that_was_given_up_or_killed_is_reset() -> None:
-    caller, (line,) = calling(1)
-    caller.calls.look(1000.0 + CONNECT_LIMIT_US)
+    load, (line,) = calling(1)
+    load.calls.look(1000.0 + CONNECT_LIMIT_US)
     assert line.accept(1, PEER, 2e7) == RESET and line.closed(1, True, 2e7) == NOTHING
-    caller, (line,) = calling(2)
+    load, (line,) = calling(2)
     line.accept(1, PEER, 1020.0)
-    caller.kill()
+    load.kill()
     assert line.receive(1, ANSWER, 1030.0) == RESET
 
 
 @given(st.integers(1, 4), st.data())
 def test_any_cut_of_the_stream_gives_the_same(connections: int, data: st.DataObject) -> None:
-    caller, (line,) = calling(connections)
+    load, (line,) = calling(connections)
     now_us = 1000.0
     for conn in range(connections):
         line.accept(conn, PEER, now_us)
@@ -138,7 +137,7 @@ def test_any_cut_of_the_stream_gives_the_same(connections: int, data: st.DataObj
         assert replies[:-1] == [NOTHING] * len(cut)
         assert replies[-1] == (b"", True, False, None if conn == connections - 1 else 0.0)
         now_us += 1000.0
-    assert all(session.ok and session.received_bytes == len(ANSWER) for session in caller.sessions())
+    assert all(session.ok and session.received_bytes == len(ANSWER) for session in load.sessions())
 
 
 def test_the_pc_calls_once_the_line_has_come() -> None:

@@ -11,29 +11,28 @@ from types import TracebackType
 from typing import Final
 
 from portbench.errors import PortbenchError
-from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls
+from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls, Listening
 from portbench.server.connection import Connection, Limits
-from portbench.server.listening import Listening
 from portbench.server.recording import Recording
-from portbench.workloads import Caller, Session
+from portbench.workloads import LoadGenerator, Session
 
 MAX_BYTES: Final = 4 << 20
-"""Kept of one connection."""
+"""The most that one connection keeps."""
 _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
-_STOPPED: Final = "the caller was stopped"
+_STOPPED: Final = "the load generator was stopped"
 
 
-class WorkloadCaller:
-    """Calls a board once `call` says where it listens, in a separate event loop, until the `with` block ends.
+class SocketLoadGenerator:
+    """Connects to a board after `call`, in the event loop of a separate thread, until the `with` block ends.
 
-    A connection may be refused for `connect_limit_s` and go without a whole exchange for `idle_timeout_s`. `on_fault`
-    is called in the caller's thread with why the run can have no figures, as one line.
+    A connection may be refused for `connect_limit_s` and be without a whole exchange for `idle_timeout_s`. `on_fault`
+    is called in this thread with the reason, in one line, for which the run can have no figures.
     """
 
     def __init__(
         self,
-        caller: Caller,
+        load: LoadGenerator,
         *,
         max_bytes: int = MAX_BYTES,
         connect_limit_s: float = CONNECT_LIMIT_US / 1e6,
@@ -41,7 +40,7 @@ class WorkloadCaller:
         on_fault: Callable[[str], None] = lambda fault: None,
     ) -> None:
         self.on_fault = on_fault
-        self._calls = Calls(caller, connect_limit_s * 1e6)
+        self._calls = Calls(load, connect_limit_s * 1e6)
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._connect_limit_us = connect_limit_s * 1e6
         self._started_ns = time.perf_counter_ns()
@@ -51,7 +50,7 @@ class WorkloadCaller:
         self._thread: threading.Thread | None = None
         self._told = False
 
-    def __enter__(self) -> WorkloadCaller:
+    def __enter__(self) -> SocketLoadGenerator:
         return self
 
     def __exit__(
@@ -66,19 +65,19 @@ class WorkloadCaller:
             raise PortbenchError(f"the PC's connections did not end within {_STOP_LIMIT_S:g} s")
 
     def call(self, board: Listening) -> None:
-        """Opens the connections; a board that says so twice is called once. Raises PortbenchError."""
+        """Open the connections, at the first call only. Raises PortbenchError."""
         if self._thread is not None:
             return
         started = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(board, started), name=f"caller of {board}", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(board, started), name=f"load on {board}", daemon=True)
         self._thread.start()
         if not started.wait(_START_LIMIT_S):
             raise PortbenchError(f"{board}: connecting did not begin within {_START_LIMIT_S:g} s; try again")
 
     def finish(self, timeout_s: float) -> list[Session]:
-        """One per connection so far, once all are over or `timeout_s` has passed."""
+        """The sessions of all connections so far, once all are over or `timeout_s` has passed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._calls.caller.over, timeout_s)
+            self._changed.wait_for(lambda: self._calls.load.over, timeout_s)
             return self._calls.sessions()
 
     def _run(self, board: Listening, started: threading.Event) -> None:
@@ -97,7 +96,7 @@ class WorkloadCaller:
 
     async def _lines(self, board: Listening) -> None:
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._calls.caller.at_once):
+            for _ in range(self._calls.load.at_once):
                 group.create_task(self._line(board))
 
     async def _line(self, board: Listening) -> None:
@@ -107,7 +106,7 @@ class WorkloadCaller:
                 await self._one(board, recording)
             finally:
                 self._ended(recording)
-            await asyncio.sleep(self._calls.caller.pause_us / 1e6)
+            await asyncio.sleep(self._calls.load.pause_us / 1e6)
 
     async def _one(self, board: Listening, recording: Recording) -> None:
         """A connection from its first attempt to its end; leaves its error in `recording`."""
