@@ -1,4 +1,4 @@
-"""The PC's connections to a board that listens, without I/O: where to, which to open, how often to try, and records."""
+"""The PC's connections to a listening board, without I/O: its port, the order, the attempts, and the records."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def parse_listening(line: str) -> Listening | None:
 
 
 class Calls:
-    """Of one run. Times are microseconds of the driver's clock.
+    """All connections of one run. Times are microseconds of the driver's clock.
 
-    `connect_limit_us`: how long a connection may take to be established, refusals included.
+    `connect_limit_us`: the longest time to establish a connection, refusals included.
     """
 
     def __init__(self, load: LoadGenerator, connect_limit_us: float = CONNECT_LIMIT_US) -> None:
         self.load = load
         self._connect_limit_us = connect_limit_us
         self.fault: str | None = None
-        """Why the run has no figures: the first connection that failed, as one line."""
+        """The reason why the run has no figures: the first failed connection, in one line."""
         self.fault_us: float | None = None
         self._recordings: list[Recording] = []
         self._open: dict[int, Recording] = {}
 
     def begin(self, peer: str, at_us: float) -> Recording | None:
-        """The next connection, which is opened at `at_us`; None where none may be opened."""
+        """The next connection, opened at `at_us`; None if none may be opened."""
         conversation = self.load.begin()
         if conversation is None:
             return None
@@ -72,9 +72,9 @@ class Calls:
         return recording
 
     def refused(self, recording: Recording, now_us: float) -> bool:
-        """The board did not take the connection: whether to try again, RETRY_US later."""
+        """Note that the board refused the connection. Returns True to try again RETRY_US later."""
         if self.fault is not None:
-            recording.error = "given up, as another one failed"
+            recording.error = "given up after another failure"
         elif now_us + RETRY_US > recording.started_us + self._connect_limit_us:
             recording.error = f"refused {recording.attempts} times in {self._connect_limit_us / 1e6:g} s"
         if recording.error is not None:
@@ -84,7 +84,7 @@ class Calls:
         return True
 
     def look(self, now_us: float) -> None:
-        """Gives up connections on which the board has been silent for too long."""
+        """Give up the connections on which the board has been silent for too long."""
         for recording in list(self._open.values()):
             if recording.established_us is None:
                 if now_us >= recording.started_us + self._connect_limit_us:
@@ -95,7 +95,7 @@ class Calls:
                 self.ended(recording, now_us, counts=False)
 
     def ended(self, recording: Recording, now_us: float, *, counts: bool = True) -> None:
-        """It is over, well unless it has an error; `counts`: which may be one that the workload counts."""
+        """Note the end of a connection. `counts`: its error may be one that the workload counts."""
         if self._open.pop(recording.number, None) is None:
             return
         recording.ended(now_us)
@@ -112,9 +112,9 @@ class Calls:
 
     @property
     def exchanges(self) -> int:
-        """Of all connections together."""
+        """Exchanges of all connections together."""
         return sum(recording.exchanges for recording in self._recordings)
 
     def sessions(self) -> list[Session]:
-        """One per connection so far, in the order in which they began."""
+        """The sessions of all connections so far, in order."""
         return [recording.session() for recording in self._recordings]

@@ -1,4 +1,4 @@
-"""One real connection, whichever side opened it, as asyncio drives it."""
+"""One real connection, opened by either side and driven by asyncio."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from portbench.server.recording import Recording
 from portbench.workloads import NetworkFault, PingPlan, Session
 
 _LAST_S = 1.0
-"""After the last exchange of a run with a limit, for the client to close or to send excess bytes."""
+"""After the last exchange of a limited run: time for the client to close or to send excess bytes."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one connection may use."""
+    """The limits of one connection."""
 
     max_bytes: int
     idle_timeout_s: float
-    """Longest time without a whole exchange (or the whole report), however many bytes drip in."""
+    """Longest time without a whole exchange or a whole report, even if single bytes come."""
 
 
 class Connection(asyncio.Protocol):
-    """Runs on its owner's event loop; calls `ended` exactly once, when the connection is gone.
+    """Runs on its owner's event loop, and calls `ended` once, after its end.
 
-    `refusal`: why it is turned away. `clock_us`: its owner's time.
+    `refusal`: the reason to refuse it at once. `clock_us`: the clock of its owner.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class Connection(asyncio.Protocol):
 
     @property
     def closing(self) -> bool:
-        """Nothing more is taken of it."""
+        """Further received bytes are ignored."""
         return self._closing
 
     @property
     def silent_since_s(self) -> float | None:
-        """When it began to say nothing, on the monotonic clock; None for one that has said something whole."""
+        """The start of its silence on the monotonic clock; None after a whole exchange or report."""
         return None if self._recording.exchanges or self._recording.reported else self._progress_s
 
     @property
     def listening(self) -> str | None:
-        """The line by which the client told where it waits for the PC."""
+        """The line with which the client announced its port."""
         return self._recording.listening
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         if recording.exchanges > before or recording.reported:
             self._progress_s = time.monotonic()
         if recording.whole and self._last_timer is None:
-            # Some close without a FIN, and some only stop.
+            # Some clients close without a FIN, and some only stop.
             self._last_timer = asyncio.get_running_loop().call_later(_LAST_S, self.abort, None)
         if recording.received_bytes > self._limits.max_bytes:
             self._end(f"more than {self._limits.max_bytes} bytes came")
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
         self._ended(self)
 
     def abort(self, error: str | None) -> None:
-        """Ends the connection at once. `error` None: nothing was wrong with it."""
+        """End the connection at once; `error` is None if nothing was wrong."""
         if not self._closing:
             self._recording.error = error
             self._closing = True
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def session(self) -> Session:
-        """The record as of now; final once `ended` has been called."""
+        """The record so far; final after `ended`."""
         return self._recording.session()
 
     def _inject(self, fault: NetworkFault) -> None:
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
             self.abort(f"only a simulated PC can cause this network fault: {fault}")
 
     async def _ping(self, plan: PingPlan) -> None:
-        """Ping the board during the connection, and report the end."""
+        """Ping the board during the connection, and tell the conversation afterwards."""
         try:
             found = await ping(self._recording.peer.rpartition(":")[0], plan)
         except PortbenchError as error:
@@ -176,10 +176,10 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _watch(self) -> None:
-        """Looks whether the board has been silent for too long; arms itself again otherwise."""
+        """Abort after too long a silence; otherwise look again later."""
         pinging = self._pinging is not None and not self._pinging.done()
         calling = self.listening is not None and not self._recording.reported
-        if pinging or calling:  # the PC's turn, which has its own end
+        if pinging or calling:  # these have limits elsewhere
             self._progress_s = time.monotonic()
         left_s = self._progress_s + self._limits.idle_timeout_s - time.monotonic()
         if left_s > 0:

@@ -1,4 +1,4 @@
-"""Echo requests of the real PC, as ping(8) sends them."""
+"""Echo requests of the real PC, sent like those of ping(8)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def ping(address: str, plan: PingPlan) -> list[Ping]:
                 await asyncio.sleep(began_s + at_us / 1e6 - loop.time())
                 request = _request(number, size)
                 sent_ns[number] = time.perf_counter_ns()
-                with contextlib.suppress(BlockingIOError):  # as lost as one that goes
+                with contextlib.suppress(BlockingIOError):  # counts as a lost request
                     icmp.sendto(request, (address, 0))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(plan.wait_us / 1e6):
@@ -61,7 +61,7 @@ async def ping(address: str, plan: PingPlan) -> list[Ping]:
 
 @contextlib.contextmanager
 def _socket(address: str) -> Iterator[tuple[socket.socket, bool]]:
-    """With whether the kernel puts its identifier into the requests, and hands out their answers alone."""
+    """The socket, and True if the kernel sets the identifier and delivers only our answers."""
     try:
         try:
             made, owns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP), True
@@ -69,7 +69,7 @@ def _socket(address: str) -> Iterator[tuple[socket.socket, bool]]:
             made, owns = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP), False
     except OSError as error:
         raise PortbenchError(
-            f"ping {address}: this PC does not let you ({error.strerror}); allow it: sudo sysctl -w"
+            f"ping {address}: not allowed on this PC ({error.strerror}); allow it with: sudo sysctl -w"
             " net.ipv4.ping_group_range='0 2147483647'"
         ) from error
     with made:
@@ -83,7 +83,7 @@ def _request(number: int, size: int) -> bytes:
 
 
 def _answered(packet: bytes, owns_identifier: bool) -> int | None:
-    """The sequence number that is answered; None for anything else. Some systems show the IP header, too."""
+    """The answered sequence number; None for any other packet. Some systems include the IP header."""
     if packet[:1] and packet[0] >> 4 == 4:
         packet = packet[4 * (packet[0] & 0xF) :]
     if len(packet) < _HEADER.size:
@@ -94,7 +94,7 @@ def _answered(packet: bytes, owns_identifier: bool) -> int | None:
 
 
 def _checksum(data: bytes) -> int:
-    """RFC 1071."""
+    """The Internet checksum, RFC 1071."""
     words: int = sum(struct.unpack(f">{len(data) // 2}H", data[: len(data) & ~1]))
     words += (data[-1] << 8) if len(data) & 1 else 0
     while words >> 16:

@@ -1,4 +1,4 @@
-"""The PC's connections to a board that listens, over real sockets, for synchronous code."""
+"""The PC's connections to a listening board over real sockets, for synchronous code."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class SocketLoadGenerator:
                 group.create_task(self._line(board))
 
     async def _line(self, board: Listening) -> None:
-        """One connection after the other."""
+        """Open one connection after the other."""
         while (recording := self._calls.begin(str(board), self._clock_us())) is not None:
             try:
                 await self._one(board, recording)
@@ -109,7 +109,7 @@ class SocketLoadGenerator:
             await asyncio.sleep(self._calls.load.pause_us / 1e6)
 
     async def _one(self, board: Listening, recording: Recording) -> None:
-        """A connection from its first attempt to its end; leaves its error in `recording`."""
+        """Drive a connection from its first attempt to its end; `recording` gets its error."""
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
 

@@ -6,12 +6,12 @@ from portbench.workloads import Conversation, ConversationError, NetworkFault, P
 
 
 class Recording:
-    """Times are microseconds of the driver's clock."""
+    """The record of one conversation. Times are microseconds of the driver's clock."""
 
     def __init__(
         self, number: int, peer: str, started_us: float, conversation: Conversation, limit: int | None = None
     ) -> None:
-        """`limit`: a run has so many exchanges, and only the PC ends it."""
+        """`limit`: the number of exchanges of a run that only the PC can end."""
         self.number = number
         self.peer = peer
         self.started_us = started_us
@@ -30,9 +30,9 @@ class Recording:
         self._arrivals = 0
         self._pings: list[Ping] = []
         self.announced_us: float | None = None
-        """When the client had told where it waits for the PC."""
+        """When the client announced its port."""
         self.pings_asked_us: float | None = None
-        """When the conversation came to where the PC is to ping the board."""
+        """When the conversation asked for pings."""
 
     @property
     def exchanges(self) -> int:
@@ -45,37 +45,37 @@ class Recording:
 
     @property
     def finished(self) -> bool:
-        """The PC is to close, once what `receive` gave has been sent."""
-        # One more than the run has: a client that counts for itself ends by itself.
+        """The PC should close after the answer of `receive`."""
+        # One more than the run has: a client that counts its exchanges closes by itself.
         beyond = self._limit is not None and self.exchanges > self._limit
         return beyond or self._conversation.finished
 
     @property
     def ping_plan(self) -> PingPlan | None:
-        """The pings that the PC should send; None if there are none, or not yet."""
+        """The pings that the PC should send; None if none are requested so far."""
         return self._conversation.pings
 
     @property
     def listening(self) -> str | None:
-        """The line by which the client told where it waits for the PC; None where it did not, or not yet."""
+        """The line with which the client announced its port; None if it has not."""
         return self._conversation.listening
 
     @property
     def network_fault(self) -> NetworkFault | None:
-        """The fault that the PC should cause in the board's network; None if there is none, or not yet."""
+        """The fault that the PC should cause in the board's network; None if none is requested so far."""
         return self._conversation.network_fault
 
     def fault_begun(self) -> None:
-        """It is under way, and the connection goes on."""
+        """Note that the fault has begun and that the connection goes on."""
         self._conversation.network_fault = None
 
     @property
     def whole(self) -> bool:
-        """The exchanges of a run with a limit have all come."""
+        """All exchanges of a limited run have come."""
         return self._limit is not None and self.exchanges >= self._limit
 
     def established(self, now_us: float, *, handover_us: float = 0.0) -> bytes:
-        """The handshake is over; what to say first, which is handed over `handover_us` later."""
+        """Note the end of the handshake. Returns the first bytes to send, handed over `handover_us` later."""
         self.established_us = now_us
         said = self._conversation.opened()
         if said:
@@ -83,7 +83,7 @@ class Recording:
         return said
 
     def receive(self, data: bytes, now_us: float) -> bytes:
-        """The answer to the received bytes. Sets `error` if they were wrong."""
+        """The answer to the received bytes. Sets `error` if they are wrong."""
         self.received_bytes += len(data)
         if self._first_byte_us is None:
             self._first_byte_us = now_us
@@ -102,16 +102,16 @@ class Recording:
         return answer
 
     def pinged(self, pings: list[Ping]) -> bytes:
-        """All that was to be pinged has been; what to send then."""
+        """Note the results of all pings. Returns the bytes to send then."""
         self._pings = pings
         return self._conversation.pinged()
 
     def sent(self, now_us: float) -> None:
-        """The answer has been handed over."""
+        """Note that the answer was handed over."""
         self._sent_us += [now_us] * (len(self._received_us) - len(self._sent_us))
 
     def eof(self, now_us: float) -> None:
-        """The board has closed, which may be how it ends what it says."""
+        """Note that the board has closed; this may complete an exchange."""
         before = self.exchanges
         try:
             self._conversation.eof()
@@ -125,16 +125,16 @@ class Recording:
             self._arrivals += 1
 
     def lost(self, reason: str) -> None:
-        """The connection has gone without an end."""
+        """Note that the connection broke."""
         if not self.reported:
             self.error = f"connection lost after {self.exchanges} exchanges ({reason})"
 
     def ended(self, now_us: float) -> None:
-        """The connection is over."""
+        """Note the end of the connection."""
         self._ended_us = now_us
 
     def session(self) -> Session:
-        """The record as it is now."""
+        """The record so far."""
         return Session(
             number=self.number,
             peer=self.peer,

@@ -1,4 +1,4 @@
-"""The workload's server on the simulated PC: the same conversations as the real server's, driven by the LAN."""
+"""The workload's server on the simulated PC: the LAN drives the same conversations as the real server."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from portbench.server.recording import Recording
 from portbench.workloads import Conversation, NetworkFault, Session
 
 Reply = tuple[bytes, bool, bool, float | None]
-"""What to send, whether to close then, whether to reset instead, and in how many us to connect again."""
+"""Bytes to send; close after them; reset instead; microseconds until the next connection."""
 NOTHING: Final[Reply] = (b"", False, False, None)
 RESET: Final[Reply] = (b"", False, True, None)
 
 
 class SimulatedServer:
-    """Serves every connection of one port; keeps a record of each. Times are simulated microseconds.
+    """Serves all connections of one port, and records each. Times are simulated microseconds.
 
-    `conversation`: makes the PC's side of a new connection; None: connections are reset. `turnaround_us`: from
-    received data to the handover of the answer.
+    `conversation` makes the PC's side of a new connection; None resets connections. `turnaround_us`: from received
+    data to the handover of the answer.
     """
 
     def __init__(self, conversation: Callable[[], Conversation] | None = None, turnaround_us: float = 0.0) -> None:
         self.conversation = conversation
         self.limit: int | None = None
-        """Exchanges of a run whose end only the PC can tell."""
+        """The number of exchanges of a run that only the PC can end."""
         self._turnaround_us = turnaround_us
         self._killed = False
         self.answered = 0
@@ -33,13 +33,13 @@ class SimulatedServer:
         self._records: dict[int, Recording] = {}
         self._pinging: dict[int, Recording] = {}
         self.announcement: tuple[str, float] | None = None
-        """The line by which a client told where it waits for the PC, and when."""
+        """The last announcement of a listening client, and its time."""
         self.injects_faults = False
-        """Carries out the `NetworkFault` that a conversation asks for."""
+        """This server can cause the network faults that conversations request."""
         self.network_fault: tuple[NetworkFault, float] | None = None
-        """What the last one asked for, and when."""
+        """The first requested fault, and its time."""
         self.last_us: float | None = None
-        """When a board was last heard of."""
+        """When the last packet of a board came."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         self.last_us = now_us
@@ -96,27 +96,27 @@ class SimulatedServer:
         return NOTHING
 
     def pinging(self) -> list[tuple[int, Recording]]:
-        """Connections whose client is to be pinged, by their numbers."""
+        """The connections that wait for pings, by number."""
         return list(self._pinging.items())
 
     def pinged(self, conn: int) -> None:
-        """That of `conn` has been."""
+        """Note that all pings of `conn` are over."""
         self._pinging.pop(conn, None)
 
     def kill(self) -> None:
-        """The server's process is gone: its connections are reset from now on."""
+        """End the server's process: from now on its connections are reset."""
         self._killed = True
 
     def sessions(self) -> list[Session]:
-        """One per connection so far, in the order in which they came."""
+        """The sessions of all connections so far, in order."""
         return [recording.session() for recording in self._records.values()]
 
     @property
     def whole(self) -> bool:
-        """A connection has had all exchanges of a run with a limit."""
+        """One connection has completed all exchanges of a limited run."""
         return any(recording.whole for recording in self._records.values())
 
     @property
     def reports(self) -> int:
-        """How many clients have sent their report."""
+        """Number of received reports."""
         return sum(recording.reported for recording in self._records.values())

@@ -1,4 +1,4 @@
-"""The simulated PC's connections to a board that listens, driven by the LAN."""
+"""The simulated PC's connections to a listening board, driven by the LAN."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from portbench.workloads import LoadGenerator, Session
 
 
 class Line(Protocol):
-    """The LAN's callbacks of one connection."""
+    """The callbacks of the LAN for one connection."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply: ...
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply: ...
@@ -19,13 +19,13 @@ class Line(Protocol):
 
 
 class CallingLan(Protocol):
-    """A simulated LAN, as far as a load generator needs it."""
+    """The part of a simulated LAN that a load generator needs."""
 
     def connect(self, peer: str, app: Line, at_us: float) -> int: ...
 
 
 class SimulatedLoadGenerator:
-    """Times are simulated microseconds. `turnaround_us`: from received data to the handover of the answer."""
+    """Opens the connections in simulated time. `turnaround_us`: from received data to the handover of the answer."""
 
     def __init__(self, load: LoadGenerator, turnaround_us: float) -> None:
         self.calls = Calls(load)
@@ -34,7 +34,7 @@ class SimulatedLoadGenerator:
         self._listening: Listening | None = None
 
     def call(self, lan: CallingLan, board: Listening, at_us: float) -> None:
-        """Opens as many connections as may be open at once; each is followed by the next of them. Once."""
+        """Open as many connections as allowed at once, at the first call only; each is followed by the next."""
         if self._listening is not None:
             return
         self._listening = board
@@ -42,13 +42,13 @@ class SimulatedLoadGenerator:
             lan.connect(str(board), _Line(self, recording), at_us)
 
     def first(self, board: Listening, at_us: float) -> Line:
-        """Serves a connection that was opened at `at_us`, before any other; `call` opens the others."""
+        """Serve the first connection, opened at `at_us`; `call` opens the others."""
         recording = self.calls.begin(str(board), at_us)
         assert recording is not None  # a load generator has one connection at least
         return _Line(self, recording)
 
     def next(self, peer: str, now_us: float) -> Recording | None:
-        """The next step after a connection whose last answer is on its way at `now_us`."""
+        """The next connection, after one whose last answer is on its way at `now_us`."""
         pause_us = self.calls.load.pause_us
         return None if self.killed else self.calls.begin(peer, now_us + self.turnaround_us + pause_us)
 
@@ -61,14 +61,14 @@ class SimulatedLoadGenerator:
 
 
 class _Line:
-    """One connection after the other."""
+    """A series of connections, each opened after the one before."""
 
     def __init__(self, owner: SimulatedLoadGenerator, recording: Recording) -> None:
         self._owner = owner
         self._calls = owner.calls
         self._recording = recording
         self._over: int | None = None
-        """The connection that ended last; a board may end it with its last byte, when the next one has begun."""
+        """The connection that ended last; the board may close it after the next one has begun."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
         if not self._calls.is_open(self._recording):  # given up since
@@ -100,7 +100,7 @@ class _Line:
         return b"", True, False, self._go_on(now_us, now_us)
 
     def _go_on(self, now_us: float, ended_us: float) -> float | None:
-        """The connection is over; how long after the answer the next one is opened."""
+        """End the connection; the pause until the next one, in microseconds."""
         peer = self._recording.peer
         self._calls.ended(self._recording, ended_us)
         recording = self._owner.next(peer, now_us)

@@ -1,4 +1,4 @@
-"""The simulated PC's part in a workload: it serves one port, and calls a board that listens."""
+"""The simulated PC's part in a workload: it serves a port, connects to a listening board, pings, and causes faults."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from portbench.workloads import (
 )
 
 MAX_BYTES: Final = 1 << 20
-"""Kept of one connection."""
+"""The most that one connection keeps."""
 CALL_DELAY_US: Final = 10_000.0
-"""From the arrival of a client's line to the connection: longer than a machine runs before it is looked at, so that
-only simulated time decides when the board is called."""
+"""From a client's announcement to the connection. It is longer than a machine runs between two looks, so that only
+simulated time decides when the PC connects."""
 FAULT_DELAY_US: Final = 10_000.0
 """From the request to the unplugged cable: by then the PC's answers and acknowledgements are on their way."""
 _GRACE_US: Final = 2_000_000.0
-"""After a connection that failed, for the client to say what it knows."""
+"""After a failed connection: time for the client to report the fault itself."""
 
 
 class Lan(Protocol):
-    """A simulated LAN, as a PC on it needs it."""
+    """The part of a simulated LAN that the PC needs."""
 
     @property
     def leased_us(self) -> float | None: ...
@@ -50,16 +50,16 @@ class Lan(Protocol):
 
 
 class Pinger(Protocol):
-    """Sends echo requests at simulated times, each with its number."""
+    """Sends numbered echo requests at simulated times."""
 
     def send(self, address: str, size: int, at_us: float) -> int: ...
     def take(self, numbers: list[int]) -> dict[int, float]:
-        """The round trips of those that have been answered, in microseconds, each once."""
+        """The new round trips of `numbers`, in microseconds; each is returned once."""
         ...
 
 
 class UdpPort:
-    """Of the simulated PC; without `datagrams` it takes datagrams and does not answer."""
+    """The UDP port of the simulated PC; without `datagrams` it does not answer."""
 
     def __init__(self, datagrams: Datagrams | None) -> None:
         self.datagrams = datagrams
@@ -70,24 +70,21 @@ class UdpPort:
 
 @dataclass(frozen=True)
 class Part:
-    """What a PC does in a run: `serve` makes its side of a connection that comes, `call` what it opens itself."""
+    """The PC's part in a run: `serve` makes the conversations of accepted connections, `call` those of its own."""
 
     serve: Callable[[], Conversation] | None = None
     call: Callable[[], LoadGenerator] | None = None
     datagrams: Callable[[], Datagrams | None] | None = None
     patience_us: float | None = None
-    """Longest time without a byte of a board that has connected."""
+    """Longest silence of a connected board."""
     limit: int | None = None
-    """Exchanges of a run whose end only the PC can tell."""
+    """The number of exchanges of a run that only the PC can end."""
     polls: int | None = None
-    """TCP port of a board that announces nothing."""
+    """The TCP port of a board that announces none."""
 
 
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
-    """The PC's part in the workload `name`; `settings` as JSON has them; `limit`: see `Part`.
-
-    Raises UnknownName or ValidationError.
-    """
+    """The PC's part in the workload `name` with `settings` as in JSON. Raises UnknownName or ValidationError."""
     found = workload(name)
     if found.readiness is not Readiness.LISTENING:
         return Part(
@@ -103,10 +100,10 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
 
 
 class SimulatedPc:
-    """From a power cycle to the next. Times are simulated microseconds.
+    """The simulated PC, from one power cycle to the next. Times are simulated microseconds.
 
-    `server_port` None: it has no server. `pinger`: for workloads in which it pings the board. Who runs the machine has
-    it `look` between two slices, each shorter than CALL_DELAY_US.
+    `server_port` None: it has no server. `pinger` sends its pings. The driver of the machine calls `look` between two
+    slices, each shorter than CALL_DELAY_US.
     """
 
     def __init__(
@@ -123,7 +120,7 @@ class SimulatedPc:
         self._load: SimulatedLoadGenerator | None = None
         self._polled_port: int | None = None
         self.polling: SimulatedPolling | None = None
-        """How it looks for a board that announces nothing, once `poll` began that."""
+        """The search for a board that announces nothing, after `poll`."""
         self._server_port = server_port
         self._udp: UdpPort | None = None
         self.take(part)
@@ -131,7 +128,7 @@ class SimulatedPc:
             lan.listen(server_port, self._server)
 
     def take(self, part: Part) -> None:
-        """Its part from the next connection on."""
+        """Take over `part` from the next connection on."""
         self._server.conversation = part.serve
         self._server.limit = part.limit
         self._patience_us = part.patience_us
@@ -145,20 +142,17 @@ class SimulatedPc:
             self._lan.udp_listen(self._server_port, self._udp)
 
     def heard(self, line: str, at_us: float) -> None:
-        """The board printed `line`, whose end came at `at_us`."""
+        """Take a `line` that the board printed; its end came at `at_us`."""
         if self._load is not None and (board := parse_listening(line)) is not None:
             self._load.call(self._lan, board, at_us + CALL_DELAY_US)
 
     def poll(self, lan: PolledLan, static: IPv4Address, now_us: float) -> None:
-        """From `now_us` on it looks for the board, where its part has that; at `static` while nothing else is known.
-
-        `lan`: its own, which can tell where a board is.
-        """
+        """Look for the board from `now_us` on, if its part polls; at `static` until the LAN knows the address."""
         if self._load is not None and self._polled_port is not None:
             self.polling = SimulatedPolling(lan, self._load, self._polled_port, static, CALL_DELAY_US, now_us)
 
     def look(self, now_us: float) -> None:
-        """Does to the board and its network what conversations want done, and says when pings are over."""
+        """Carry out the requests of conversations: connections, network faults, and pings with their ends."""
         if self._server.announcement is not None:
             self.heard(*self._server.announcement)
             self._server.announcement = None
@@ -182,7 +176,7 @@ class SimulatedPc:
                 self._lan.lan_send(conn, pings.recording.pinged(pings.pings()), over_us + CALL_DELAY_US)
 
     def given_up(self, now_us: float) -> str | None:
-        """Why the run can have no figures, in one line, once the client has had the time to say so itself."""
+        """The reason, in one line, why the run can have no figures; None while the client may still report it."""
         last_us = self._server.last_us
         if self._patience_us is not None and last_us is not None and now_us >= last_us + self._patience_us:
             return f"the board hangs: nothing came of it for {self._patience_us / 1e6:g} s of simulated time"
@@ -194,11 +188,11 @@ class SimulatedPc:
 
     @property
     def pause_us(self) -> float:
-        """How long it leaves a board that listens alone between two calls."""
+        """The pause between two connections to a listening board."""
         return 0.0 if self._load is None else float(self._load.calls.load.pause_us)
 
     def kill(self) -> None:
-        """Its process is gone: its connections are reset from now on."""
+        """End the PC's process: from now on its connections are reset."""
         self._server.kill()
         if self._udp is not None:
             self._udp.datagrams = None
@@ -206,7 +200,7 @@ class SimulatedPc:
             self._load.kill()
 
     def sessions(self) -> list[Session]:
-        """One per connection so far: those that the board opened, and those that the PC did."""
+        """The sessions so far: connections of the board first, then those of the PC."""
         called = [] if self._load is None else self._load.sessions()
         leased_us = self._lan.leased_us
         return [replace(session, leased_us=leased_us) for session in self._server.sessions() + called]
@@ -218,14 +212,14 @@ class SimulatedPc:
 
     @property
     def whole(self) -> bool:
-        """The run, whose end only the PC can tell, has ended well."""
+        """A run that only the PC can end is complete."""
         if self.polling is not None and self._load is not None:
             return self._load.calls.load.over and self._load.calls.fault is None
         return self._server.whole
 
     @property
     def reports(self) -> int:
-        """How many clients have sent their report."""
+        """Number of received reports."""
         return self._server.reports
 
 
@@ -257,7 +251,7 @@ class FaultInjection:
 
 
 class SimulatedPings:
-    """Of one connection. `start_us`: when the first request goes."""
+    """The pings of one connection; the first request goes at `start_us`."""
 
     def __init__(self, recording: Recording, plan: PingPlan, pinger: Pinger, start_us: float) -> None:
         self.recording = recording
@@ -269,7 +263,7 @@ class SimulatedPings:
         self._round_trips_us: dict[int, float] = {}
 
     def over_us(self, now_us: float) -> float | None:
-        """When the last was answered or given up; None before that."""
+        """When the last request was answered or given up; None before."""
         answered = self._pinger.take(self._waiting)
         self._round_trips_us |= answered
         self._waiting = [number for number in self._waiting if number not in answered]
@@ -278,5 +272,5 @@ class SimulatedPings:
         return self._end_us if now_us >= self._end_us else None
 
     def pings(self) -> list[Ping]:
-        """In the order in which they were sent."""
+        """All pings in the order of sending."""
         return [Ping(size, self._round_trips_us.get(number)) for number, _, size in self._sent]

@@ -10,21 +10,20 @@ from portbench.server.simulated import NOTHING, RESET, Reply
 from portbench.server.simulated_load_generator import CallingLan, Line, SimulatedLoadGenerator
 
 POLL_US: Final = 100_000.0
-"""From one attempt's end to the next."""
+"""The pause between two attempts."""
 SETTLE_US: Final = 5_000_000.0
-"""From the board's address to the first attempt: a board that has just joined a network announces itself, by mDNS for
-2 s, and
-pico-examples' HTTP server runs out of lwIP's timers if it is called in that time."""
+"""From the board's address to the first attempt. A board that has just joined a network announces itself by mDNS for
+2 s; pico-examples' HTTP server runs out of lwIP's timers if it is called in that time."""
 ANSWER_US: Final = 900_000.0
-"""Longest time for an answer to an attempt: before the PC's TCP would send its SYN again, after a second, so that the
-time of a handshake is that of one SYN."""
+"""Longest wait for the answer to an attempt. It is shorter than the second after which the PC's TCP repeats its SYN, so
+that a handshake's time is that of one SYN."""
 SILENT_US: Final = 10_000_000.0
-"""A board that has sent nothing for so long has a fixed address and waits for a call. Not sooner: while the
-PC's TCP asks for the MAC address of an unused address, it asks for no other."""
+"""A board that has sent nothing for so long has a fixed address and waits for a call. A shorter time would fail: while
+the PC's TCP asks for the MAC address of an unused address, it asks for no other."""
 
 
 class PolledLan(CallingLan, Protocol):
-    """A simulated LAN, as far as this needs it."""
+    """The part of a simulated LAN that polling needs."""
 
     @property
     def board_address(self) -> str | None: ...
@@ -37,12 +36,12 @@ class PolledLan(CallingLan, Protocol):
 
 
 class SimulatedPolling:
-    """One attempt after the other, of which the first that is taken is `caller`'s first connection.
+    """Makes one attempt after the other; the first accepted one is the first connection of `load`.
 
-    `port`: where the server is; at the board's address as the LAN knows it, or at `static` where that of a board which
-    says nothing has to be. `delay_us`: from there to
-    the other connections that are open at once; longer than a machine runs between two looks. Refusals and silence
-    are no failures: the machine's driver ends it. Times are simulated microseconds.
+    It calls `port` at the address that the LAN knows of the board, or at `static` if the board sends nothing.
+    `delay_us`: from the accepted attempt to the further connections that are open at once; longer than a machine runs
+    between two looks. Refusals and silence are no failures: the driver of the machine ends the polling. Times are
+    simulated microseconds.
     """
 
     def __init__(
@@ -65,22 +64,22 @@ class SimulatedPolling:
         self._attempt: _Attempt | None = None
         self._conn = 0
         self.board: Listening | None = None
-        """Whom the last attempt called."""
+        """The address and port of the last attempt."""
         self.refusals = 0
-        """Of that one, one after the other."""
+        """Refusals of that port, in a row."""
 
     @property
     def taken(self) -> bool:
-        """A connection has been."""
+        """The board has accepted a connection."""
         return self._attempt is not None and self._attempt.line is not None
 
     @property
     def has_address(self) -> bool:
-        """The board has said what its address is."""
+        """The address of the board is known."""
         return self._lan.board_address is not None
 
     def look(self, now_us: float) -> None:
-        """Makes the next attempt, unless one waits; opens the other connections once one was taken."""
+        """Make the next attempt, unless one still waits; after an accepted one, open the other connections."""
         attempt = self._attempt
         if attempt is not None and attempt.taken_us is not None:
             self._load.call(self._lan, attempt.board, attempt.taken_us + self._delay_us)
@@ -119,7 +118,7 @@ class SimulatedPolling:
 
 
 class _Attempt:
-    """At `at_us`."""
+    """One attempt, at `at_us`."""
 
     def __init__(self, load: SimulatedLoadGenerator, board: Listening, at_us: float) -> None:
         self.board = board

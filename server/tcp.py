@@ -1,4 +1,4 @@
-"""A workload's server on TCP, for synchronous code: an event loop in a separate thread behind a context manager."""
+"""A workload's server on TCP and UDP, for synchronous code: an event loop in a separate thread."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _Found = TypeVar("_Found")
 class WorkloadServer:
     """Serves a workload to many clients at once while the `with` block runs.
 
-    `host` is the address to listen on (loopback unless asked otherwise), `port` 0 takes a free one. At most
-    `max_clients` are served at a time: the one that has been silent for longest makes room, and where none is silent
-    others are turned away. A client is cut off after `max_bytes` or after `idle_timeout_s` without a whole exchange.
-    `on_session` is called in the server's thread with each finished session.
+    `host` is the address to listen on; `port` 0 takes a free port. At most `max_clients` are served at a time. When
+    full, the server drops the longest silent client; if no client is silent, it refuses the new one. The server also
+    drops a client after `max_bytes`, or after `idle_timeout_s` without a whole exchange. `on_session` is called in the
+    server's thread with each finished session.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class WorkloadServer:
         self.host = host
         self.port = port
         self.limit: int | None = None
-        """Of connections from now on: a run has so many exchanges, and only the PC ends it."""
+        """The number of exchanges of each new connection, if only the PC can end the run."""
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._on_session = on_session
@@ -92,17 +92,17 @@ class WorkloadServer:
             raise PortbenchError(f"{self.host}:{self.port}: the server did not stop within {_STOP_LIMIT_S:g} s")
 
     def sessions(self) -> list[Session]:
-        """Records of the clients that have gone, oldest first; the last 1000 of them."""
+        """The last 1000 finished sessions, oldest first."""
         with self._changed:
             return list(self._sessions)
 
     def announced(self, after: int) -> str | None:
-        """The line by which a client that is connected, numbered above `after`, told where it waits for the PC."""
+        """The announcement of a connected client whose number is above `after`."""
         active = list(self._active.values())
         return next((each.listening for each in active if each.number > after and each.listening is not None), None)
 
     def wait_sessions(self, count: int, timeout_s: float) -> list[Session]:
-        """`sessions()` once `count` clients have gone; raises `PortbenchError` after `timeout_s`."""
+        """`sessions()` after `count` clients have gone. Raises PortbenchError after `timeout_s`."""
 
         def find() -> list[Session] | None:
             return list(self._sessions) if len(self._sessions) >= count else None
@@ -110,10 +110,7 @@ class WorkloadServer:
         return self._wait(find, f"{count} clients to come and go", timeout_s)
 
     def wait_report(self, timeout_s: float, *, after: int = -1) -> Session:
-        """The first finished session with a report whose number is above `after`.
-
-        Raises `PortbenchError` after `timeout_s`.
-        """
+        """The first finished session with a report, above number `after`. Raises PortbenchError after `timeout_s`."""
 
         def find() -> Session | None:
             return next((each for each in self._sessions if each.number > after and each.report is not None), None)
@@ -122,23 +119,23 @@ class WorkloadServer:
 
     @property
     def active_clients(self) -> int:
-        """Clients connected now."""
+        """Number of connected clients."""
         return len(self._active)
 
     @property
     def accepted(self) -> int:
-        """Connections so far; the next one gets this number."""
+        """Number of connections so far; the next one gets this number."""
         return self._accepted
 
     def turnaround(self) -> Turnaround | None:
-        """Summary over all exchanges of all finished sessions; None before the first."""
+        """Summary of all exchanges of all finished sessions; None before the first."""
         return Turnaround.of([value for session in self.sessions() for value in session.turnaround_us])
 
     def measure_own_turnaround(self, exchanges: int = 1000) -> Turnaround:
         """Round trips of a client in this process over the loopback, in microseconds.
 
-        The upper bound of what this PC adds to an exchange: both TCP stacks, both threads and the conversation. Its
-        session is recorded like any other.
+        They are the upper bound of this PC's share in an exchange: both TCP stacks, both threads and the conversation.
+        The session is recorded like any other.
         """
         host = "127.0.0.1" if self.host == "0.0.0.0" else "::1" if self.host == "::" else self.host
         return measure_round_trip(host, self.port, self.workload.ideal_client(exchanges))
@@ -224,7 +221,7 @@ class WorkloadServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket at the first address that `host` stands for; raises `PortbenchError`."""
+    """A listening socket at the first address of `host`. Raises PortbenchError."""
     where = f"{host}:{port}"
     if not 0 <= port <= 65535:
         raise PortbenchError(f"{where}: is no TCP port; give one from 0 to 65535")
@@ -240,7 +237,7 @@ def _listen(host: str, port: int) -> socket.socket:
         fixes = {
             errno.EADDRINUSE: "the port is in use; stop the other server or choose another port",
             errno.EACCES: "the port needs rights that you do not have; choose one above 1023",
-            errno.EADDRNOTAVAIL: "this machine does not have that address; choose one of its own, or 0.0.0.0",
+            errno.EADDRNOTAVAIL: "this machine does not have that address; choose one that it has, or 0.0.0.0",
         }
         fix = fixes.get(error.errno or 0, f"{error.strerror}; choose another address")
         raise PortbenchError(f"{where}: cannot listen: {fix}") from error

@@ -1,6 +1,6 @@
-"""Workloads, one folder each, found by listing.
+"""Workloads, one folder each, found by listing. The files beside the folders are their common contract.
 
-The files beside the folders are the contract that every workload keeps; `workloads/README.md` tells how to add one.
+`workloads/README.md` explains how to add one.
 """
 
 from portbench.workloads.conversation import Conversation, ConversationError, Datagrams, NetworkFault, Ping, PingPlan

@@ -18,9 +18,10 @@ FRAME_BYTES: Final = 1472
 
 @dataclass(frozen=True)
 class PingPlan:
-    """`count` requests of each of `sizes` bytes of data, one size after the other.
+    """`count` requests with each of `sizes` bytes of data, one size after the other.
 
-    A request goes every `interval_us`, answered or not, as `ping -i` sends them; the last has `wait_us` for its answer.
+    A request goes every `interval_us`, answered or not, like those of `ping -i`. The wait for the last answer is
+    `wait_us`.
     """
 
     sizes: tuple[int, ...]
@@ -29,19 +30,19 @@ class PingPlan:
     wait_us: int
 
     def __iter__(self) -> Iterator[tuple[float, int]]:
-        """When each goes, after the first, and its size."""
+        """The time of each request, from the first on, and its size."""
         for number in range(len(self.sizes) * self.count):
             yield float(number * self.interval_us), self.sizes[number // self.count]
 
     @property
     def lasts_us(self) -> float:
-        """From the first request to when the last is given up."""
+        """The time from the first request until the last is given up."""
         return float((len(self.sizes) * self.count - 1) * self.interval_us + self.wait_us)
 
 
 @dataclass(frozen=True)
 class Ping:
-    """One request. `round_trip_us` None: no answer came."""
+    """One request; `round_trip_us` is None without an answer."""
 
     data_bytes: int
     round_trip_us: float | None
@@ -49,8 +50,11 @@ class Ping:
 
 @dataclass(frozen=True)
 class NetworkFault:
-    """`reset`: the connection is reset at once. `restart`: so it is, and the server refuses connections for a time.
-    `cable`: the cable is out for a time, and the connection stays."""
+    """A fault that the PC causes in the board's network.
+
+    `reset` resets the connection. `restart` also refuses new connections for `lasts_us`. `cable` unplugs the cable for
+    `lasts_us`; the connection stays.
+    """
 
     kind: Literal["reset", "restart", "cable"]
     lasts_us: float = 0.0
@@ -60,7 +64,7 @@ class NetworkFault:
 
 
 class ConversationError(PortbenchError):
-    """The board sent something that the workload does not have: one line with the expected and the received data.
+    """The board broke the protocol: one line with the expected and the received data.
 
     `answer` holds the answer to the complete exchanges before the fault, in the same `receive`.
     """
@@ -71,44 +75,44 @@ class ConversationError(PortbenchError):
 
 
 class Conversation(ABC):
-    """One connection, from its opening to its end. After a fault or the end every call raises."""
+    """The PC's side of one TCP connection, opened by either side. After a fault or the end every call raises."""
 
     exchanges: int = 0
-    """Whole exchanges so far: something came, and its answer was given. Idle limits count from the last."""
+    """Complete exchanges so far, each with its answer. Idle limits count from the last."""
     report: dict[str, Any] | None = None
-    """What a client without a console told of itself at the end."""
+    """The report of a client without a console."""
     finished: bool = False
-    """The PC closes the connection once it has sent what `receive` has just returned."""
+    """The PC closes the connection after sending the bytes that `receive` has just returned."""
 
     pings: PingPlan | None = None
-    """The pings that the PC sends once this is set, as a call of `receive` may do; once in a conversation."""
+    """The pings that the PC should send. `receive` may set it, once in a conversation."""
 
     listening: str | None = None
-    """The line by which a client without a console told where it waits for the PC."""
+    """The line with which a client without a console announced its port."""
 
     network_fault: NetworkFault | None = None
-    """What the PC does to the board's network once this is set, as a call of `receive` may do; once."""
+    """The fault that the PC should cause. `receive` may set it, once in a conversation."""
 
     def opened(self) -> bytes:
-        """The connection is open; what the PC says first (nothing unless a workload says so)."""
+        """The bytes that the PC sends when the connection is open; none by default."""
         return b""
 
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
-        """Takes received bytes, however TCP cut them; returns the answer (maybe empty). Raises ConversationError."""
+        """Take received bytes, cut anywhere, and return the answer, which may be empty. Raises ConversationError."""
 
     def pinged(self) -> bytes:
-        """All of `pings` have been answered or given up; what to say then."""
+        """The bytes that the PC sends after all `pings` are answered or given up."""
         return b""
 
     @abstractmethod
     def eof(self) -> None:
-        """The board has closed. Raises ConversationError where it had not finished what it began."""
+        """Note that the board has closed. Raises ConversationError if an exchange or report is incomplete."""
 
 
 class Datagrams(ABC):
-    """From the start of a run to its end, in both directions. The port has the number of the TCP server's."""
+    """The PC's UDP port during a run. It has the number of the TCP server's port."""
 
     @abstractmethod
     def receive(self, peer: str, data: bytes) -> list[tuple[float, bytes]]:
-        """What goes back to `peer` (`address:port`), and how many us after the PC's turnaround each."""
+        """The answers to `peer` (`address:port`), each with its delay in us after the PC's turnaround."""

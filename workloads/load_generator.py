@@ -1,7 +1,4 @@
-"""How the PC connects to a board that listens, as an object without I/O.
-
-The real PC and the simulated ones all ask the same object which connection to open next.
-"""
+"""The plan of the PC's connections to a listening board, without I/O: the real and the simulated PC both follow it."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from portbench.workloads.conversation import Conversation
 
 
 class LoadGenerator:
-    """Opens `connections` in all, `at_once` of them at a time, each `pause_us` after the one that it follows.
+    """Plans `connections` in all, `at_once` of them at a time, each `pause_us` after the one before.
 
-    `conversation` makes the PC's part of a connection. After one that failed no other is opened, as the run has no
-    figures, unless the workload counts failures: then only one that is not taken at all ends the run. `farewell` makes
-    a last connection's, which is opened once all others are over and tells the board that it may stop.
+    `conversation` makes the PC's part of a connection. A failed connection ends the run, which then has no figures,
+    unless the workload counts failures: then only a connection that the board never accepts ends the run. `farewell`
+    makes the part of a last connection, opened after all others, which tells the board to stop.
     """
 
     def __init__(
@@ -32,7 +29,7 @@ class LoadGenerator:
             if value < least:
                 raise ValueError(f"a load generator's {name} is {value}; use {least} or more")
         self.connections = connections + (farewell is not None)
-        """All of them, the farewell among them."""
+        """The number of all connections, with the farewell."""
         self.counts_failures = counts_failures
         self.at_once = min(at_once, connections)
         self.pause_us = pause_us
@@ -43,7 +40,7 @@ class LoadGenerator:
         self._failed = False
 
     def begin(self) -> Conversation | None:
-        """The next connection's, which is opened now; None where none may be opened."""
+        """The conversation of the next connection, opened now; None if none may be opened."""
         if self._failed or self._begun == self.connections or self._open == self.at_once:
             return None
         make = self._conversation
@@ -56,7 +53,7 @@ class LoadGenerator:
         return make()
 
     def ended(self, *, good: bool) -> None:
-        """One that was begun is over; `good` unless the run can have no figures for it."""
+        """Note the end of a connection; a connection that is not `good` ends the run."""
         if not self._open:
             raise ValueError("no connection is open that could have ended")
         self._open -= 1
@@ -64,5 +61,5 @@ class LoadGenerator:
 
     @property
     def over(self) -> bool:
-        """Nothing is open, and nothing will be."""
+        """No connection is open, and none will be."""
         return not self._open and (self._failed or self._begun == self.connections)

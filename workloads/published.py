@@ -1,4 +1,4 @@
-"""What others published of a workload on silicon: `published.toml` in its folder, read and checked.
+"""Figures of a workload on silicon that others published: reads and checks `published.toml` in its folder.
 
 [[source]]
 who = "..."                     # and when
@@ -39,7 +39,7 @@ class _Part(BaseModel):
 
 
 class PublishedFirmware(_Part):
-    """Of one firmware with one profile."""
+    """Published figures of one firmware with one profile."""
 
     runtime: _Text
     family: _Text
@@ -70,7 +70,7 @@ class _File(_Part):
 
 @cache
 def read_published(folder: Path) -> tuple[PublishedSource, ...]:
-    """What the workload in `folder` has; nothing where it has no such file. Raises PortbenchError."""
+    """The published figures of the workload in `folder`; none without the file. Raises PortbenchError."""
     path = folder / FILE
     if not path.exists():
         return ()

@@ -1,4 +1,4 @@
-"""Which workloads there are: the folders beside this file, and those of the folders that the user names."""
+"""Finds the workloads: the folders beside this file, and those in folders that the user names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portbench.workloads.published import read_published
 from portbench.workloads.workload import Workload
 
 WORKLOADS_VARIABLE: Final = "PORTBENCH_WORKLOADS"
-"""Folders, separated as in PATH, each of which holds workloads of the user's own, one folder each."""
+"""Folders with the user's workloads, separated as in PATH."""
 
 _HERE = Path(__file__).parent
 _SCRIPT = "workload.py"
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def workloads() -> dict[str, Workload]:
-    """All workloads by name, those that are measured by default first. Raises UnknownName for a broken one."""
+    """All workloads by name, starting with those measured by default. Raises UnknownName for a broken one."""
     loaded = [_load(name, folder) for name, folder in _folders().items()]
     return {each.name: each for each in sorted(loaded, key=lambda each: (not each.by_default, each.name))}
 
@@ -64,7 +64,7 @@ def _load(name: str, folder: Path) -> Workload:
     try:
         script = importlib.import_module(f"{package}.{_SCRIPT.removesuffix('.py')}")
         made: Workload = script.WORKLOAD
-        read_published(folder)  # a slip in it is told here, not in the middle of a table
+        read_published(folder)  # reports a mistake in it now, not in the middle of a table
     except PortbenchError as error:
         raise UnknownName(str(error)) from error
     except (Exception, SystemExit) as error:  # whatever the user's file does

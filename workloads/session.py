@@ -1,4 +1,4 @@
-"""What the PC keeps of each connection of a workload, whether its sockets are real or simulated."""
+"""The PC's record of each connection of a workload, real or simulated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from portbench.workloads.conversation import Ping
 
 @dataclass(frozen=True)
 class Turnaround:
-    """Time from the arrival of what completes an exchange in this process to its answer's handover to the system."""
+    """Times in this process, from the last byte of an exchange to the handover of its answer to the system."""
 
     n: int
     median_us: float
@@ -20,7 +20,7 @@ class Turnaround:
 
     @classmethod
     def of(cls, values_us: list[float]) -> Turnaround | None:
-        """Summary of `values_us`; None where there are none."""
+        """Summary of `values_us`; None if it is empty."""
         if not values_us:
             return None
         ordered = sorted(values_us)
@@ -31,11 +31,11 @@ class Turnaround:
 class Session:
     """One connection between the PC and a board, from its beginning to its end.
 
-    Times are microseconds: on the real PC since its part began, on the simulated one since the power cycle.
+    Times are microseconds since the start of the real PC's part, or since the simulated board's power cycle.
     """
 
     number: int
-    """Counts connections from 0 in the order in which they began."""
+    """The connection's number, from 0, in the order of starting."""
     peer: str
     """`address:port` of the board."""
     started_us: float
@@ -43,34 +43,34 @@ class Session:
     ended_us: float | None
     """None while it lasts."""
     exchanges: int
-    """Whole exchanges: something right came, and it was answered."""
+    """Complete exchanges: correct bytes came, and were answered."""
     received_bytes: int
     error: str | None
-    """One line that says why the session is not good; None for a good one."""
+    """The reason, in one line, why the session is not good; None for a good one."""
     report: dict[str, Any] | None = None
-    """What a client without a console told."""
+    """The report of a client without a console."""
     received_us: list[float] = field(default_factory=list, repr=False)
-    """When each exchange had come whole."""
+    """The time of the last byte of each exchange."""
     sent_us: list[float] = field(default_factory=list, repr=False)
-    """When each answer was handed over; empty where that takes a time that was set."""
+    """When each answer was handed over; empty if the turnaround is a setting."""
     arrivals: int = 0
-    """Arrivals that completed at least one exchange."""
+    """Number of arrivals that completed at least one exchange."""
     attempts: int = 1
-    """How often it was tried: each but the last was refused."""
+    """Attempts to connect; all but the last were refused."""
     established_us: float | None = None
-    """When the handshake was over; the time of `started_us` where the board connected."""
+    """The end of the handshake; equal to `started_us` if the board connected."""
     asked_us: float | None = None
-    """When what the PC says first was handed over; None where it does not speak first."""
+    """When the PC's first bytes were handed over; None if the board speaks first."""
     first_byte_us: float | None = None
     last_byte_us: float | None = None
     leased_us: float | None = None
     """When the PC's DHCP server told the board its address; None if it did not, or the time is unknown."""
     listening: str | None = None
-    """The line by which a client told on it where it waits for the PC: it is none of the workload's connections."""
+    """The line with which a client announced its port: such a connection belongs to no exchange."""
     ping_bytes: list[int] = field(default_factory=list, repr=False)
-    """Data of each ping that the PC sent, in order."""
+    """Data bytes of each ping of the PC, in order."""
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)
-    """None for one that was not answered."""
+    """None for an unanswered ping."""
 
     @property
     def pings(self) -> list[Ping]:
@@ -79,12 +79,12 @@ class Session:
 
     @property
     def ok(self) -> bool:
-        """Everything right, up to its end."""
+        """The session has no error."""
         return self.error is None
 
     @property
     def pipelined(self) -> int:
-        """Exchanges that came without waiting for the answer before them."""
+        """Exchanges that came before the previous answer."""
         return self.exchanges - self.arrivals
 
     @property

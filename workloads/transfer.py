@@ -3,8 +3,8 @@
 The board announces each transfer by a line, `up WRITE TOTAL`, `down WRITE TOTAL`, `echo WRITE TOTAL` or
 `both WRITE TOTAL`, and closes at the end. Up: the board sends TOTAL bytes, and the PC says `done` once all have come.
 Down: the PC sends them. Echo: the PC sends the bytes back. Both: down and up at once, with `done` behind. Byte k of a
-transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again and again; with WRITE 0 the board sends
-what it likes. A client without a console sends its report after the last transfer.
+transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again and again; with WRITE 0 the board may send
+any bytes. A client without a console sends its report after the last transfer.
 """
 
 from __future__ import annotations

@@ -62,7 +62,10 @@ def test_nobody_tries_on_after_another_one_failed() -> None:
     calls.ended(bad, 2.0)
     assert not calls.refused(refused, 3.0)
     assert calls.fault == f"connection 1 of 3 to {PEER}: answer 1 is b'x'" and calls.fault_us == 2.0
-    assert [session.error for session in calls.sessions()] == ["answer 1 is b'x'", "given up, as another one failed"]
+    assert [session.error for session in calls.sessions()] == [
+        "answer 1 is b'x'",
+        "given up after another failure",
+    ]
 
 
 @pytest.mark.parametrize(

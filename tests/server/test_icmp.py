@@ -25,7 +25,7 @@ def may_ping() -> None:
             return
         except OSError:
             continue
-    pytest.skip("this PC does not let you ping; allow it: sysctl -w net.ipv4.ping_group_range='0 2147483647'")
+    pytest.skip("ping is not allowed on this PC; allow it with: sysctl -w net.ipv4.ping_group_range='0 2147483647'")
 
 
 def test_this_pc_answers_itself() -> None:
@@ -44,7 +44,7 @@ def test_one_who_may_not_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:
         await ping("10.0.0.2", PLAN)
 
     with pytest.raises(
-        PortbenchError, match=r"^ping 10\.0\.0\.2: this PC does not let you .* net\.ipv4\.ping_group_range"
+        PortbenchError, match=r"^ping 10\.0\.0\.2: not allowed on this PC .* net\.ipv4\.ping_group_range"
     ):
         asyncio.run(try_it())
 

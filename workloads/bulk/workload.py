@@ -1,4 +1,4 @@
-"""How many megabits a second a board sends and takes over TCP, by the size of its writes."""
+"""TCP throughput of a board, sending and receiving, by the size of its writes."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class BulkWorkload(TransferWorkload):
     title = "Bulk TCP"
     headline = Metric("up_mbit_s", "Mbit/s up")
     reading = (
-        "*up* is what the board sends until the PC has all of it, *down* what it takes, *echo* what it sends and takes"
-        " back write by write, each way counted once; Mbit/s of payload on the board's clock, with the size of write"
-        " that is best. `portbench show --csv` has all sizes."
+        "*up* is payload that the board sends until the PC has all of it, *down* payload that it receives, *echo*"
+        " payload that it sends and receives write by write, counted once; Mbit/s on the board's clock, with the best"
+        " size of write. `portbench show --csv` has all sizes."
     )
     columns = (
         Column("down Mbit/s", "down_mbit_s"),

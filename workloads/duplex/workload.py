@@ -1,4 +1,4 @@
-"""How many megabits a second a board moves over TCP where both sides send at once, by the size of its writes."""
+"""TCP throughput of a board while both sides send at once, by the size of its writes."""
 
 from __future__ import annotations
 

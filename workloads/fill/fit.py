@@ -9,8 +9,8 @@ from typing import Final
 
 LEAST_POINTS: Final = 4
 STRAIGHT: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""A point lies on the line where it is at most this share of the slope away from it: the first share by which half of
-the points lie on a line counts. A simulated board's times are straight, a network that others use bends them."""
+"""Tolerances, as shares of the slope: a point lies on the line if it is at most so far away. The first share counts for
+which half of the points lie on a line. A simulated board's times are straight; a busy network bends them."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Line:
 
 
 def straight_part(times_us: Sequence[float]) -> Line | None:
-    """The longest straight stretch of the times for 0, 1, 2, ... fills; None where no half of them lies on a line.
+    """The longest straight stretch of the times for 0, 1, 2, ... fills; None if fewer than half lie on a line.
 
-    The beginning may be bent: while the chip still sends what it has, the first fills cost nothing. So may single
-    points be: a transfer whose pauses meet the PC's delayed acknowledgements otherwise is shorter or longer.
+    The beginning may be bent: the first fills cost nothing while the chip still sends. Single points may be off the
+    line, too: the PC's delayed acknowledgements make a transfer shorter or longer.
     """
     least = max(LEAST_POINTS, len(times_us) // 2)
     ends = [(first, last) for first in range(len(times_us)) for last in range(first + least - 1, len(times_us))]

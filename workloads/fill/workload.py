@@ -1,4 +1,4 @@
-"""How fast a board fills a buffer that it sends, and what the network allows where it fills none."""
+"""The rate at which a board fills the buffer that it sends, and the rate of the network without filling."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from portbench.workloads.transfer import Transfers
 
 BUFFER_BYTES: Final = 2048
 PASSES: Final = {"int16": 1024, "bytes": 2048, "port": 2048}
-"""Turns of the loop that fill a buffer once."""
+"""Passes of the loop that fills a buffer once."""
 
 
 class Settings(WorkloadSettings):
     buffers: int = Field(default=20, ge=1, le=50, description=f"buffers of {BUFFER_BYTES} bytes of one transfer")
-    fills: int = Field(default=10, ge=LEAST_POINTS, le=20, description="the most fills of a buffer between two writes")
+    fills: int = Field(default=10, ge=LEAST_POINTS, le=20, description="most fills of a buffer between two writes")
 
 
 class Result(BaseModel):
     model_config = ConfigDict(strict=True)
 
     times_us: dict[str, list[Annotated[int, Field(ge=1)]]]
-    """Of a transfer, by what fills: one entry for each number of fills, from 0 on."""
+    """Times of a transfer, by kind of fill: one entry for each number of fills, from 0 on."""
     cpu_hz: Annotated[int, Field(ge=1)] | None = None
 
 
