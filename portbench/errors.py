@@ -3,6 +3,9 @@ apart."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class PortbenchError(Exception):
     """One line for the user: the file or option, the value, and the fix."""
@@ -18,6 +21,15 @@ class UnknownName(PortbenchError):
 
 class LibraryMissing(PortbenchError):
     """An optional library is not installed. Names the extra that brings it."""
+
+    @classmethod
+    @contextmanager
+    def unless_installed(cls, extra: str, purpose: str) -> Iterator[None]:
+        """For a block that imports libraries of `extra`, late since they take a second. `purpose` needs them."""
+        try:
+            yield
+        except ImportError as error:
+            raise cls(f"{purpose} needs {error.name}; install it: pip install 'portbench[{extra}]'") from error
 
 
 class BoardError(PortbenchError):

@@ -11,6 +11,7 @@ from typing import Final
 
 from portbench.errors import PortbenchError
 from portbench.results.cells import figure, stated
+from portbench.results.explain import explained
 from portbench.results.model import Offers, Published, Row, Status
 from portbench.results.published import as_headline
 from portbench.results.stats import Group
@@ -18,6 +19,9 @@ from portbench.where import Where
 from portbench.workloads import Workload
 
 CODE: Final = "    "
+_MOST_REASONS: Final = 2
+"""Sentences that say why a row takes as long as it does: what explains most of its figure. `portbench explain` has
+them all."""
 _NO_PYTHON: Final = frozenset({"native"})
 _OTHERS: Final = 3
 _WORTH_TELLING: Final = 1.005
@@ -36,6 +40,20 @@ def answer(groups: Sequence[Group], where: Where) -> list[str]:
     pythons = [group for group in groups if is_python(group.first)]
     ceilings = [group for group in groups if not is_python(group.first)]
     return [*_fastest(pythons), *_settings(pythons), *_ceiling(ceilings, pythons)]
+
+
+def why(groups: Sequence[Group]) -> list[str]:
+    """A line for each group with an attributed run that a rule explains, in the words of `portbench explain`."""
+    lines = []
+    for group in groups:
+        row = next((row for row in group.rows if row.attribution is not None), None)
+        if row is None:
+            continue
+        said = [sentence.text for sentence in explained(row) if sentence.share is not None][:_MOST_REASONS]
+        if said:
+            named = " ".join(filter(None, (row.runtime, row.profile)))
+            lines.append(f"Why, {named}: {'; '.join(said)}.")
+    return lines
 
 
 def published_lines(known: Workload | None, groups: Sequence[Group]) -> list[str]:

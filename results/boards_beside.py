@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import tabulate
-
-from portbench.errors import UnknownName
+from portbench.results.cells import markdown_table, workload_title
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.stats import Group, group_rows
 from portbench.shown import shown
-from portbench.workloads import workload
 
 _DIGITS: Final = 4
 
@@ -71,10 +68,10 @@ def _reason(rows: list[Row]) -> str:
     return next((str(row.reason) for row in rows if row.status is not Status.MEASURED and row.reason), "other settings")
 
 
-def lines(found: list[Beside]) -> list[list[str]]:
+def _lines(found: list[Beside]) -> list[list[str]]:
     return [
         [
-            _title(each.workload),
+            workload_title(each.workload),
             each.family,
             _cell(each.one),
             _cell(each.other),
@@ -85,18 +82,17 @@ def lines(found: list[Beside]) -> list[list[str]]:
     ]
 
 
-def columns(one: RunFile, other: RunFile) -> list[str]:
+def _columns(one: RunFile, other: RunFile) -> list[str]:
     names = [", ".join(sorted({str(row.board) for row in run.rows if row.board})) or "-" for run in (one, other)]
     return ["workload", "family", *names, "", "times"]
 
 
 def markdown(one: RunFile, other: RunFile) -> str:
     """As GitHub shows it, and a terminal: the table, and the reasons for missing rows."""
-    found, head = beside(one, other), columns(one, other)
-    cells = [[shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in line] for line in lines(found)]
-    text = tabulate.tabulate(cells, head, tablefmt="pipe", disable_numparse=True) + "\n"
+    found, head = beside(one, other), _columns(one, other)
+    text = markdown_table(head, [list(map(shown, line)) for line in _lines(found)]) + "\n"
     missing = [
-        f"- {_title(each.workload)}, {each.family}, {board}: {shown(reason)}\n"
+        f"- {workload_title(each.workload)}, {each.family}, {board}: {shown(reason)}\n"
         for each in found
         for group, reason, board in zip((each.one, each.other), each.reasons, head[2:4], strict=True)
         if group is None
@@ -138,10 +134,3 @@ def _cell(group: Group | None) -> str:
     row = group.first
     about = " ".join(filter(None, [row.version, row.profile]))
     return f"{group.value.median:.{_DIGITS}g} ({about})"
-
-
-def _title(name: str) -> str:
-    try:
-        return workload(name).title
-    except UnknownName:  # of a workload that is not installed here
-        return name

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+import tabulate
 
 from portbench.errors import PortbenchError, UnknownName
 from portbench.results.model import Published, Row
@@ -24,6 +26,26 @@ def known_workload(name: str) -> Workload | None:
         return workload(name)
     except UnknownName:
         return None
+
+
+def workload_title(name: str) -> str:
+    """The title of the workload; its name where it is not installed here."""
+    known = known_workload(name)
+    return known.title if known else name
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> str:
+    """A table for GitHub, with the columns of `right` right-aligned."""
+    lines = [list(map(escape, row)) for row in rows]
+    align = ["right" if column in right else "left" for column in columns]
+    return tabulate.tabulate(lines, columns, tablefmt="pipe", colalign=align, disable_numparse=True)
+
+
+def escape(text: str) -> str:
+    """Text for Markdown that neither ends its cell or its line, nor is read as HTML."""
+    for mark, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("\n", " "), ("\r", " ")):
+        text = text.replace(mark, safe)
+    return text
 
 
 def own_columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:

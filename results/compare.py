@@ -192,11 +192,6 @@ def _least_p(ours: int, theirs: int) -> float:
 
 
 def _scipy() -> Any:
-    """Late, because it takes a second, and only where chance has a part."""
-    try:
+    with LibraryMissing.unless_installed("compare", "comparing runs that differ by chance"):
         from scipy import stats
-    except ImportError as error:
-        raise LibraryMissing(
-            "comparing runs that differ by chance needs scipy; install it: pip install 'portbench[compare]'"
-        ) from error
     return stats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from datetime import date, datetime
 from enum import StrEnum
@@ -235,3 +236,9 @@ class RunFile(_Model):
     def finished(self, when_utc: datetime) -> RunFile:
         """The same run, ended."""
         return self.model_copy(update={"finished_utc": when_utc})
+
+
+def json_schema() -> str:
+    """JSON Schema of a run file: the content of docs/run-file.schema.json."""
+    schema = RunFile.model_json_schema(mode="validation")
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1) + "\n"

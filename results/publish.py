@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from portbench.errors import UnknownName
 from portbench.files import replace_file
+from portbench.results.cells import known_workload
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page
@@ -19,7 +18,6 @@ from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown, panels, tables
 from portbench.shown import shown
-from portbench.workloads import workload
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
@@ -94,10 +92,8 @@ def _readings(run: RunFile) -> list[str]:
     """How the columns are to be read, those that all tables have and those of each workload."""
     paragraphs = [*_READING, UNSTABLE_RULE]
     for name in dict.fromkeys(row.workload for row in run.rows):
-        with contextlib.suppress(UnknownName):  # of a workload that is not installed here
-            known = workload(name)
-            if known.reading:
-                paragraphs.append(f"{known.title}: {known.reading}")
+        if (known := known_workload(name)) is not None and known.reading:
+            paragraphs.append(f"{known.title}: {known.reading}")
     return paragraphs
 
 

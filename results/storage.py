@@ -54,7 +54,8 @@ class RunWriter:
             else:
                 self._file = self.path.open("xb", buffering=0) if resumed else self._created()
                 self._write(run.model_dump(mode="json", exclude={"rows", "finished_utc"}))
-                self._rows = dict(enumerate(run.rows))
+                for row in run.rows:
+                    self.append(row)
         except OSError as error:
             raise _cannot_write(self.path.parent, error) from error
 

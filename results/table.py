@@ -12,19 +12,26 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, get_args
 
-import tabulate
 from rich.cells import cell_len
 from rich.console import Group as Renderables
 from rich.console import RenderableType
 from rich.text import Text
 
 from portbench.console import GAP, new_table
-from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines
-from portbench.results.cells import CEILING_RANK, EXACT, cells, known_workload, own_columns
-from portbench.results.matrix import crossed
+from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines, why
+from portbench.results.cells import (
+    CEILING_RANK,
+    EXACT,
+    cells,
+    escape,
+    figure,
+    known_workload,
+    markdown_table,
+    own_columns,
+    workload_title,
+)
 from portbench.results.model import RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
-from portbench.results.why import why
 from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Readiness, Workload
@@ -45,6 +52,8 @@ _LEFT: Final = frozenset(
 )
 _FOLDING: Final = frozenset({"notes", "reason"})
 _FOLDED_WIDTH: Final = 24
+_NOTHING: Final = "-"
+"""A value of a matrix that was not measured."""
 _PAGE_WIDTH: Final = 120
 _SAID_ONCE: Final = ("board", "address", "runs", "spread")
 """Columns, with the workload's settings, that are said above the table where all rows have the same."""
@@ -80,17 +89,16 @@ class Table:
     def short_answer(self) -> str:
         """The answer's first sentence with its code, as Markdown that a page of 120 columns has room for."""
         answer = self.below[: 2 if len(self.below) > 1 and self.below[1].startswith(CODE) else 1]
-        return "\n\n".join(text if text.startswith(CODE) else _wrapped(_escape(text)) for text in answer) + "\n"
+        return "\n\n".join(text if text.startswith(CODE) else _wrapped(escape(text)) for text in answer) + "\n"
 
     def _rows_and_about(self, width: int | None) -> str:
         left_out = [] if width is None else self._left_out(width)
         columns = [column for column in self.columns if column not in left_out]
-        align = ["left" if column in _LEFT else "right" for column in columns]
-        lines = [
-            [_escape(cell) for column, cell in zip(self.columns, row, strict=True) if column not in left_out]
+        rows = [
+            [cell for column, cell in zip(self.columns, row, strict=True) if column not in left_out]
             for row in self.rows
         ]
-        body = tabulate.tabulate(lines, columns, tablefmt="pipe", colalign=align, disable_numparse=True)
+        body = markdown_table(columns, rows, [column for column in columns if column not in _LEFT])
         about = f"{self.about} `portbench show` also has: {', '.join(left_out)}." if left_out else self.about
         return f"{about}\n\n{body}\n"
 
@@ -149,7 +157,7 @@ class Panel:
 
     @property
     def title(self) -> str:
-        title = f"{self.known.title if self.known else self.workload}: {self.where}"
+        title = f"{workload_title(self.workload)}: {self.where}"
         return shown(f"{title}, timed by the PC" if self.is_foreign else title)
 
 
@@ -189,7 +197,7 @@ def terminal(run: RunFile, width: int) -> RenderableType:
 
 def paragraphs(below: Iterable[str]) -> str:
     """As Markdown: text cannot become anything else there, code stays as it is."""
-    return "".join(f"{text if text.startswith(CODE) else _escape(text)}\n\n" for text in below).removesuffix("\n")
+    return "".join(f"{text if text.startswith(CODE) else escape(text)}\n\n" for text in below).removesuffix("\n")
 
 
 def _line(paragraph: str) -> Text:
@@ -240,8 +248,34 @@ def matrices(panel: Panel) -> list[Table]:
             tuple(map(shown, (corner, *columns))),
             tuple(tuple(map(shown, line)) for line in lines),
         )
-        for kind, columns, lines in crossed(panel.groups, known.across)
+        for kind, columns, lines in _crossed(panel.groups, known.across)
     ]
+
+
+def _crossed(groups: Iterable[Group], setting: str) -> list[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]:
+    """A matrix for each profile and each choice of the other settings: its title, the columns, and the lines. Leaves
+    out those with one value across and down."""
+    tables: dict[str, dict[str, dict[str, str]]] = {}
+    across: dict[str, None] = {}
+    for group in groups:
+        row = group.first
+        others = [f"{name} {value}" for name, value in row.settings.items() if name != setting]
+        address = row.conditions.address_mode
+        kind = ", ".join(
+            [*([row.profile] if row.profile else []), *others, *([f"address {address}"] if address else [])]
+        )
+        value = str(row.settings.get(setting, _NOTHING))
+        across[value] = None
+        lines = tables.setdefault(kind, {})
+        lines.setdefault(row.runtime, {})[value] = figure(group.value.median)
+    made = []
+    for kind, lines in tables.items():
+        columns = sorted(value for value in across if any(value in line for line in lines.values()))
+        if len(columns) < 2 and len(lines) < 2:
+            continue
+        body = tuple((name, *(lines[name].get(value, _NOTHING) for value in columns)) for name in sorted(lines))
+        made.append((kind, tuple(columns), body))
+    return made
 
 
 def _jitter(drawn: list[Sim]) -> str:
@@ -292,10 +326,3 @@ def _table(
 
 def _wrapped(paragraph: str) -> str:
     return textwrap.fill(paragraph, _PAGE_WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def _escape(cell: str) -> str:
-    """A cell's text must neither end its cell nor its line, nor be read as HTML."""
-    for mark, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("\n", " "), ("\r", " ")):
-        cell = cell.replace(mark, safe)
-    return cell

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-import tabulate
-
 from portbench.files import replace_file
-from portbench.results.cells import figure, known_workload
+from portbench.results.cells import figure, markdown_table, workload_title
 from portbench.results.histories.series import version_order
 from portbench.results.histories.store import Entry
 from portbench.results.storage import StorageError
@@ -51,7 +49,7 @@ def _table(runtimes: Iterable[str], entries: Sequence[Entry]) -> str:
         return "\nNothing of it has been measured here.\n\n"
     rows = [
         (
-            known.title if (known := known_workload(entry.workload)) else entry.workload,
+            workload_title(entry.workload),
             entry.runtime,
             entry.version,
             entry.profile or "all",
@@ -60,9 +58,7 @@ def _table(runtimes: Iterable[str], entries: Sequence[Entry]) -> str:
         )
         for entry in sorted(newest.values(), key=lambda each: (each.workload, version_order(each), each.profile))
     ]
-    cells = [[shown(cell).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
-    align = ("left", "left", "left", "left", "right", "left")
-    table = tabulate.tabulate(cells, _COLUMNS, tablefmt="pipe", colalign=align, disable_numparse=True)
+    table = markdown_table(_COLUMNS, [list(map(shown, row)) for row in rows], right=("figure",))
     where = sorted({f"{entry.where}, {entry.board}" for entry in newest.values()})
     dates = sorted({entry.measured_utc[:10] for entry in newest.values()})
     return f"\n{table}\n\nMeasured {' and '.join(dates)} ({'; '.join(where)}).\n\n"

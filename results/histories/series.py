@@ -172,11 +172,6 @@ def _column(values: Sequence[float]) -> Any:
 
 
 def _ruptures() -> Any:
-    """Late, because it takes a second."""
-    try:
+    with LibraryMissing.unless_installed("history", "finding steps in a history"):
         import ruptures
-    except ImportError as error:
-        raise LibraryMissing(
-            "finding steps in a history needs ruptures; install it: pip install 'portbench[history]'"
-        ) from error
     return ruptures

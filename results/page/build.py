@@ -14,11 +14,10 @@ from portbench.results.answer import not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile
+from portbench.results.page.drawing import page_libraries
 from portbench.results.page.history import history_part
-from portbench.results.page.libraries import page_libraries
-from portbench.results.page.parts import Data, Paragraph, Part, Section
+from portbench.results.page.parts import Data, Paragraph, Part, Section, paragraphs
 from portbench.results.page.sections import sections
-from portbench.results.page.words import paragraphs
 from portbench.results.storage import to_json
 from portbench.results.table import not_measured, panels
 from portbench.shown import shown

@@ -9,10 +9,11 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from portbench.results.page.libraries import page_libraries
+from portbench.errors import LibraryMissing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,8 @@ _WIDE_LETTERS: Final = 110
 INK: Final = "#0a0a01"
 SOFT: Final = "#0a0a02"
 LINES: Final = "#0a0a03"
+MARKERS: Final = (("o", "●"), ("s", "■"), ("D", "◆"), ("^", "▲"), ("v", "▼"))
+"""Of the series: in the drawing and in the legend, so that they can be told apart without colours."""
 SERIES: Final = tuple(f"#0b0b{number:02x}" for number in range(1, 9))
 """Placeholders: each becomes a property of the page's style sheet."""
 _PROPERTIES: Final = {
@@ -58,6 +61,11 @@ _SETTINGS: Final[Any] = {
 
 Draw = Callable[["Axes", bool], None]
 """Draws onto the axes; whether for a narrow screen."""
+
+
+def page_libraries() -> AbstractContextManager[None]:
+    """For a block that imports libraries of drawing and templates: measuring needs neither. Raises LibraryMissing."""
+    return LibraryMissing.unless_installed("page", "a page of HTML")
 
 
 def colour(number: int) -> str:
@@ -93,10 +101,15 @@ def lanes(axes: Axes, names: Sequence[str], narrow: bool) -> None:
         axes.annotate(
             name, (0, number - 0.42), xycoords=("axes fraction", "data"), ha="left", va="center", fontsize=_TEXT
         )
+    bare(axes, "x")
+    axes.tick_params(length=3)
+
+
+def bare(axes: Axes, grid: Literal["x", "y"]) -> None:
+    """No frame but the axis below, and a thin grid."""
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
-    axes.tick_params(length=3)
-    axes.grid(axis="x", linewidth=0.7)
+    axes.grid(axis=grid, linewidth=0.7)
     axes.set_axisbelow(True)
 
 
@@ -111,14 +124,19 @@ def log_ticks(axes: Axes, low: float, high: float, narrow: bool) -> None:
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
     axes.set_xscale("log")
     axes.set_xlim(low, high)
-    steps = [10.0**exponent * digit for exponent in range(-9, 13) for digit in (1, 2, 5)]
-    inside = [step for step in steps if low <= step <= high]
+    inside = log_steps(low, high)
     if len(inside) > (5 if narrow else 10):
         tens = [step for step in inside if f"{step:.0e}".startswith("1")]
         inside = tens if len(tens) > 1 else inside[:: max(1, len(inside) // 4)]
     axes.xaxis.set_major_locator(FixedLocator(inside))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+
+
+def log_steps(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10 and so on, from `low` to `high`."""
+    steps = [10.0**exponent * digit for exponent in range(-9, 13) for digit in (1, 2, 5)]
+    return [step for step in steps if low <= step <= high]
 
 
 def plain(value: float) -> str:

@@ -7,19 +7,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from portbench.errors import LibraryMissing
-from portbench.results.cells import figure, known_workload
+from portbench.results.cells import figure, workload_title
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry
 from portbench.results.histories.table import step_said
-from portbench.results.page.drawing import colour, drawings, plain, style
-from portbench.results.page.libraries import page_libraries
+from portbench.results.page.drawing import MARKERS, bare, colour, drawings, log_steps, page_libraries, plain, style
 from portbench.results.page.parts import Chart, Data, Paragraph, Part, Section, Value
 from portbench.shown import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKERS = (("o", "●"), ("s", "■"), ("D", "◆"), ("^", "▲"), ("v", "▼"))
 _HEIGHT = 280.0
 _MOST_LINES = 10
 _ROOM = 1.35
@@ -68,8 +66,7 @@ def _told(series: Series, step: Step) -> str:
 
 def _chart(title: str, lines: list[Series]) -> Chart:
     of = lines[0].first
-    known = known_workload(of.workload)
-    about = " ".join(filter(None, (known.title if known else of.workload, of.where, of.board)))
+    about = " ".join(filter(None, (workload_title(of.workload), of.where, of.board)))
     values = [entry.value for each in lines for entry in each.entries]
     low, high = min(values) / _ROOM, max(values) * _ROOM
     ticks = _ticks(lines)
@@ -79,8 +76,7 @@ def _chart(title: str, lines: list[Series]) -> Chart:
             from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
         axes.set_yscale("log")
         axes.set_ylim(low, high)
-        marks = [10.0**exponent * digit for exponent in range(-9, 13) for digit in (1, 2, 5)]
-        inside = [mark for mark in marks if low <= mark <= high]
+        inside = log_steps(low, high)
         few = MaxNLocator(4).tick_values(low, high) if len(inside) < 2 else inside
         axes.yaxis.set_major_locator(FixedLocator(few if len(few) < 8 else few[::3]))
         axes.yaxis.set_minor_locator(NullLocator())
@@ -91,7 +87,7 @@ def _chart(title: str, lines: list[Series]) -> Chart:
                 [places[_tick(each, entry)] for entry in each.entries],
                 [entry.value for entry in each.entries],
                 color=colour(number),
-                marker=_MARKERS[number % len(_MARKERS)][0],
+                marker=MARKERS[number % len(MARKERS)][0],
                 markersize=7,
                 linewidth=2,
             )
@@ -99,10 +95,7 @@ def _chart(title: str, lines: list[Series]) -> Chart:
         chosen = list(enumerate(ticks))[:: -(-len(ticks) // most)]
         axes.set_xticks([place for place, _ in chosen], [label for _, label in chosen])
         axes.set_xlim(-0.4, len(ticks) - 0.6)
-        axes.grid(axis="y", linewidth=0.7)
-        axes.set_axisbelow(True)
-        for side in ("left", "right", "top"):
-            axes.spines[side].set_visible(False)
+        bare(axes, "y")
         axes.tick_params(length=0)
         axes.set_ylabel(f"{of.unit}, logarithmic")
 
@@ -121,7 +114,7 @@ def _chart(title: str, lines: list[Series]) -> Chart:
     legend = tuple(
         (
             style(colour(number)),
-            f"{_MARKERS[number % len(_MARKERS)][1]} {' '.join(filter(None, (each.name, each.first.profile)))}",
+            f"{MARKERS[number % len(MARKERS)][1]} {' '.join(filter(None, (each.name, each.first.profile)))}",
         )
         for number, each in enumerate(lines)
     )

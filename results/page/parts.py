@@ -1,4 +1,4 @@
-"""The parts of a page: sections with text, tables and charts."""
+"""The parts of a page: sections with text, tables and charts, and the names of rows in them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
+
+from portbench.results.answer import CODE
+from portbench.results.stats import Group
+from portbench.results.table import Panel
+from portbench.shown import shown
 
 Value = str | float | None
 
@@ -121,3 +126,29 @@ def slug(text: str) -> str:
 
 def _address(kind: str, text: str) -> str:
     return f"data:{kind};charset=utf-8,{quote(text)}"
+
+
+def _name(group: Group) -> str:
+    """`micropython-1.26.0 tuned`."""
+    return shown(" ".join(filter(None, (group.first.runtime, group.first.profile))))
+
+
+def names(panel: Panel) -> list[str]:
+    """A different name for each row: with its build where two would be alike."""
+    plain = [_name(group) for group in panel.groups]
+    found: list[str] = []
+    for text, group in zip(plain, panel.groups, strict=True):
+        if plain.count(text) > 1:
+            text = f"{text} ({shown(group.first.build)})"
+        while text in found:
+            text += " again"
+        found.append(text)
+    return found
+
+
+def paragraphs(lines: Iterable[str]) -> tuple[Paragraph, ...]:
+    """The paragraphs of an answer, in which code begins with four spaces."""
+    return tuple(
+        Paragraph(shown(line.removeprefix(CODE)), is_code=True) if line.startswith(CODE) else Paragraph(shown(line))
+        for line in lines
+    )

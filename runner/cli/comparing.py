@@ -10,9 +10,8 @@ import click
 from rich.console import Console
 
 from portbench.console import console, plain_table
-from portbench.results import compare_why
 from portbench.results.compare import Comparison
-from portbench.results.compare_table import COLUMNS, lines
+from portbench.results.compare_table import COLUMNS, HINT, WHY_COLUMNS, lacks_reasons, lines, reasons
 from portbench.results.find import find_run
 from portbench.results.model import RunFile
 from portbench.results.storage import RESULTS_FOLDER
@@ -63,11 +62,11 @@ def print_comparison(compared: Sequence[Comparison], limit: float | None, out: C
     """`out`: by default standard output."""
     out = out or console()
     out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))
-    for reason in compare_why.reasons(compared):
+    for reason in reasons(compared):
         out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)
         for sentence in reason.sentences:
             out.print(f"- {sentence}", markup=False, soft_wrap=True)
         title = f"Where the time goes, a {reason.noun} on average"
-        out.print(plain_table(title, compare_why.COLUMNS, reason.lines, folding=()))
-    if compare_why.lacks_reasons(compared):
-        out.print(compare_why.HINT, markup=False, soft_wrap=True)
+        out.print(plain_table(title, WHY_COLUMNS, reason.lines, folding=()))
+    if lacks_reasons(compared):
+        out.print(HINT, markup=False, soft_wrap=True)

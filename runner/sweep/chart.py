@@ -41,10 +41,8 @@ def draw(
 
     Raises LibraryMissing or OSError.
     """
-    try:
+    with LibraryMissing.unless_installed("sweep", "the chart"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise LibraryMissing("the chart needs matplotlib; install it: pip install 'portbench[sweep]'") from error
     drawn = [curve for curve in curves if curve.axis == along]
     by_line, panels = _shared_out(drawn, along, axes)
     shown = panels[:_MOST_PANELS]

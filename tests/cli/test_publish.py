@@ -18,7 +18,7 @@ def test_the_first_table_goes_into_a_page_of_ones_own(invoke: Invoke, tmp_path: 
     (tmp_path / "run.json").write_text(storage.to_json(FULL))
     page = tmp_path / "own.md"
     page.write_text("a\n<!-- results -->\nold\n<!-- /results -->\nb\n")
-    words = ("publish", "run.json", "--output", "results.md", "--into", page)
+    words = ("show", "publish", "run.json", "--output", "results.md", "--into", page)
     assert invoke(*words).exit_code == 0
     text = page.read_text()
     table = text.removeprefix("a\n<!-- results -->\n\n").removesuffix("\n<!-- /results -->\nb\n")
@@ -38,7 +38,7 @@ def test_the_chart_is_one_picture_for_light_and_dark_and_goes_into_a_page(invoke
     (tmp_path / "run.json").write_text(storage.to_json(FULL))
     page, chart = tmp_path / "README.md", tmp_path / "docs" / "chart.svg"
     page.write_text("<!-- results -->\n<!-- /results -->\n")
-    words = ("publish", "run.json", "--output", chart, "--into", page)
+    words = ("show", "publish", "run.json", "--output", chart, "--into", page)
     assert invoke(*words).exit_code == 0
     drawn = chart.read_text()
     assert "prefers-color-scheme: dark" in drawn and "micropython-1.26.0 tuned" in drawn and "no Python" in drawn

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from portbench.results import storage
 from portbench.results.csv_export import rows_csv, samples_csv
-from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim
-from portbench.results.schema import json_schema
+from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim, json_schema
 from tests.cli.conftest import Invoke
 
 DOCS = Path(__file__).parents[2] / "docs"

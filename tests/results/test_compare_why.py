@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from portbench.results.compare import Comparison, compare
-from portbench.results.compare_table import as_data, markdown
-from portbench.results.compare_why import lacks_reasons, reasons, why
+from portbench.results.compare_table import as_data, lacks_reasons, markdown, reasons, why
 from portbench.results.model import Row, RunFile, Sim
 from tests.results.explain import synthetic
 from tests.results.rows import MACHINE

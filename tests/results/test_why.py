@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from portbench.results.answer import why
 from portbench.results.stats import group_rows
-from portbench.results.why import why
 from tests.results.explain import synthetic
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portbench.results.answer import why
 from portbench.results.attribution import GROUPS
 from portbench.results.explain import Facts
 from portbench.results.explain.words import duration
 from portbench.results.page.drawing import colour, drawings, lanes, lanes_height, style
-from portbench.results.page.parts import Chart, Data, Section, Value
-from portbench.results.page.words import names, paragraphs
+from portbench.results.page.parts import Chart, Data, Section, Value, names, paragraphs
 from portbench.results.stats import Group
 from portbench.results.table import Panel
-from portbench.results.why import why
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portbench.results.cells import figure
-from portbench.results.page.drawing import INK, colour, drawings, lanes, lanes_height, log_ticks, style
-from portbench.results.page.libraries import page_libraries
-from portbench.results.page.parts import Chart, Data, Section, Value
-from portbench.results.page.words import names
+from portbench.results.page.drawing import INK, colour, drawings, lanes, lanes_height, log_ticks, page_libraries, style
+from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.stats import Group, summarize
 from portbench.results.table import Panel
 

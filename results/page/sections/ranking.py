@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from portbench.results.answer import is_python
 from portbench.results.cells import figure
 from portbench.results.page.drawing import INK, colour, drawings, lanes, lanes_height, log_ticks, picture, style
-from portbench.results.page.parts import Chart, Data, Section, Value
-from portbench.results.page.words import names
+from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.table import Panel
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from portbench.results.answer import published_lines
 from portbench.results.cells import figure
 from portbench.results.model import Published
 from portbench.results.page.drawing import LINES, colour, drawings, lanes, lanes_height, log_ticks, style
-from portbench.results.page.parts import Chart, Data, Section, Value
-from portbench.results.page.words import names, paragraphs
+from portbench.results.page.parts import Chart, Data, Section, Value, names, paragraphs
 from portbench.results.published import nearest
 from portbench.results.stats import Group
 from portbench.results.table import Panel

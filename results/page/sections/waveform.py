@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from portbench.results.closer import Waveform
 from portbench.results.explain.words import duration
-from portbench.results.page.drawing import INK, colour, drawings, style
-from portbench.results.page.parts import Chart, Data, Section, Value
-from portbench.results.page.words import names
+from portbench.results.page.drawing import INK, bare, colour, drawings, style
+from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.table import Panel
 
 if TYPE_CHECKING:
@@ -74,11 +73,8 @@ def _draw(axes: Axes, waveform: Waveform, narrow: bool) -> None:
     axes.set_yticks(range(len(lanes)), lanes)
     axes.set_ylim(len(lanes) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
-    for side in ("left", "right", "top"):
-        axes.spines[side].set_visible(False)
+    bare(axes, "x")
     axes.set_xlim(0, end)
-    axes.grid(axis="x", linewidth=0.7)
-    axes.set_axisbelow(True)
     axes.set_xlabel(unit)
     if narrow:
         axes.locator_params(axis="x", nbins=4)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portbench.results.page.drawing import LINES, colour, drawings, lanes, lanes_height, log_ticks, style
-from portbench.results.page.parts import Chart, Data, Paragraph, Section, Value
-from portbench.results.page.words import names
+from portbench.results.page.drawing import LINES, MARKERS, colour, drawings, lanes, lanes_height, log_ticks, style
+from portbench.results.page.parts import Chart, Data, Paragraph, Section, Value, names
 from portbench.results.table import Panel
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ _ABOUT = (
     "Each was run so, with few exchanges, and none is ever ranked: two of them are switches of the emulator that no"
     " board has."
 )
-_MARKERS = (("o", "●"), ("s", "■"), ("D", "◆"), ("^", "▲"), ("v", "▼"))
-"""In the order of the drawing and of the legend, so that they can be told apart without colours."""
 
 
 def section(panel: Panel) -> Section | None:
@@ -30,7 +27,7 @@ def section(panel: Panel) -> Section | None:
     if not found:
         return None
     titles = dict.fromkeys(each.title for _, changes in found for each in changes)
-    looks = {title: (colour(number), _MARKERS[number % len(_MARKERS)]) for number, title in enumerate(titles)}
+    looks = {title: (colour(number), MARKERS[number % len(MARKERS)]) for number, title in enumerate(titles)}
     times = [each.times for _, changes in found for each in changes]
     low, high = min(*times, 1.0) / 1.08, max(*times, 1.5) * 1.12
     labels = [label for label, _ in found]

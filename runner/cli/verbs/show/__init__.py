@@ -12,8 +12,7 @@ import click
 from portbench.console import console
 from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
-from portbench.results.model import RunFile
-from portbench.results.schema import json_schema
+from portbench.results.model import RunFile, json_schema
 from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
 from portbench.runner.cli.options import bench_option, run_file
