@@ -6,6 +6,7 @@ Rows are collected where they are asked for: by `--portbench="OPTIONS OF portben
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         return
     if hasattr(config, "workerinput") or getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("rows are measured by processes of portbench's; leave out -n, or say --parallel to it")
+    os.environ["PYTHONSAFEPATH"] = "1"  # processes of ours import nothing from the user's folder
     config.args = [str(ROWS)]  # nothing but rows, whatever is in the folder
     config.pluginmanager.register(Rows(config), "portbench-rows")
 

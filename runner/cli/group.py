@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.metadata
+import os
 import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -132,6 +133,7 @@ class Verbs(click.Group):
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Ends the process: status 0, 1 where something failed, 2 for a wrong command line, 130 after Ctrl-C."""
         prepare_streams()
+        os.environ["PYTHONSAFEPATH"] = "1"  # processes of ours import nothing from the user's folder
         try:
             status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
         except click.UsageError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,13 @@ def test_the_action_compares_images(images: Path, tmp_path: Path, environment: d
     status, summary = run_step("Compare", inputs, tmp_path, environment)
     assert status == 0 and "| the same" in summary, summary
     assert all(line.startswith("|") for line in summary.splitlines()[2:])
+
+
+@needs_command
+def test_modules_in_the_users_folder_are_not_imported(empty: Path, environment: dict[str, str]) -> None:
+    """A folder may have an inspect.py: the processes of boards and rows take Python's."""
+    for name in ("inspect", "json", "multiprocessing", "portbench"):
+        (empty / f"{name}.py").write_text("raise SystemExit('imported from the folder')\n")
+    command = [Path(sys.executable).with_name("portbench"), "run", "--runtime=portbench-native", *TWO]
+    done = subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "imported" not in done.stderr, done.stderr
