@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from portbench.boards.board import Deployment, Progress, RunOutput
 from portbench.boards.console import Console
-from portbench.boards.definition import BoardDefinition
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.run import hard_reset, read_result
@@ -29,11 +26,6 @@ class RemoteBoard(UsbBoard):
     MicroPython's files go through the console as mpremote's do. Nothing can be flashed through it: `flash` accepts an
     image that the board runs already. Raises BoardUnavailable.
     """
-
-    def __init__(self, definition: BoardDefinition, *, device: str, **settings: Any) -> None:
-        if settings.get("deployer") == "rshell":
-            raise BoardUnavailable(f"{device}: rshell knows no network ports; use --deploy mpremote")
-        super().__init__(definition, device=device, **settings)
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Raises BoardError unless the banner that the board runs with, build and date included, is in the image."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
@@ -26,6 +26,11 @@ from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]
+DEPLOYERS: Final[Mapping[Deployer, Callable[[Repl, Mapping[str, bytes], Deadline], None]]] = {
+    "mpremote": deploy_mpremote.deploy,
+    "rshell": deploy_rshell.deploy,
+}
+"""How files get to MicroPython. A deployer may close the session; the board then opens a new one."""
 
 _ASK_S = 20.0
 _SAVE_S = 60.0
@@ -145,10 +150,9 @@ class UsbBoard(Board):
             deploy_circuitpython.deploy(
                 self.link, self._session(deadline), deployment.files, deadline, self._settle_volume
             )
-        elif self._deployer == "rshell":
-            self._deploy_rshell(deployment, deadline)
         else:
-            deploy_mpremote.deploy(self._session(deadline), deployment.files, deadline)
+            DEPLOYERS[self._deployer](self._session(deadline), deployment.files, deadline)
+            check_digests(self._session(deadline), deployment.files, deadline)
         self._session(deadline).leave(deadline)
         self._drop_repl()
         self._deployment = deployment
@@ -200,13 +204,6 @@ class UsbBoard(Board):
         if not self._started:
             flash(self.link, self._image, deadline)
 
-    def _deploy_rshell(self, deployment: Deployment, deadline: Deadline) -> None:
-        device = self.link.wait_port(deadline)
-        assert device.port is not None
-        self._drop_repl()
-        deploy_rshell.deploy(device.port, self.name, deployment.files, deadline)
-        check_digests(self._session(deadline), deployment.files, deadline)
-
     def _settle_volume(self, deadline: Deadline) -> None:
         """A real drive has the files once the system's flush returns."""
 
@@ -255,11 +252,14 @@ class UsbBoard(Board):
         self._drop_repl()
 
     def _session(self, deadline: Deadline) -> Repl:
-        """The open REPL session, a new one where the board has enumerated anew since."""
+        """The open REPL session; a new one if it was closed or the board has enumerated again."""
         device = self.link.device()
         known = self._repl_device
         if self._repl is not None and (
-            device is None or known is None or (device.port, device.enumeration) != (known.port, known.enumeration)
+            not self._repl.is_open
+            or device is None
+            or known is None
+            or (device.port, device.enumeration) != (known.port, known.enumeration)
         ):
             self._drop_repl()
         if self._repl is None:

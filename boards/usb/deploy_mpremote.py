@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.digests import check_digests, device_digests
+from portbench.boards.usb.digests import device_digests
 from portbench.boards.usb.repl import Repl
 from portbench.errors import BoardError
 
@@ -37,7 +37,7 @@ except OSError:
 
 
 def deploy(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Write what differs, and check on the board that all is as it should be. Raises BoardError."""
+    """Write the files that differ. Raises BoardError."""
     try:
         remount_without_times(repl, deadline)
         there = device_digests(repl, files, deadline)
@@ -49,7 +49,6 @@ def deploy(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
         raise BoardError(f"{error} (while copying files)") from error
     except OSError as error:  # mpremote's word for the board's OSError
         raise BoardError(f"{repl.name}: its file system refused {path}: {error.strerror or error}") from error
-    check_digests(repl, files, deadline)
 
 
 def remount_without_times(repl: Repl, deadline: Deadline) -> None:

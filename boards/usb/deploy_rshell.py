@@ -9,13 +9,22 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from portbench.boards.timing import Deadline
-from portbench.errors import BoardError
+from portbench.boards.usb.repl import Repl
+from portbench.errors import BoardError, BoardUnavailable
 
 _SCRIPT = "commands"
 
 
-def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Copy all files; the port has to be free. Raises BoardError. The caller checks the files that arrived."""
+def deploy(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
+    """Close `repl`, whose port rshell needs, and copy all files. Raises BoardError."""
+    if "://" in repl.port:
+        raise BoardUnavailable(f"{repl.port}: rshell knows no network ports; use --deploy mpremote")
+    repl.close()
+    copy(repl.port, repl.name, files, deadline)
+
+
+def copy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline) -> None:
+    """Copy all files through the free `port`. Raises BoardError."""
     with tempfile.TemporaryDirectory(prefix="portbench-rshell-") as folder:
         script = Path(folder, _SCRIPT)
         script.write_text("\n".join(_commands(Path(folder), files)) + "\n", encoding="utf-8")
@@ -34,9 +43,9 @@ def deploy(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline)
 
 
 def _commands(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    """rshell calls the board /pyboard. Its mkdir fails where a folder is there already, which does no harm.
+    """The commands of the script. rshell calls the board /pyboard.
 
-    Its exit status is always 0; its output tells of errors.
+    Its mkdir fails if a folder exists, which does no harm. Its exit status is always 0; its output tells of errors.
     """
     commands = []
     made = set()

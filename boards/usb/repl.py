@@ -23,8 +23,18 @@ class Repl:
 
     def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
         self.name = name
+        self._port = port
         self.wire = Wire(port, name, watch)
         self._prompt = Prompt(self.wire, name)
+
+    @property
+    def port(self) -> str:
+        """Path or URL of the serial port."""
+        return str(self._port.port)
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._port.is_open)
 
     def interrupt(self, deadline: Deadline) -> str:
         """Stop the program that runs, whatever state a session left, and return what the board printed."""

@@ -152,7 +152,7 @@ def test_an_image_that_runs_already_counts_as_flashed(boards: Boards, deadline: 
 def test_any_other_image_is_refused_with_both_names(
     boards: Boards, deadline: Deadline, tmp_path: Path, content: bytes
 ) -> None:
-    says = "runs 'MicroPython v1.26.0 on 2025-08-09', which image.uf2 does not hold, and nothing can be flashed"
+    says = "runs 'MicroPython v1.26.0 on 2025-08-09', which image.uf2 does not hold, and a console cannot flash it"
     with (
         served(boards()) as server,
         RemoteBoard(DEFINITION, device=server.url) as board,
@@ -171,9 +171,13 @@ def test_what_needs_more_than_a_console_is_refused(boards: Boards, deadline: Dea
         board.deploy(Deployment({}, family), deadline)
 
 
-def test_rshell_is_refused() -> None:
-    with pytest.raises(BoardUnavailable, match="rshell knows no network ports; use --deploy mpremote"):
-        RemoteBoard(DEFINITION, device="rfc2217://127.0.0.1:1", deployer="rshell")
+def test_rshell_is_refused(boards: Boards, deadline: Deadline) -> None:
+    with (
+        served(boards()) as server,
+        RemoteBoard(DEFINITION, device=server.url, deployer="rshell") as board,
+        pytest.raises(BoardUnavailable, match="rshell knows no network ports; use --deploy mpremote"),
+    ):
+        board.deploy(Deployment({"main.py": b"pass\n"}, "micropython"), deadline)
 
 
 @pytest.mark.parametrize("scheme", ["rfc2217", "socket"])

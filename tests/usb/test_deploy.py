@@ -11,6 +11,7 @@ import pytest
 
 from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.usb import UsbBoard, deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
+from portbench.boards.usb.digests import check_digests
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
 
@@ -39,6 +40,7 @@ def test_a_file_that_reads_back_otherwise_is_named(boards: Boards, deadline: Dea
     with pytest.raises(BoardError, match=r"files are not what was written: lib/a/b.py reads back as [0-9a-f]{16}, not"):
         if runtime == "micropython":
             deploy_mpremote.deploy(repl, FILES, deadline)
+            check_digests(repl, FILES, deadline)
         else:
             deploy_circuitpython.deploy(link, repl, FILES, deadline)
     repl.close()
@@ -90,7 +92,7 @@ def rshell_says(monkeypatch: pytest.MonkeyPatch, said: str, status: int = 0) -> 
 
 def test_rshell_gets_all_files_in_one_run(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
     commands = rshell_says(monkeypatch, "Copying")
-    deploy_rshell.deploy("/dev/ttyACM0", "board", FILES, deadline)
+    deploy_rshell.copy("/dev/ttyACM0", "board", FILES, deadline)
     (lines,) = commands
     assert [line.split()[0] for line in lines] == ["cp", "mkdir", "mkdir", "cp"]
     assert lines[1:3] == ["mkdir /pyboard/lib", "mkdir /pyboard/lib/a"]
@@ -102,7 +104,7 @@ def test_what_rshell_could_not_do_is_a_failure_whatever_its_status(
 ) -> None:
     rshell_says(monkeypatch, "Unable to connect to REPL\nUnable to copy 'x'\n")
     with pytest.raises(BoardError, match=r"board: rshell \(status 0\): Unable to connect to REPL"):
-        deploy_rshell.deploy("/dev/ttyACM0", "board", FILES, deadline)
+        deploy_rshell.copy("/dev/ttyACM0", "board", FILES, deadline)
 
 
 def test_rshell_that_hangs_ends(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
@@ -111,7 +113,7 @@ def test_rshell_that_hangs_ends(monkeypatch: pytest.MonkeyPatch, deadline: Deadl
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(DeadlineExceeded, match="still waiting for rshell to copy 2 files to board"):
-        deploy_rshell.deploy("/dev/ttyACM0", "board", FILES, deadline)
+        deploy_rshell.copy("/dev/ttyACM0", "board", FILES, deadline)
 
 
 def usb_board(board: FakeBoard, **more: Any) -> UsbBoard:
