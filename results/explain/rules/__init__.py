@@ -1,1 +1,1 @@
-"""A rule a file: `FIRES` states its threshold, `say` or `say_beside` makes its sentence or says nothing."""
+"""Rules by subject. `@rule` states the threshold; the function returns its sentence, or None."""

@@ -1,0 +1,104 @@
+"""Flash: its cache, and code that moved to it."""
+
+from __future__ import annotations
+
+import statistics
+
+from portbench.results.attribution import Function
+from portbench.results.explain.facts import Comparison, Facts
+from portbench.results.explain.rule import Sentence, rule
+from portbench.results.explain.words import count, factor, percent
+
+_FLASH_MISSES_LEAST = 0.25
+_FLASH_MISSES_CAUSES = ("gap_miss", "driver_miss", "code_miss")
+_PLACE_STANDS_OUT = 0.1
+_NAME_COUNTS = 0.05
+_FLASH_MISSES_MOST_NAMES = 2
+_FROM_FLASH = 0.5
+
+
+def _where(facts: Facts) -> str:
+    """By name where that is certain, by address where a place stands out, and that they are spread where none does."""
+    named = [(each.name, part) for each, part in facts.code_misses if part >= _NAME_COUNTS][:_FLASH_MISSES_MOST_NAMES]
+    told = " and ".join(f"{percent(part)} of the misses in `{name}`" for name, part in named)
+    text = f"; {told}, which this build runs from flash" if named else ""
+    pages = facts.attribution.flash_pages
+    if not pages.misses or any(part >= _PLACE_STANDS_OUT for _, part in named):
+        return text
+    worst, misses = max(pages.misses.items(), key=lambda page: (page[1], page[0]))
+    part, size = misses / sum(pages.misses.values()), f"{pages.page_bytes // 1024} KiB of flash"
+    if part >= _PLACE_STANDS_OUT:
+        return f"{text}; {percent(part)} of the misses in the {size} at {worst}"
+    return f"{text}; the misses are spread: no {size} has more than {percent(part)} of them"
+
+
+@rule("flash cache misses take at least 25 % of the time")
+def flash_misses(facts: Facts) -> Sentence | None:
+    """The core waits for flash more than it should."""
+    share = facts.miss_share
+    misses, accesses = facts.each("cache_misses"), facts.each("cache_accesses")
+    if share < _FLASH_MISSES_LEAST or not accesses:
+        return None
+    text = f"{percent(share)} of the time is flash cache misses: {count(misses)} of {count(accesses)} accesses a"
+    text += f" {facts.noun}"
+    if facts.attribution.miss_cycles:
+        text += f", {facts.attribution.miss_cycles} cycles each"
+    flash_share = facts.flash_share
+    if flash_share is not None and flash_share >= _FROM_FLASH:
+        text += f"; {percent(flash_share)} of the instructions come from flash"
+    text += _where(facts)
+    return Sentence(text, share, _FLASH_MISSES_CAUSES, {"misses": misses, "accesses": accesses})
+
+
+_MOVED_TO_FLASH_LEAST_MOVED = 0.3
+_MOVED_TO_FLASH_LEAST_OF_ALL = 0.5
+_MOVED_TO_FLASH_MOST_NAMES = 3
+
+
+def _moved(rows: Comparison, now: str) -> list[tuple[Function, Function]]:
+    """Functions that are certain to run from elsewhere in the other row, those that miss most there first."""
+    before = {each.name: each for each in rows.one.attribution.functions}
+    after = [each for each in rows.other.attribution.functions if each.region == now]
+    both = [(before[each.name], each) for each in after if each.name in before]
+    moved = [(one, other) for one, other in both if one.region != other.region]
+    return sorted(moved, key=lambda pair: (-pair[1].misses, -pair[0].misses, pair[1].name))
+
+
+def _told(moved: list[tuple[Function, Function]], now: str) -> str:
+    """With the lines of the linker maps where there are some."""
+    named = [
+        f"`{other.name}` (0x{one.address[2:]} -> 0x{other.address[2:]})"
+        for one, other in moved[:_MOVED_TO_FLASH_MOST_NAMES]
+    ]
+    more = f" and {len(moved) - _MOVED_TO_FLASH_MOST_NAMES} more" if len(moved) > _MOVED_TO_FLASH_MOST_NAMES else ""
+    text = f"; {', '.join(named)}{more} {'run' if len(moved) > 1 else 'runs'} from {now} now"
+    lines = [other.section for _, other in moved[:_MOVED_TO_FLASH_MOST_NAMES] if other.section]
+    return text + (f", see {', '.join(map(repr, lines))} in the linker map" if lines else "")
+
+
+@rule(
+    "for at least half of what both timed, the share of instructions that come from flash differs by at least 30 points"
+    " in the same direction"
+)
+def moved_to_flash(rows: Comparison) -> Sentence | None:
+    """What one build runs from SRAM, the other runs from flash."""
+    shares = rows.flash_shares
+    into = [name for name, (one, other) in shares.items() if other - one >= _MOVED_TO_FLASH_LEAST_MOVED]
+    out = [name for name, (one, other) in shares.items() if one - other >= _MOVED_TO_FLASH_LEAST_MOVED]
+    moved = max(into, out, key=len)
+    if not moved or len(moved) < _MOVED_TO_FLASH_LEAST_OF_ALL * len(shares):
+        return None
+    before, after = (statistics.median(shares[name][side] for name in moved) for side in (0, 1))
+    changed = max(moved, key=lambda name: (abs(rows.ratios[name] - 1), name))
+    what = "moved from SRAM to flash" if moved is into else "moved from flash to SRAM"
+    accesses = [facts.each("cache_accesses") / max(1, facts.each("instructions")) for facts in (rows.one, rows.other)]
+    text = (
+        f"what runs most {what}: in {len(moved)} of {len(shares)} spans {percent(before)} of the"
+        f" instructions came from flash, and {percent(after)} do now"
+    )
+    now = "flash" if moved is into else "SRAM"
+    if functions := _moved(rows, now):
+        text += _told(functions, now)
+    text += f"; {accesses[0]:.2f} flash cache accesses an instruction became {accesses[1]:.2f}"
+    text += f"; {changed} takes {factor(rows.ratios[changed])} as long"
+    return Sentence(text, None, (), {"flash_share": before, "flash_share_beside": after})
