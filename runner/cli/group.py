@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.metadata
+import io
 import os
 import sys
 from pathlib import Path
@@ -20,7 +21,6 @@ from click.shell_completion import CompletionItem
 from portbench.nearest import unknown
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
 from portbench.runner.cli.faults import one_line
-from portbench.runner.streams import close_quietly, prepare_streams
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130
@@ -132,7 +132,7 @@ class Verbs(click.Group):
 
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Ends the process: status 0, 1 where something failed, 2 for a wrong command line, 130 after Ctrl-C."""
-        prepare_streams()
+        _prepare_streams()
         os.environ["PYTHONSAFEPATH"] = "1"  # processes of ours import nothing from the user's folder
         try:
             status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
@@ -146,8 +146,24 @@ class Verbs(click.Group):
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED
-        close_quietly()
+        _flush_quietly()
         sys.exit(status or 0)
+
+
+def _prepare_streams() -> None:
+    """Escape names that the locale's encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush_quietly() -> None:
+    """Flush standard output, whose reader may have gone, as `head -1` does."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more as it ends, and would report the same error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _tell_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:

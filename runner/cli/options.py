@@ -40,18 +40,6 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def as_arguments(values: Mapping[str, Any]) -> list[str]:
-    """The same for a command line. With `=`: pytest takes a path that stands alone as the place of its own files."""
-    arguments = []
-    for option in OPTIONS:
-        value = values.get(option.name)
-        if option.is_flag:
-            arguments += [option.flag] if value else []
-        elif value is not None:
-            arguments += [f"{option.flag}={each}" for each in (value if option.repeatable else [value])]
-    return arguments
-
-
 def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable[[F], F]:
     """One option of the bench, with what is different here; `single`: it is given once, not repeated."""
     option = _BY_NAME[name]

@@ -1,17 +1,18 @@
-"""The row that a verb looks at: ROW on its command line, planned for an emulated board, with few exchanges."""
+"""The argument ROW: its name, its row in a run file, and its plan on an emulated board with few exchanges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from portbench.errors import OptionError
+from portbench.results.model import Row, RunFile
 from portbench.runner.cli.completion import complete_rows
 from portbench.runner.cli.options import SETTINGS, bench_options, given
-from portbench.runner.explain.stored import RowName
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 
@@ -20,8 +21,38 @@ F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_ROW: Final = "portbench-native"
 
 
+@dataclass(frozen=True)
+class RowName:
+    """`micropython-1.26.0/as-published`; a runtime alone means its first profile."""
+
+    runtime: str
+    profile: str | None
+
+    @classmethod
+    def read(cls, text: str) -> RowName:
+        """Raises OptionError. A path of a .uf2 file may have slashes, and takes no profile."""
+        if text.lower().endswith(".uf2"):
+            return cls(text, None)
+        runtime, slash, profile = text.rpartition("/") if "/" in text else (text, "", "")
+        if not runtime or (slash and not profile):
+            raise OptionError(f"{text!r} is no row; use RUNTIME/PROFILE, as micropython-1.26.0/as-published")
+        return cls(runtime, profile or None)
+
+    def __str__(self) -> str:
+        return self.runtime if self.profile is None else f"{self.runtime}/{self.profile}"
+
+
+def stored_row(run: RunFile, name: RowName, workload: str) -> Row | None:
+    """The first row of this name with an attribution."""
+    for row in run.rows:
+        fits = row.runtime == name.runtime and row.workload == workload and name.profile in (None, row.profile)
+        if fits and row.attribution is not None:
+            return row
+    return None
+
+
 def row_argument(command: F) -> F:
-    """ROW, which is RUNTIME or RUNTIME/PROFILE, and the options that say more of it."""
+    """Add the argument ROW, RUNTIME or RUNTIME/PROFILE, and the options of the row."""
     command = bench_options("workload", "board", *SETTINGS, single=True)(command)
     return click.argument("row", metavar="[ROW]", default=DEFAULT_ROW, shell_complete=complete_rows)(command)
 
@@ -36,13 +67,13 @@ def row_options(row: str, values: Mapping[str, Any]) -> BenchOptions:
 
 
 def planned_row(row: str, values: Mapping[str, Any]) -> tuple[PlannedRow, BenchOptions]:
-    """The first row that fits, and its bench's options. Raises OptionError."""
+    """The first planned row of this name, and the options of its bench. Raises OptionError."""
     options = row_options(row, values)
     return plan(options)[0], options
 
 
 def check_writable(paths: Iterable[Path]) -> None:
-    """Raises OSError where a file could not be written, before a minute's work; leaves no new file behind."""
+    """Raise OSError for a file that cannot be written, before the row runs for a minute. Leaves no new file."""
     for path in paths:
         there = path.exists()
         path.open("ab").close()

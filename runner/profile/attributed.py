@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import flash_content
-from portbench.runner.profile.image_names import image_symbols
+from portbench.runner.profile.names import image_symbols
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop
 from portbench.runner.profile.symbols import Symbol, Symbols, region
 

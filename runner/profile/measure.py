@@ -13,8 +13,8 @@ from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.profile.image_names import image_symbols
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
+from portbench.runner.profile.names import image_symbols
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols
 from portbench.runner.replayed import ReplayedRow

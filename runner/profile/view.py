@@ -1,4 +1,4 @@
-"""A profile for people, 80 columns wide."""
+"""Tables of a profile, or of two."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from rich.console import Console
 from rich.table import Table
 
 from portbench.console import new_table
-from portbench.runner.profile.compare import Comparison
 from portbench.runner.profile.model import Profile
 from portbench.runner.profile.symbols import REGIONS
 
 _LONGEST = 34
+_LEAST_SHARE = 0.02
+"""Of all cycles: functions below it in both profiles are not compared."""
 
 
 def show(profile: Profile, most: int, console: Console) -> None:
-    """Its `most` expensive functions, the memories that they run from, and who misses the flash cache."""
+    """Show the `most` expensive functions, their memories, and their flash cache misses."""
     start_us, end_us = profile.window_us
     how = "each instruction" if profile.exact else "samples"
     console.print(f"{profile.title}: {(end_us - start_us) / 1e6:.6f} s of simulated time, by {how}", soft_wrap=True)
@@ -27,13 +28,42 @@ def show(profile: Profile, most: int, console: Console) -> None:
         console.print(_evictions(profile, most))
 
 
-def show_comparison(one: Profile, two: Profile, compared: Comparison, most: int, console: Console) -> None:
-    """What of two profiles differs in where code runs from."""
+def show_comparison(one: Profile, two: Profile, most: int, console: Console) -> None:
+    """Show both profiles, and the code that moved between SRAM and flash."""
     show(one, most, console)
     show(two, most, console)
     console.print(_regions([one, two]))
-    for sentence in compared.sentences:
+    for sentence in compare(one, two):
         console.print(sentence, soft_wrap=True)
+
+
+def compare(one: Profile, two: Profile) -> list[str]:
+    """Sentences about functions of both profiles that run from different memories."""
+    first, second = _named(one), _named(two)
+    sentences = []
+    for name in sorted(set(first) & set(second), key=lambda name: -max(first[name][1], second[name][1])):
+        (was, share), (now, share_now) = first[name], second[name]
+        if was != now and max(share, share_now) >= _LEAST_SHARE:
+            sentences.append(
+                f"{name} runs from {was} in {one.title} ({100 * share:.0f} % of its cycles)"
+                f" and from {now} in {two.title} ({100 * share_now:.0f} %)."
+            )
+    flash = [profile.by_region().get("flash", 0) / max(1, profile.cycles) for profile in (one, two)]
+    sentences.append(f"Code in flash takes {100 * flash[0]:.0f} % of the cycles there and {100 * flash[1]:.0f} % here.")
+    return sentences
+
+
+def _named(profile: Profile) -> dict[str, tuple[str, float]]:
+    """Region and share of each named function, without names that occur twice."""
+    found: dict[str, tuple[str, float]] = {}
+    twice = set()
+    for each in profile.functions:
+        if each.name.startswith("0x"):
+            continue
+        if each.name in found:
+            twice.add(each.name)
+        found[each.name] = (each.region, each.cycles / max(1, profile.cycles))
+    return {name: place for name, place in found.items() if name not in twice}
 
 
 def _short(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A traced exchange for people, 80 columns wide."""
+"""Tables of a traced exchange."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from portbench.boards.emulated.trace import Event, ExchangeTrace, SpiFrame
 from portbench.console import new_table
 from portbench.results.attribution import Span
 from portbench.runner.explain.view import causes_table
-from portbench.runner.trace.repeats import repeats
 
+_MOST_STEPS = 12
+"""The longest loop to look for."""
 _SHOWN_ADDRESSES = 15
 _SHOWN_BYTES = 6
 _SHOWN_TEXT = 30
@@ -23,12 +24,46 @@ _REGION_BITS = 0xF000_0000
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """Items `start` to `start + steps`, repeated `times` times."""
+
+    start: int
+    steps: int
+    times: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.steps * self.times
+
+
+def repeats(keys: Sequence[Hashable]) -> list[Repeat]:
+    """All of `keys` in order as loops, so that a table tells each loop once.
+
+    Each time, take the loop that covers most, of equals the shortest: `a a a a` is `a` four times.
+    """
+    found = []
+    at = 0
+    while at < len(keys):
+        best = Repeat(at, 1, 1)
+        for steps in range(1, min(_MOST_STEPS, (len(keys) - at) // 2) + 1):
+            times = 1
+            block = keys[at : at + steps]
+            while keys[at + times * steps : at + (times + 1) * steps] == block:
+                times += 1
+            if times > 1 and steps * times > best.steps * best.times:
+                best = Repeat(at, steps, times)
+        found.append(best)
+        at = best.end
+    return found
+
+
+@dataclass(frozen=True)
 class Line:
     """One frame or event of the time line."""
 
     time_us: float
     key: Hashable
-    """What makes it the same as another one."""
+    """Lines with equal keys repeat each other."""
     took: str
     what: str
     length: str
@@ -36,7 +71,7 @@ class Line:
 
 
 def show(trace: ExchangeTrace, title: str, console: Console) -> None:
-    """Prints the frames and events in order, who took the time, and what it went by for."""
+    """Print the frames and events in order, then the time by register, by address and by cause."""
     console.print(_timeline(trace, title))
     console.print(_shares(trace))
     if trace.pc_samples:

@@ -23,7 +23,7 @@ from portbench.results.explain import compared, explained
 from portbench.results.model import Row
 from portbench.results.storage import read
 from portbench.runner.cli.group import portbench
-from portbench.runner.explain.stored import RowName, stored_row
+from portbench.runner.cli.row import RowName, stored_row
 from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.attributed import with_names

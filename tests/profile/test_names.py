@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
-from portbench.runner.profile.elf import elf_symbols
 from portbench.runner.profile.linker_map import map_symbols
+from portbench.runner.profile.names import elf_symbols
 from portbench.runner.profile.recovered import BytecodeLoop, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols, region
 from tests.conftest import Image

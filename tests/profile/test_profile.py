@@ -17,11 +17,11 @@ from portbench.boards import Deadline
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.firmware.uf2 import flash_content
-from portbench.runner.profile.compare import compare
 from portbench.runner.profile.export import folded, speedscope
 from portbench.runner.profile.measure import measured_window
 from portbench.runner.profile.model import Function, Profile, exact_profile, sampled_profile
 from portbench.runner.profile.symbols import Symbol, Symbols
+from portbench.runner.profile.view import compare
 from tests.ping_pong import EVB, NATIVE_IMAGE
 from tests.trace.in_speedscope import in_speedscope
 
@@ -161,7 +161,7 @@ def moved(region: str, share: int) -> Profile:
 
 
 def test_what_moved_is_said() -> None:
-    said = compare(moved("SRAM", 40), moved("flash", 30)).sentences
+    said = compare(moved("SRAM", 40), moved("flash", 30))
     assert said[0] == "loop runs from SRAM in SRAM (40 % of its cycles) and from flash in flash (30 %)."
     assert said[-1] == "Code in flash takes 60 % of the cycles there and 100 % here."
 
@@ -170,4 +170,4 @@ def test_what_moved_is_said() -> None:
     ("one", "two"), [(moved("flash", 40), moved("flash", 30)), (moved("SRAM", 1), moved("flash", 1))]
 )
 def test_what_did_not_move_or_does_not_matter_is_not_said(one: Profile, two: Profile) -> None:
-    assert len(compare(one, two).sentences) == 1
+    assert len(compare(one, two)) == 1

@@ -70,6 +70,7 @@ def test_the_bench_measures_a_board_behind_a_network_console(
         arguments += [f"--runtime={other}"]
         done, rows = bench(tmp_path / "results", *arguments)
     by_runtime = {row.runtime: row for row in rows}
+    assert wanted in by_runtime, done.stdout + done.stderr
     row = by_runtime[wanted]
     assert row.status is Status.MEASURED, done.stdout
     assert row.where == "emulated" and row.settings == {"messages": MESSAGES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.runner.trace.repeats import Repeat, repeats
+from portbench.runner.trace.view import Repeat, repeats
 
 
 def test_loops_are_found() -> None:

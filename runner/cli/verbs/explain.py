@@ -19,9 +19,8 @@ from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
 from portbench.results.storage import read
 from portbench.runner.cli.options import bench_option, given, run_file
-from portbench.runner.cli.row import planned_row, row_argument, row_options
+from portbench.runner.cli.row import RowName, planned_row, row_argument, row_options, stored_row
 from portbench.runner.explain.report import Explained
-from portbench.runner.explain.stored import RowName, stored_row
 from portbench.runner.explain.view import show
 
 if TYPE_CHECKING:

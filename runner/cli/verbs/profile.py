@@ -47,7 +47,6 @@ def COMMAND(
     if exact and sampled:
         raise click.UsageError("--exact and --sampled are two ways: give one of them")
     needs_engine()
-    from portbench.runner.profile.compare import compare
     from portbench.runner.profile.export import write_folded, write_speedscope
     from portbench.runner.profile.measure import How, profile_row
     from portbench.runner.profile.view import show, show_comparison
@@ -66,4 +65,4 @@ def COMMAND(
         show(profile, top, out)
     else:
         other = profiled(against, None)
-        show_comparison(other, profile, compare(other, profile), top, out)
+        show_comparison(other, profile, top, out)
