@@ -70,7 +70,7 @@ class UdpPort:
 
 @dataclass(frozen=True)
 class Part:
-    """The PC's part in a run: `serve` makes the conversations of accepted connections, `call` those of its own."""
+    """The PC's part in a run: `serve` makes the conversations of accepted connections, `call` opens connections."""
 
     serve: Callable[[], Conversation] | None = None
     call: Callable[[], LoadGenerator] | None = None

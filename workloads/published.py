@@ -1,18 +1,18 @@
 """Figures of a workload on silicon that others published: reads and checks `published.toml` in its folder.
 
 [[source]]
-who = "..."                     # and when
+who = "..."                     # with the date
 url = "https://..."
-board = "W5500_EVB_PICO"        # as boards/definitions names it
-settings = { messages = 1000 }  # of the workload, where they are not its defaults
+board = "W5500_EVB_PICO"        # its name in boards/definitions
+settings = { messages = 1000 }  # settings that differ from the defaults
 
 [[source.firmware]]
-runtime = "micropython-1.20.0"  # as the catalogue names it, even if its image is not available
+runtime = "micropython-1.20.0"  # its name in the catalogue, even without an available image
 family = "micropython"
 version = "1.20.0"
 profile = "as-published"
-figures = { total_us = [258_900_000, 259_000_000] }  # one entry per run, by the workload's names
-stated = { messages_per_s = 3.9 }                    # as the source itself rounds it
+figures = { total_us = [258_900_000, 259_000_000] }  # one entry per run, named as in the workload
+stated = { messages_per_s = 3.9 }                    # rounded as in the source
 """
 
 from __future__ import annotations

@@ -32,10 +32,10 @@ def block(write_bytes: int) -> bytes:
     return bytes(range(256)) * (write_bytes // 256) + bytes(range(write_bytes % 256))
 
 
-def spent_on_bytes(stretches: Sequence[Spent], payload: Mapping[str, int]) -> dict[str, float]:
-    """Figures of transfers whose time is attributed; `payload`: bytes by the stretch's name, both ways together."""
+def spent_on_bytes(intervals: Sequence[Spent], payload: Mapping[str, int]) -> dict[str, float]:
+    """Figures of transfers whose time is attributed; `payload`: bytes by the interval's name, both ways together."""
     figures: dict[str, float] = {}
-    for each in stretches:
+    for each in intervals:
         figures[f"{each.name}_waits_percent"] = 100 * each.waits
         figures[f"{each.name}_spi_bytes_per_byte"] = each.spi_bytes / payload[each.name]
     return figures

@@ -1,4 +1,4 @@
-"""The contract of a workload: what it asks, how it is set, and what its figures are.
+"""The contract of a workload: its question, settings and figures.
 
 Models: TechEmpower's `toolset/test_types/`, MicroPython's `tests/perf_bench/benchrun.py`.
 """
@@ -26,24 +26,24 @@ _PYTHONS: Final = ("micropython", "circuitpython")
 
 
 class BadResult(PortbenchError):
-    """A client's result that holds no figures which can be kept. One line that says why."""
+    """A client's result without valid figures: one line with the reason."""
 
 
 class Readiness(StrEnum):
-    """How far a client brings its board before the workload's body runs; the name of its script in clients/."""
+    """The state of the board before the workload's body runs; the name of the client's script in clients/."""
 
     BOOTED = "booted"
-    """The runtime runs; no network is touched."""
+    """The runtime runs, without a network."""
     CONNECTED = "connected"
-    """Link and address are there, and a TCP connection to the PC's server is open."""
+    """The board has link and address, and a TCP connection to the PC's server is open."""
     LISTENING = "listening"
-    """Link and address are there, and the client listens on a TCP port that the PC has been told."""
+    """The board has link and address, and has announced the TCP port on which it listens."""
 
 
 class WorkloadSettings(BaseModel):
-    """What a workload can be told, with defaults and ranges.
+    """The settings of a workload, with defaults and ranges.
 
-    Every field is by itself an option of the same name, a key of the catalogue, and part of the deployed configuration.
+    Each field is also an option of the same name, a key of the catalogue, and a part of the deployed configuration.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -72,14 +72,14 @@ def each_number(text: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Metric:
-    """The figure that ranks rows. `name` is a key of the row's figures."""
+    """The figure that ranks rows; `name` is its key in a row's figures."""
 
     name: str
     unit: str
     better: Literal["higher", "lower"] = "higher"
 
     def factor(self, value: float, other: float) -> float:
-        """How many times better `value` is than `other`."""
+        """The factor by which `value` is better than `other`."""
         return value / other if self.better == "higher" else other / value
 
 
@@ -89,7 +89,7 @@ class Column:
 
     title: str
     of: str
-    """A key of the figures, or of the samples where `statistic` is given."""
+    """A key of the figures, or of the samples if there is a `statistic`."""
     statistic: Literal["median", "p99", "min", "max"] | None = None
     scale: float = 1.0
     """The factor from the value to the unit of the title."""
@@ -97,10 +97,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a run gave: `figures` are one number each, `samples` many, in the order in which they were taken.
-
-    Units are in the names.
-    """
+    """The result of a run: `figures` with one number each, `samples` with many, in order. Names include the units."""
 
     figures: dict[str, float]
     samples: dict[str, list[float]] = field(default_factory=dict)
@@ -108,10 +105,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Timed:
-    """A stretch of time that a client took on its own clock, between two readings of it; or that the PC timed.
+    """An interval that a client measured on its own clock, or that the PC measured.
 
-    `exchange`: the number, from 0, of the one exchange with the PC that lies in it; None where there is none.
-    `start_us`: when it began on the PC's clock, where the PC timed it.
+    `exchange`: the number, from 0, of the one exchange with the PC within the interval; None without one. `start_us`:
+    its start on the PC's clock, if the PC measured it.
     """
 
     name: str
@@ -122,9 +119,9 @@ class Timed:
 
 @dataclass(frozen=True)
 class Spent:
-    """What an emulated board did in a stretch that `Workload.timed` named.
+    """The activity of an emulated board in an interval of `Workload.timed`.
 
-    `waits`: the part of it, 0 to 1, in which the board waited: asleep, or for the network and the PC.
+    `waits`: the share, 0 to 1, in which the board slept or waited for the network or the PC.
     """
 
     name: str
@@ -135,13 +132,13 @@ class Spent:
 class Workload(ABC):
     """One question that is asked of every port.
 
-    Its folder holds this class (`workload.py`), a body for each language (`micropython.py`, `circuitpython.py`, or one
-    `python.py` for both: a function that is named as the folder; its parameters are the open connection or the
-    listening socket, where there is one, and settings by name), `native.uf2` where there is one in C, a README, tests.
+    Its folder holds this class (`workload.py`), a README, and a body for each language: `micropython.py`,
+    `circuitpython.py`, one `python.py` for both, or `native.uf2` in C. A body in Python is a function with the name of
+    the folder; its parameters are the open connection or the listening socket, if any, and settings by name.
     """
 
     name: ClassVar[str]
-    """As the folder's."""
+    """The name of the folder."""
     title: ClassVar[str]
     readiness: ClassVar[Readiness]
     headline: ClassVar[Metric]
@@ -149,25 +146,25 @@ class Workload(ABC):
     """One paragraph for the results page: the meaning of headline and columns."""
     columns: ClassVar[tuple[Column, ...]] = ()
     comparable: ClassVar[tuple[str, ...]] = ()
-    """Figures that published ones are laid beside where these do not give the headline, the best first."""
+    """Figures to compare with published ones that lack the headline, the best first."""
     settings_type: ClassVar[type[WorkloadSettings]]
     boards_only: ClassVar[bool] = False
-    """A port that runs on a PC has no answer to it."""
+    """Ports on a PC do not run this workload."""
     by_default: ClassVar[bool] = False
-    """It is measured where no workload is named."""
+    """Measured if no workload is named."""
     drifting: ClassVar[str | None] = None
-    """The samples whose halves are compared to see whether a run drifts."""
+    """The samples whose halves are compared to detect a drifting run."""
     timed_by_pc: ClassVar[bool] = False
-    """The PC alone can time a board that tells nothing, a foreign image: `measure_session` is there; where the board
-    listens, `foreign_port`, `foreign_load_generator` and `measure_calls` are."""
+    """The PC alone can time a silent board, a foreign image. The workload has `measure_session`, or, if the board
+    listens, `foreign_port`, `foreign_load_generator` and `measure_calls`."""
     foreign_port: ClassVar[int] = 0
     """TCP port at which the PC calls a foreign image."""
     patience_us: ClassVar[float | None] = None
-    """Simulated time without a byte of a board that has connected, after which it hangs; None: it may take its time."""
+    """The longest silence of a connected board in simulated time, after which it hangs; None: no limit."""
     exchange: ClassVar[str] = "exchange"
-    """What people call one exchange with the PC."""
+    """The noun for one exchange with the PC."""
     across: ClassVar[str | None] = None
-    """The setting whose values stand across a further table, with the runtimes down its side."""
+    """The setting whose values are the columns of a further table, with the runtimes as rows."""
 
     def __reduce__(self) -> tuple[Callable[[str], Workload], tuple[str]]:
         """In another process it is the one of its name there."""
@@ -186,122 +183,109 @@ class Workload(ABC):
 
     @property
     def published(self) -> tuple[PublishedSource, ...]:
-        """What others published of it on silicon. Raises PortbenchError."""
+        """Figures on silicon that others published. Raises PortbenchError."""
         return read_published(self.folder)
 
     def body(self, language: str) -> Path | None:
-        """The file that the board runs, None where the workload has none in that language."""
+        """The file that the board runs; None if the workload has none in that language."""
         names = ["native.uf2" if language == "native" else f"{language}.py"]
         if language in _PYTHONS:
             names.append("python.py")
         return next((path for name in names if (path := self.folder / name).is_file()), None)
 
     def quick(self) -> WorkloadSettings:
-        """Settings of the shortest run that still shows everything: for traces, soaks and tests."""
+        """Settings of a short but complete run, for traces, soaks and tests."""
         return self.settings_type()
 
     @abstractmethod
     def check(self, result: Mapping[str, Any], settings: Any, sessions: Sequence[Session] = ()) -> Measurement:
-        """The figures in a client's result, and in what the PC kept of the run's connections.
-
-        `sessions`: those that have ended, in their order. Raises BadResult for what cannot be.
-        """
+        """The figures of a client's result and of the finished `sessions`, in order. Raises BadResult if impossible."""
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
-        """What a client's result, or what the PC kept, says that was timed, in the order of time, each after the one
-        before it.
+        """The measured intervals of a run, in order and without overlap; an emulated row's time is attributed to each.
 
-        `result` and `sessions` have passed `check`. An emulated row's time is attributed span by span.
+        `result` and `sessions` have passed `check`.
         """
         return ()
 
-    def spent(self, stretches: Sequence[Spent], settings: Any) -> dict[str, float]:
-        """Further figures of a row whose time is attributed."""
+    def spent(self, intervals: Sequence[Spent], settings: Any) -> dict[str, float]:
+        """Further figures of a row with attributed time."""
         return {}
 
     def measure_session(self, session: Session, settings: Any) -> Measurement:
-        """The figures of a client that tells nothing, by what the PC kept of its connection.
-
-        `session` has at least `exchanges(settings)`. Raises BadResult for what cannot be.
-        """
+        """The figures of a silent client in a `session` with at least `exchanges(settings)`. Raises BadResult."""
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
     def foreign_load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
-        """How the PC connects to a foreign image that listens, as `caller` to one of our clients."""
-        raise NotImplementedError(f"{self.name}: the PC calls no foreign image in it")
+        """How the PC connects to a foreign image that listens."""
+        raise NotImplementedError(f"{self.name}: the PC does not connect to foreign images in it")
 
     def measure_calls(self, sessions: Sequence[Session], settings: Any) -> Measurement:
-        """The figures of a foreign image, by what the PC kept of all connections that it opened to it.
-
-        Raises BadResult for what cannot be.
-        """
+        """The figures of a foreign image from the PC's records of all connections to it. Raises BadResult."""
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
     def derive(self, figures: Mapping[str, float], settings: Any) -> dict[str, float]:
-        """Figures that follow from others, the headline among them, as for figures that others published."""
+        """Add the figures that follow from others, such as the headline; also used for published figures."""
         return dict(figures)
 
     def exchanges(self, settings: Any) -> int:
-        """How many exchanges with the PC a whole run has."""
+        """The number of exchanges with the PC in a run."""
         return 0
 
     def conversation(self, max_bytes: int) -> Conversation:
-        """The PC's side of one connection that the board opens; at most `max_bytes` are kept of it.
+        """The PC's side of one connection that the board opens; it keeps at most `max_bytes`.
 
-        Of those that listen it is that of a client which has no console to say so on.
+        If the board listens, this is the connection on which a client without a console announces its port.
         """
         if self.readiness is Readiness.LISTENING:
             return Announcement(max_bytes)
-        raise NotImplementedError(f"{self.name}: the PC serves nobody in it")
+        raise NotImplementedError(f"{self.name}: the PC has no server in it")
 
     def datagrams(self) -> Datagrams | None:
-        """What the PC does on UDP beside a conversation; None: nothing listens there."""
+        """The PC's UDP port beside a conversation; None: it has none."""
         return None
 
     def load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
-        """How the PC connects to a board that listens; at most `max_bytes` are kept of a connection."""
-        raise NotImplementedError(f"{self.name}: the PC calls nobody in it")
+        """How the PC connects to a listening board; a connection keeps at most `max_bytes`."""
+        raise NotImplementedError(f"{self.name}: the PC does not connect to the board in it")
 
     def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
-        """What a client without a fault sends, and what it gets for it: shows what this PC alone takes."""
+        """The bytes of a correct client, with the expected answers, to measure the share of this PC."""
         return ()
 
     def serving(self, settings: Any, family: str) -> tuple[Workload, WorkloadSettings] | None:
-        """What a second board does, to which the first one connects in the place of the PC; None: there is none.
+        """The part of a second board, to which the first connects instead of the PC; None without one.
 
-        `family`: of the first one's client.
+        `family`: the family of the first board's client.
         """
         return None
 
     def reported(self, served: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The result of a client without a console, in that of the board that served it. Raises BadResult."""
+        """The result of a client without a console, from the result of the partner. Raises BadResult."""
         raise NotImplementedError(f"{self.name}: no board serves in it")
 
     def check_room(self, family: str, settings: Any) -> None:
-        """Raises ValueError, one line, for settings that a device has no memory for. `family`: of its client."""
+        """Raises ValueError, one line, for settings that a client of `family` cannot run."""
         return
 
     def equipment(self, settings: Any) -> Mapping[str, Any]:
-        """What an emulated board needs beside itself, as `EmulatedConfig` has it: a hand wires it to a real one."""
+        """The parts that an emulated board needs, as in `EmulatedConfig`; on a real board a person wires them."""
         return {}
 
     def libraries(self, family: str, settings: Any) -> Sequence[str]:
-        """Of those that are pinned in `clients/`, what the body needs on a board of that family.
-
-        Raises ValueError, one line, where there is nothing for that family.
-        """
+        """The pinned libraries of `clients/` that the body needs on a board of `family`. Raises ValueError."""
         return ()
 
     def simulated(self, counters: Mapping[str, float], figures: Mapping[str, float], settings: Any) -> dict[str, float]:
-        """Further figures that an emulated board's counters give."""
+        """Further figures from an emulated board's counters."""
         return {}
 
     def native_count(self, settings: Any) -> int:
-        """What the native client's configuration block has as count."""
+        """The count in the native client's configuration block."""
         raise NotImplementedError(f"{self.name}: has no native client")
 
     def native_settings(self, settings: Any) -> Sequence[int]:
-        """Further settings of its body: numbers, as its C sources have them."""
+        """Further settings of the native body, as numbers, in the order of its C source."""
         return ()
 
 
@@ -309,7 +293,7 @@ R = TypeVar("R", bound=BaseModel)
 
 
 def read_result(model: type[R], result: Mapping[str, Any]) -> R:
-    """The part of a client's result that `model` describes. Raises BadResult with the first thing that is wrong."""
+    """The part of a client's result that `model` describes. Raises BadResult with the first fault."""
     try:
         return model.model_validate({key: result[key] for key in model.model_fields if key in result})
     except ValidationError as error:

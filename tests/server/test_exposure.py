@@ -98,7 +98,7 @@ def test_a_port_scan_is_survived() -> None:
             scanners = []
             for probe in PROBES:
                 scanner = socket.create_connection((server.host, server.port), timeout=60)
-                with contextlib.suppress(ConnectionError):  # turned away meanwhile: too many at once
+                with contextlib.suppress(ConnectionError):  # refused, with too many clients at once
                     scanner.sendall(probe)
                 scanners.append(scanner)
             for number, scanner in enumerate(scanners):

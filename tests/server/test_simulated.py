@@ -32,7 +32,7 @@ def test_clients_are_told_apart(server: SimulatedServer) -> None:
 def test_a_fault_is_answered_as_far_as_it_was_right_and_ends_the_connection(server: SimulatedServer) -> None:
     server.accept(1, "peer", 0.0)
     assert server.receive(1, b"1x", 10.0) == (b"2", True, False, None)
-    assert server.receive(1, b"3", 20.0) == (b"", False, False, None)  # what was on its way meanwhile
+    assert server.receive(1, b"3", 20.0) == (b"", False, False, None)  # these bytes were on their way
     server.closed(1, False, 30.0)
     (session,) = server.sessions()
     assert session.error == "message 2 must be 3, not b'x'" and session.ended_us == 30
@@ -62,7 +62,7 @@ def test_a_run_with_a_limit_is_whole_before_the_pc_closes(server: SimulatedServe
     assert server.sessions()[0].received_us == [10, 20, 30]
 
 
-def test_nobody_is_served_before_it_is_told_what() -> None:
+def test_no_client_is_served_without_a_conversation() -> None:
     server = SimulatedServer()
     server.accept(1, "peer", 0.0)
     assert server.receive(1, b"1", 10.0) == (b"", False, True, None)

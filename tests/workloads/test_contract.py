@@ -17,6 +17,18 @@ class Said(BaseModel):
     samples: list[int] = []
 
 
+class Part(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    times_us: list[int]
+
+
+class Nested(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    loops: dict[str, Part]
+
+
 def test_a_result_may_say_more_than_is_asked() -> None:
     assert read_result(Said, {"total_us": 5, "version": "1.26.0", "sampled": None}) == Said(total_us=5)
 
@@ -40,6 +52,20 @@ def test_a_result_that_does_not_fit_is_one_line(result: dict[str, Any], says: st
     assert str(caught.value) == says
 
 
+@pytest.mark.parametrize(
+    ("loops", "says"),
+    [
+        (None, "the client's loops is None, not a valid dictionary"),
+        ({"add": {}}, "the client's loops.add.times_us is missing"),
+        ({"add": {"times_us": [1, "2"]}}, "the client's loops.add.times_us[1] is '2', not a valid integer"),
+    ],
+)
+def test_a_fault_deep_within_a_result_has_its_path(loops: Any, says: str) -> None:
+    with pytest.raises(BadResult) as caught:
+        read_result(Nested, {"loops": loops})
+    assert str(caught.value) == says
+
+
 def test_how_many_times_better() -> None:
     assert Metric("messages_per_s", "messages/s").factor(30, 10) == 3
     assert Metric("lag_us", "us", "lower").factor(30, 10) == pytest.approx(1 / 3)
@@ -59,9 +85,9 @@ def test_settings_are_exactly_what_they_are_called(values: dict[str, Any]) -> No
 def test_a_workload_without_a_part_for_the_pc() -> None:
     spin = workload("spin")
     assert spin.exchanges(spin.quick()) == 0 and list(spin.ideal_client(5)) == []
-    with pytest.raises(NotImplementedError, match="spin: the PC serves nobody in it"):
+    with pytest.raises(NotImplementedError, match="spin: the PC has no server in it"):
         spin.conversation(100)
-    with pytest.raises(NotImplementedError, match="spin: the PC calls nobody in it"):
+    with pytest.raises(NotImplementedError, match="spin: the PC does not connect to the board in it"):
         spin.load_generator(spin.quick(), 100)
     with pytest.raises(NotImplementedError, match="spin: has no native client"):
         spin.native_count(spin.quick())

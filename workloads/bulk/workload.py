@@ -75,10 +75,10 @@ class BulkWorkload(TransferWorkload):
             derived |= best_rates(figures, way, payload)
         return derived
 
-    def spent(self, stretches: Sequence[Spent], settings: Settings) -> dict[str, float]:
+    def spent(self, intervals: Sequence[Spent], settings: Settings) -> dict[str, float]:
         ways = {"up": 1, "down": 1, "echo": 2}
         payload = {f"{way}_{size}": n * settings.total(size) for size in settings.sizes for way, n in ways.items()}
-        figures = spent_on_bytes(stretches, payload)
+        figures = spent_on_bytes(intervals, payload)
         largest = f"up_{max(settings.sizes)}"
         for kind in ("waits_percent", "spi_bytes_per_byte"):
             figures |= {f"up_{kind}": figures[name] for name in (f"{largest}_{kind}",) if name in figures}

@@ -57,8 +57,8 @@ class DuplexWorkload(TransferWorkload):
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
         return [Timed(f"both_{size}", us, exchange=number) for number, (size, _, us) in enumerate(result["transfers"])]
 
-    def spent(self, stretches: Sequence[Spent], settings: Settings) -> dict[str, float]:
-        return spent_on_bytes(stretches, {f"both_{size}": 2 * settings.total(size) for size in settings.sizes})
+    def spent(self, intervals: Sequence[Spent], settings: Settings) -> dict[str, float]:
+        return spent_on_bytes(intervals, {f"both_{size}": 2 * settings.total(size) for size in settings.sizes})
 
     def exchanges(self, settings: Settings) -> int:
         return len(settings.sizes)

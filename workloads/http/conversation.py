@@ -1,37 +1,46 @@
-"""The PC's side of one connection to the board's HTTP server: asks for pages, and closes.
-
-h11 knows HTTP; `pages.py` has the expected pages.
-"""
+"""The PC's side of one connection to the board's HTTP server: it asks for pages by h11, and closes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import h11
 
 from portbench.workloads import Conversation, ConversationError
-from portbench.workloads.http.pages import END_PATH, PATH, Page, fault
+from portbench.workloads.http.pages import END_PATH, PATH, Page
+from portbench.workloads.http.pages import fault as page_fault
 from portbench.workloads.report import shown
 
 WRONG: Final = "wrong: "
-"""Begins the error of a page that came whole and is not the one that was asked for."""
+"""Begins the error of a complete page that is not the expected one."""
 SHORT: Final = "short: "
-"""Begins that of one that the board left unfinished."""
+"""Begins the error of an incomplete page."""
 
 
 class GetPages(Conversation):
-    """`requests` of `page`, one after the other's answer, on a kept connection."""
+    """Asks for `page` so often on one connection, each time after the last answer.
 
-    def __init__(self, page: Page, requests: int) -> None:
-        self._page: Page = page
+    An unknown server has another `path` for it, and another `fault`, which names the fault of a complete page.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        requests: int,
+        path: bytes | None = None,
+        fault: Callable[[bytes], str | None] | None = None,
+    ) -> None:
         self._requests = requests
+        self._path = PATH[page] if path is None else path
+        self._fault = partial(page_fault, page) if fault is None else fault
         self._http = h11.Connection(h11.CLIENT)
         self._body = bytearray()
         self._status = 0
 
     def opened(self) -> bytes:
-        return self._ask(self._path())
+        return self._ask(self._path)
 
     def receive(self, data: bytes) -> bytes:
         try:
@@ -52,7 +61,7 @@ class GetPages(Conversation):
             raise ConversationError(f"{SHORT}the board closed after {self.exchanges} of {self._requests} pages")
 
     def _events(self) -> bytes:
-        """Parse received bytes; returns the next request once an answer is whole."""
+        """Parse received bytes. Returns the next request after a complete answer."""
         said = b""
         while True:
             event = self._http.next_event()
@@ -78,13 +87,7 @@ class GetPages(Conversation):
         if self._http.their_state is h11.MUST_CLOSE:
             raise ConversationError(f"{SHORT}the board closes after {self.exchanges} of {self._requests} pages")
         self._http.start_next_cycle()
-        return self._ask(self._path())
-
-    def _path(self) -> bytes:
-        return PATH[self._page]
-
-    def _fault(self, body: bytes) -> str | None:
-        return fault(self._page, body)
+        return self._ask(self._path)
 
     def _ask(self, path: bytes) -> bytes:
         headers = [("Host", "board"), ("User-Agent", "portbench"), ("Accept", "*/*")]
@@ -94,29 +97,12 @@ class GetPages(Conversation):
         return (request or b"") + (self._http.send(h11.EndOfMessage()) or b"")
 
 
-class GetForeign(GetPages):
-    """Pages of an unknown server, at `path`; `fault` names the fault of a complete one."""
-
-    def __init__(self, page: Page, requests: int, path: bytes, fault: Callable[[bytes], str | None]) -> None:
-        super().__init__(page, requests)
-        self._own_path = path
-        self._own_fault = fault
-
-    def _path(self) -> bytes:
-        return self._own_path
-
-    def _fault(self, body: bytes) -> str | None:
-        return self._own_fault(body)
-
-
 class End(GetPages):
-    """Tells the board that it may stop."""
+    """Tells the board to stop."""
 
     def __init__(self) -> None:
-        super().__init__("static", 1)
+        super().__init__("static", 1, END_PATH, any_page)
 
-    def opened(self) -> bytes:
-        return self._ask(END_PATH)
 
-    def _fault(self, body: bytes) -> str | None:
-        return None
+def any_page(body: bytes) -> None:
+    """Accept every page, such as an unknown server's dynamic one."""

@@ -1,4 +1,4 @@
-"""The two pages that every board serves, and what of them is fixed."""
+"""The two pages that every board serves, and their fixed parts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ STATIC: Final = (
     b"<!DOCTYPE html><html><head><title>portbench</title></head><body><h1>portbench</h1>"
     b"<p>A page of 137 bytes, as its model.</p></body></html>"
 )
-"""137 bytes, as the page of the published measurement had."""
+"""137 bytes, the size of the page in the published measurement."""
 PATH: Final[dict[Page, bytes]] = {"static": b"/", "dynamic": b"/dynamic"}
 FOREIGN_PORT: Final = 80
 END_PATH: Final = b"/end"
-"""Asked for last: the board stops."""
+"""The path of the last request, which stops the board."""
 _DYNAMIC: Final = re.compile(
     rb"<!DOCTYPE html><html><body><p>request (?P<count>[0-9]{1,9})</p><p>ADC (?P<adc>[0-9]{1,5}|none)</p></body></html>"
 )
@@ -44,7 +44,7 @@ class Alike:
             self._first = body
         if body == self._first:
             return None
-        return f"the page is {_shown(body)}, and the first was {_shown(self._first)}; use --page dynamic"
+        return f"the page is {_shown(body)}, and the first was {_shown(self._first)}; use -s page=dynamic"
 
 
 def _shown(body: bytes) -> str:

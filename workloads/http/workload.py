@@ -1,4 +1,4 @@
-"""How many pages a second a board serves to a PC that asks as ApacheBench does, and how long each stage takes."""
+"""The rate at which a board serves pages to a PC that asks like ApacheBench, and the time of each stage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.http.conversation import SHORT, WRONG, End, GetForeign, GetPages
+from portbench.workloads.http.conversation import SHORT, WRONG, End, GetPages, any_page
 from portbench.workloads.http.pages import FOREIGN_PORT, PATH, Alike, Page
 
 _FAILURES: Final = ("reset", "short", "wrong")
@@ -41,19 +41,18 @@ class Settings(WorkloadSettings):
         default=None,
         pattern=r"^/[!-~]*$",
         max_length=1000,
-        description="of the page of a foreign image's server, where it is not that of our clients",
+        description="path of the page on a foreign image's server, if it differs from our clients' path",
     )
 
     @model_serializer(mode="wrap")
     def _as_asked(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a path that was not asked for: our clients have no use for it, and boards take time to read each
-        deployed byte."""
+        """Omits an unset path: our clients do not use it, and each deployed byte costs a board time."""
         values: dict[str, Any] = whole(self)
         return {name: value for name, value in values.items() if name != "path" or value is not None}
 
     @property
     def connections(self) -> int:
-        """Without the one that tells the board to stop."""
+        """Connections without the last one, which tells the board to stop."""
         return math.ceil(self.requests / self.keep_alive)
 
 
@@ -61,9 +60,9 @@ class Result(BaseModel):
     model_config = ConfigDict(strict=True)
 
     asked: Annotated[int, Field(ge=1)]
-    """Requests that came whole to the board, the one that tells it to stop among them."""
+    """Complete requests at the board, including the one that tells it to stop."""
     faults: Annotated[int, Field(ge=0)]
-    """Exceptions of the board's sockets; a page that the PC has whole may have one, too."""
+    """Exceptions of the board's sockets; even a complete page may have one."""
 
 
 class HttpWorkload(Workload):
@@ -72,9 +71,9 @@ class HttpWorkload(Workload):
     readiness = Readiness.LISTENING
     headline = Metric("requests_per_s", "requests/s")
     reading = (
-        "a *request* is one page asked for and got, on the PC's clock. As ApacheBench has them, *connect* ends with the"
-        " handshake, *waiting* is from the request to the answer's first byte, *total* is from the connection's first"
-        " packet to the answer's last byte; medians. *failed* are pages that did not come, came short or came wrong."
+        "a *request* is one page, timed by the PC. As in ApacheBench, *connect* ends with the handshake, *waiting* is"
+        " from the request to the answer's first byte, *total* is from the connection's first packet to the answer's"
+        " last byte; all are medians. *failed* pages were missing, incomplete or wrong."
     )
     columns = (
         Column("connect ms", "connect_us", "median", 0.001),
@@ -100,7 +99,7 @@ class HttpWorkload(Workload):
         return self._measured(sessions, settings, None)
 
     def _measured(self, asked: Sequence[Session], settings: Settings, said: Result | None) -> Measurement:
-        """`said`: by the board, of its part; None where it tells nothing."""
+        """`said`: the board's report; None for a silent board."""
         samples: dict[str, list[float]] = {"connect_us": [], "waiting_us": [], "processing_us": [], "total_us": []}
         for session in asked:
             _add_stages(session, samples)
@@ -125,12 +124,12 @@ class HttpWorkload(Workload):
 
     def check_room(self, family: str, settings: Settings) -> None:
         if settings.path is not None and family != "foreign":
-            raise ValueError(f"path is {settings.path!r}: this client has pages of its own; leave out --path")
+            raise ValueError(f"path is {settings.path!r}: only foreign images have other paths; leave out -s path")
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
-        """Each request from its connection's first packet, or the answer before it, to the answer's last byte.
+        """Each request, from its connection's first packet or the previous answer to the answer's last byte.
 
-        Requests that overlap are one span: a moment of the board's is not one request's or another's.
+        Overlapping requests make one interval, since the board works for all of them at the same time.
         """
         found: list[Timed] = []
         for session in sessions[:-1]:  # the last one tells the board to stop
@@ -168,17 +167,13 @@ class HttpWorkload(Workload):
     def foreign_load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
         counts = _pages_of_connections(settings)
         path = PATH[settings.page] if settings.path is None else settings.path.encode("ascii")
-        fault = Alike().fault if settings.page == "static" else _is_any
+        fault = Alike().fault if settings.page == "static" else any_page
         return LoadGenerator(
-            lambda: GetForeign(settings.page, next(counts), path, fault),
+            lambda: GetPages(settings.page, next(counts), path, fault),
             settings.connections,
             at_once=settings.at_once,
             counts_failures=True,
         )
-
-
-def _is_any(body: bytes) -> None:
-    """Of a dynamic page, whose content is unknown."""
 
 
 def _start_us(timed: Timed) -> float:
@@ -199,7 +194,7 @@ def _pages_of_connections(settings: Settings) -> Iterator[int]:
 
 
 def _add_stages(session: Session, samples: dict[str, list[float]]) -> None:
-    """A sample of each stage for each page that came right; those that follow on a connection have no connect."""
+    """Add a sample of each stage for each correct page; only the first page of a connection has a connect time."""
     began_us = session.established_us
     if began_us is None:
         return
@@ -234,7 +229,7 @@ def connection_times(samples: Mapping[str, Sequence[float]]) -> dict[str, float]
 
 
 def _failures(sessions: Sequence[Session]) -> dict[str, int]:
-    """How many connections ended how; a page that came wrong also ends its connection."""
+    """The number of failed connections, by kind; a wrong page also ends its connection."""
     found = dict.fromkeys(_FAILURES, 0)
     for session in sessions:
         if session.error is not None:

@@ -1,4 +1,4 @@
-"""The loops as the PC knows them: how many passes each makes, and what each must answer."""
+"""The loops: the number of passes and the expected answer of each."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _POWER: Final = 1e-4
 
 @dataclass(frozen=True)
 class Loop:
-    """`answer` of so many passes; `within`: the part of it that a float may be off."""
+    """`answer`: the answer after so many passes; `within`: the relative error that a float may have."""
 
     name: str
     tenths: int
-    """Of the passes that are asked for: slow bodies make fewer, machine code makes more."""
+    """Tenths of the requested passes: slow bodies make fewer, machine code makes more."""
     answer: Callable[[int], Any]
     within: float = 0.0
 
@@ -45,7 +45,7 @@ def _always(value: Any) -> Callable[[int], Any]:
 
 
 def _sum_of_cycle(values: list[int]) -> Callable[[int], int]:
-    """Of as many items as there are passes, taken round and round."""
+    """The sum of one item per pass, over `values` in a cycle."""
 
     def total(passes: int) -> int:
         rounds, rest = divmod(passes, len(values))
@@ -63,7 +63,7 @@ ARITHMETIC: Final = (
     Loop("float_div", 10, _always(99999991.2345 / 45481.1357), _PRINTED),
     Loop("power", 10, _always(1234.5678**2.3456), _POWER),
 )
-"""Those that shaoziyang/micropython_benchmarks has, with its operands."""
+"""The loops of shaoziyang/micropython_benchmarks, with its operands."""
 
 COMMON: Final = (
     *ARITHMETIC,
@@ -83,11 +83,11 @@ COMMON: Final = (
     Loop("big_mul", 2, _always(_BIG * _OTHER_BIG)),
     Loop("big_square_mod", 1, lambda passes: pow(_BIG, 1 << passes, _OTHER_BIG)),
 )
-"""What every port has."""
+"""The loops of every port."""
 
 MACHINE_CODE: Final = (
     Loop("native_int_add", 50, _always(12345678 + 56781234)),
     Loop("viper_int_add", 500, lambda passes: passes * (passes - 1) // 2 % (1 << 30)),
     Loop("viper_bytes", 500, lambda passes: _sum_of_cycle(list(range(256)))(passes) % (1 << 30)),
 )
-"""What MicroPython compiles to the machine's own code, where the port can: all of these or none."""
+"""Loops that MicroPython compiles to machine code; a port has all of them or none."""

@@ -1,4 +1,4 @@
-"""How fast a port runs Python itself: small loops of one kind of work each, timed on the board, without a network."""
+"""The speed of a port's Python itself: small loops with one kind of work each, timed on the board without a network."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from portbench.workloads import (
 from portbench.workloads.interpreter.loops import ARITHMETIC, COMMON, MACHINE_CODE, Loop
 
 LEAST_STEPS = 100
-"""Of the board's clock in every time, so that its resolution is at most a hundredth of the measured time."""
-_SHOWN = 40  # characters of an answer, some of which have hundreds
+"""The least steps of the board's clock in a measured time, for a resolution of one percent."""
+_SHOWN = 40  # characters of an answer in a message
 
 
 class Settings(WorkloadSettings):
-    # At a million passes the slowest loop known takes 100 s of the 536 s that MicroPython's ticks_us can tell apart.
-    passes: int = Field(default=10_000, ge=1000, le=1_000_000, description="passes of a loop, slow ones make fewer")
+    # A million passes of the slowest known loop take 100 s; MicroPython's ticks_us wraps after 536 s.
+    passes: int = Field(default=10_000, ge=1000, le=1_000_000, description="passes of a loop; slow loops make fewer")
     repeats: int = Field(default=3, ge=1, le=100, description="how often each loop is timed")
 
 
@@ -40,7 +40,7 @@ class TimedLoop(BaseModel):
 
     passes: int
     times_us: list[Annotated[int, Field(ge=0)]]
-    """Of all passes; one entry per repeat, in order."""
+    """The time of all passes; one entry per repeat, in order."""
     answer: Any
     """What the loop computed."""
 
@@ -49,7 +49,7 @@ class Result(BaseModel):
     model_config = ConfigDict(strict=True)
 
     clock_step_us: Annotated[int, Field(ge=1)]
-    """The least that the client saw its clock move by."""
+    """The smallest step of the client's clock that the client saw."""
     loops: dict[str, TimedLoop]
 
 
@@ -59,8 +59,8 @@ class InterpreterWorkload(Workload):
     readiness = Readiness.BOOTED
     headline = Metric("passes_per_s", "passes/s")
     reading = (
-        "a *pass* is one turn of a loop. *passes/s* is made of the geometric mean of the times of all loops that every"
-        " port has, *arithmetic/s* of the seven for which figures were published; the others are microseconds per pass."
+        "a *pass* is one turn of a loop. *passes/s* comes from the geometric mean of the times of all loops that every"
+        " port has, *arithmetic/s* from the seven loops with published figures; the others are microseconds per pass."
     )
     columns = (
         Column("arithmetic/s", "arithmetic_passes_per_s"),
@@ -97,7 +97,7 @@ class InterpreterWorkload(Workload):
         ]
 
     def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
-        """Rates over as many loops as they are means of, or none."""
+        """Add the mean rates, each only if all of its loops have figures."""
         derived = dict(figures)
         for name, loops in (("passes_per_s", COMMON), ("arithmetic_passes_per_s", ARITHMETIC)):
             if all(_figure(loop) in figures for loop in loops):
@@ -110,7 +110,7 @@ def _figure(loop: Loop) -> str:
 
 
 def _loops_that_are_due(said: Mapping[str, TimedLoop]) -> tuple[Loop, ...]:
-    """Those of every port and, if there is any of them, machine code. Raises BadResult where `said` has others."""
+    """The loops of every port and, if `said` has any, of machine code. Raises BadResult for other loops."""
     due = (*COMMON, *MACHINE_CODE) if any(loop.name in said for loop in MACHINE_CODE) else COMMON
     names = {loop.name for loop in due}
     if missing := sorted(names - said.keys()):
@@ -131,7 +131,7 @@ def _check_loop(loop: Loop, timed: TimedLoop, clock_step_us: int, settings: Sett
     if (least_us := min(timed.times_us)) < LEAST_STEPS * clock_step_us:
         raise BadResult(
             f"the client's {loop.name} took {least_us} us, less than {LEAST_STEPS} steps of its clock, {clock_step_us}"
-            f" us each; ask for more than passes={settings.passes}"
+            f" us each; choose more than passes={settings.passes}"
         )
 
 

@@ -1,7 +1,7 @@
-"""The PC's side of each connection: it says `ok` to `hi`, and does what else it is told.
+"""The PC's side of each connection: it obeys the board's lines.
 
-`close`: it closes. `reset`: it resets the connection. `restart MS`: so it does, and refuses all others for so long.
-`cable MS`: it takes the cable out for so long. Each on a line.
+`hi`: answer `ok`. `close`: close. `reset`: reset the connection. `restart MS`: reset it, and refuse all others for so
+long. `cable MS`: unplug the cable for so long.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DISTURBS: Final = re.compile(rb"(reset|restart|cable)(?: ([0-9]{1,5}))?")
 
 
 class Obeys(Conversation):
-    """An exchange is a line and its answer, where it has one."""
+    """An exchange is a line, with its answer if it has one."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -30,11 +30,11 @@ class Obeys(Conversation):
             self._line = bytearray(rest)
             said += self._obey(line)
         if len(self._line) > _LONGEST_LINE:
-            raise ConversationError(f"the board said {shown(bytes(self._line))}, which is no line", said)
+            raise ConversationError(f"the board said {shown(bytes(self._line))}, which is too long for a line", said)
         return said
 
     def eof(self) -> None:
-        """A board may end a connection when it likes, and within a line where something went wrong with it."""
+        """Accept the end at any time: a failing board may even stop within a line."""
 
     def _obey(self, line: bytes) -> bytes:
         self.exchanges += 1
@@ -45,7 +45,7 @@ class Obeys(Conversation):
             return b""
         found = _DISTURBS.fullmatch(line)
         if found is None or (found[1] == b"reset") is not (found[2] is None):
-            raise ConversationError(f"the board said {shown(line)}, which nobody obeys")
+            raise ConversationError(f"the board said {shown(line)}, which is no command")
         kind = cast(Literal["reset", "restart", "cable"], found[1].decode())
         self.network_fault = NetworkFault(kind, float(found[2] or 0) * 1000)
         return b""

@@ -1,4 +1,4 @@
-"""What a board does with many connections at once or in a row, without memory, and where a connection goes wrong."""
+"""Many connections of a board: at once, in a row, with little memory, and with a failing one."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _GOOD = "ok"
 
 class Settings(WorkloadSettings):
     trial: Trial = Field(
-        default="at_once", description="at_once, rate, memory, closed, reset, restart or cable: its page tells"
+        default="at_once", description="at_once, rate, memory, closed, reset, restart or cable; see the workload's page"
     )
-    most: int = Field(default=12, ge=2, le=100, description="connections at once, in a row, or attempts")
+    most: int = Field(default=12, ge=2, le=100, description="number of connections, or of attempts")
 
 
 class Result(BaseModel):
@@ -39,7 +39,7 @@ class Result(BaseModel):
             tuple[Annotated[str, Field(max_length=60)], Annotated[str, Field(max_length=200)], int], Field(strict=False)
         ]
     ]
-    """Each one's name, `ok`, `nothing` or the error, and microseconds on the board's clock."""
+    """Name, `ok`, `nothing` or the error, and microseconds on the board's clock, of each step."""
 
 
 class ManyWorkload(Workload):
@@ -91,7 +91,7 @@ class ManyWorkload(Workload):
 
 
 def _each(steps: Sequence[tuple[str, str, int]]) -> dict[str, float]:
-    """The time of a connection that was opened, used and closed; None if there was none."""
+    """The mean time to open, use and close a connection; empty without a closed one."""
     whole = sum(said == _GOOD for name, said, _ in steps if name == "close")
     took_us = sum(us for name, _, us in steps[1:-1])
     return {"each_us": took_us / whole} if whole else {}

@@ -1,4 +1,4 @@
-"""The PC's side of a connection on which the board asks to be pinged, and is told when it has been.
+"""The PC's side of a connection on which the board asks for pings, and hears when they are over.
 
 The board says `ping SIZES COUNT INTERVAL_MS`, such as `ping 56,1300 100 103`, and gets `done` at the end. A client
 without a console sends its report after that.
@@ -24,7 +24,7 @@ _LINE: Final = re.compile(rb"ping ([0-9]{1,4}(?:,[0-9]{1,4})*) ([0-9]{1,4}) ([0-
 
 
 class PingsOnDemand(ReportedConversation):
-    """The one exchange is the question and the word at the end."""
+    """The one exchange is the board's request and the PC's `done`."""
 
     def __init__(self, max_report_bytes: int) -> None:
         super().__init__(max_report_bytes)
@@ -49,7 +49,7 @@ class PingsOnDemand(ReportedConversation):
 
     def eof(self) -> None:
         if not self._over:
-            raise ConversationError("the board closed before it had been pinged")
+            raise ConversationError("the board closed before its pings were over")
         super().eof()
 
 
@@ -61,4 +61,4 @@ def _plan(line: bytes) -> PingPlan:
         fits = len(sizes) <= MOST_SIZES and max(sizes) <= FRAME_BYTES
         if fits and 1 <= count <= MOST_COUNT and 1 <= interval_ms <= MOST_INTERVAL_MS:
             return PingPlan(sizes, count, interval_ms * 1000, WAIT_US)
-    raise ConversationError(f"the board asked by {shown(line)}, which is no ping that this PC sends")
+    raise ConversationError(f"the board said {shown(line)}, which is not a valid request for pings")

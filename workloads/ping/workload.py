@@ -1,4 +1,4 @@
-"""How long a board takes for an ICMP echo while its program waits, by the size of the request."""
+"""The time of an ICMP echo while the board's program waits, by the size of the request."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from portbench.workloads.workload import each_number, number_list
 
 NATIVE_SIZES: Final = "56,512,1300"
 NATIVE_INTERVAL_MS: Final = 103
-"""What the native client asks for, as its body has it."""
+"""The sizes and the interval of the native client, as in its body."""
 
 
 class Settings(WorkloadSettings):
     sizes: Annotated[str, number_list(0, FRAME_BYTES, MOST_SIZES)] = Field(
-        default=NATIVE_SIZES, description="bytes of data of a request, each size by itself"
+        default=NATIVE_SIZES, description="bytes of data of a request, one size after the other"
     )
     count: int = Field(default=100, ge=1, le=MOST_COUNT, description="requests of each size")
     interval_ms: int = Field(
@@ -56,8 +56,8 @@ class PingWorkload(Workload):
     headline = Metric("avg_us", "us avg", better="lower")
     reading = (
         "the PC pings the board while the board's program waits for a TCP byte. *us avg*, *min*, *max* and *mdev* are"
-        " what ping prints of the smallest request's round trips, on the PC's clock; *largest* is the average of the"
-        " largest's; *lost* is of all."
+        " the figures that ping prints, of the smallest request's round trips on the PC's clock; *largest* is the"
+        " average of the largest request; *lost* counts all requests."
     )
     columns = (
         Column("min us", "min_us"),
@@ -83,7 +83,7 @@ class PingWorkload(Workload):
         samples: dict[str, list[float]] = {}
         for size in settings.each_size:
             of_size = [ping.round_trip_us for ping in pings if ping.data_bytes == size]
-            trips = [round(trip_us, 3) for trip_us in of_size if trip_us is not None]  # the clocks' floats end there
+            trips = [round(trip_us, 3) for trip_us in of_size if trip_us is not None]  # the clocks' digits
             figures[f"lost_{size}"] = float(settings.count - len(trips))
             if trips:
                 samples[f"round_trip_{size}_us"] = trips
@@ -113,14 +113,16 @@ class PingWorkload(Workload):
 
     def check_room(self, family: str, settings: Settings) -> None:
         if family == "native" and (settings.sizes, settings.interval_ms) != (NATIVE_SIZES, NATIVE_INTERVAL_MS):
-            raise ValueError(f"its client asks for sizes {NATIVE_SIZES} every {NATIVE_INTERVAL_MS} ms; leave these out")
+            raise ValueError(
+                f"the native client has sizes {NATIVE_SIZES}, interval_ms {NATIVE_INTERVAL_MS}; leave both out"
+            )
 
     def native_count(self, settings: Settings) -> int:
         return settings.count
 
 
 def _as_ping_prints(trips: Sequence[float]) -> dict[str, float]:
-    """`mdev` is the population's standard deviation, as of iputils' ping."""
+    """The figures that ping prints; `mdev` is the population's standard deviation, as in iputils."""
     return {
         "min": min(trips),
         "avg": statistics.fmean(trips),

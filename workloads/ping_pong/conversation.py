@@ -1,7 +1,4 @@
-"""The PC's side of the ping-pong: each side answers the number it got plus one, in decimal ASCII.
-
-The README beside this file has the protocol.
-"""
+"""The PC's side of the ping-pong: each side answers the received number plus one, in decimal ASCII. See the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many small messages a second a port exchanges with a TCP server, and how long each takes."""
+"""The rate of small messages between a port and a TCP server, and the time of each."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from portbench.workloads import (
 from portbench.workloads.ping_pong.conversation import PingPong
 
 MAX_MESSAGES = {"native": 50_000, "wiznet": 12_000, "micropython": 8_000, "circuitpython": 2_000}
-"""By the client's family: a device keeps every round trip in memory, and Python's the line with all of them too.
+"""By the client's family: a device keeps every round trip in memory, and Python also keeps the line with all of them.
 
-Tried on the emulated board with micropython-1.26.0 and 1.28.0, wiznet-hardwired and circuitpython-9.1.4: 9000, 14 000
-and 2500 run to their end and then have no room for their result line.
+On the emulated board 9000 messages with micropython-1.26.0 and 1.28.0, 14 000 with wiznet-hardwired and 2500 with
+circuitpython-9.1.4 end without memory for the result line.
 """
 
 
@@ -35,7 +35,7 @@ class Settings(WorkloadSettings):
 
 
 class Result(BaseModel):
-    """Of a client: times in microseconds on its own clock."""
+    """A client's result: times in microseconds on the client's clock."""
 
     model_config = ConfigDict(strict=True)
 
@@ -83,7 +83,7 @@ class PingPongWorkload(Workload):
         return [Timed("message", us, exchange=number) for number, us in enumerate(result["round_trip_us"])]
 
     def measure_session(self, session: Session, settings: Settings) -> Measurement:
-        """The PC sees a round trip end where the next message comes, so that it counts one less than there are."""
+        """Measure from one message to the next at the PC: there is one round trip less than messages."""
         if session.pipelined:
             raise BadResult(f"the client sent {session.pipelined} messages without waiting for the answer before")
         received = session.received_us[: settings.messages]
@@ -108,7 +108,7 @@ class PingPongWorkload(Workload):
     def check_room(self, family: str, settings: Settings) -> None:
         most = MAX_MESSAGES.get(family)
         if family == "foreign" and settings.messages < 2:
-            raise ValueError(f"messages is {settings.messages}: the PC times from one message to the next; ask for 2")
+            raise ValueError(f"messages is {settings.messages}: the PC times from one to the next; use 2 or more")
         if most is not None and settings.messages > most:
             raise ValueError(f"messages is {settings.messages}: a board with {family} has room for {most} round trips")
 

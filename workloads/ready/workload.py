@@ -1,4 +1,4 @@
-"""How long a board takes from its start to a connection with the PC, and which stage takes it."""
+"""The time from a board's start to a connection with the PC, stage by stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Microseconds = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
 class Settings(WorkloadSettings):
-    """There is nothing to set: the surroundings are the bench's."""
+    """No settings: the conditions are settings of the run."""
 
 
 class Result(BaseModel):
@@ -106,7 +106,7 @@ class ReadyWorkload(Workload):
         }
         session = next((each for each in reversed(sessions) if each.exchanges), None)
         if session is not None and session.leased_us is not None and session.established_us is not None:
-            # A driver may tell of its link only with the address.
+            # A driver may report its link only with the address.
             connect_us = min(session.established_us - session.leased_us, networked_us)
             figures |= {"address_ms": (networked_us - connect_us) / 1000, "connect_ms": connect_us / 1000}
         samples = {name: [value] for name, value in figures.items()}

@@ -1,4 +1,4 @@
-"""How fast a board writes a file to an SD card and reads it back, and what keeps the bus waiting."""
+"""The rate of writing and reading a file on an SD card, and the idle time of the bus."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Settings(WorkloadSettings):
     file_bytes: int = Field(
         default=5_000_000, ge=2 * BLOCK, le=8_000_000, description="bytes of the file, in whole blocks"
     )
-    spi_hz: int = Field(default=31_250_000, ge=400_000, le=62_500_000, description="SPI clock that is asked for")
+    spi_hz: int = Field(default=31_250_000, ge=400_000, le=62_500_000, description="requested SPI clock")
     driver: Literal["usual", "sdcard", "sdcardio", "adafruit_sdcard"] = Field(
-        default="usual", description="CircuitPython has two"
+        default="usual", description="driver of the card; CircuitPython has two"
     )
     card: Literal["samsung-evo-plus-32gb", "sandisk-16gb", "memorex-2gb"] = Field(
-        default="samsung-evo-plus-32gb", description="whose times an emulated card has"
+        default="samsung-evo-plus-32gb", description="card whose times an emulated card has"
     )
     card_state: Literal["sound", "missing", "full", "read-only", "worn", "corrupt"] = Field(
         default="sound", description="fault of an emulated card"
     )
-    card_seed: int = Field(default=1, ge=0, lt=2**53, description="draws the emulated card's times")
+    card_seed: int = Field(default=1, ge=0, lt=2**53, description="seed of the emulated card's times")
 
     @property
     def blocks(self) -> int:
@@ -63,8 +63,8 @@ _Time = Annotated[int, Field(ge=1, le=1 << 62)]
 
 
 class Result(BaseModel):
-    """All calls of each direction, on the board's clock. `total_us` is from before the first call until the file is
-    closed; the others are of all calls but the first."""
+    """The times of each direction on the board's clock. `total_us` is from before the first call until the file is
+    closed; the others cover all calls but the first."""
 
     model_config = ConfigDict(strict=True)
 
@@ -138,7 +138,7 @@ class SdCardWorkload(Workload):
             if not least <= average <= most <= summed <= total:
                 raise BadResult(
                     f"the client's {way} took {total} us, with calls of {least} to {most} us, {summed} us in all:"
-                    " that cannot be"
+                    " these contradict each other"
                 )
             figures |= {
                 f"{way}_total_us": float(total),
@@ -158,7 +158,7 @@ class SdCardWorkload(Workload):
     def simulated(
         self, counters: Mapping[str, float], figures: Mapping[str, float], settings: Settings
     ) -> dict[str, float]:
-        """The gaps between bytes, and the share of SCK's time, by what the card saw of the bus."""
+        """The gaps between bytes and the idle share of SCK, as the emulated card saw them."""
         found: dict[str, float] = {}
         for way in WAYS:
             for which in ("min", "median", "mean", "max"):
@@ -181,13 +181,13 @@ class SdCardWorkload(Workload):
         if family in _DRIVERS:
             self._driver(family, settings)
         elif family == "native" and (settings.spi_hz, settings.driver) != (_NATIVE_HZ, "usual"):
-            raise ValueError(f"the native client has a driver of its own, built for --spi-hz {_NATIVE_HZ}")
+            raise ValueError(f"the native client has one driver, built for spi_hz={_NATIVE_HZ}; leave out both")
 
     def native_count(self, settings: Settings) -> int:
         return settings.blocks
 
     def conversation(self, max_bytes: int) -> Conversation:
-        """Of a client without a console, which reports only to the PC."""
+        """The connection of a client without a console, which sends its report to the PC."""
         return Reported()
 
     @staticmethod
@@ -196,7 +196,7 @@ class SdCardWorkload(Workload):
         if settings.driver == "usual":
             return drivers[0]
         if settings.driver not in drivers:
-            raise ValueError(f"--driver {settings.driver}: {family} has {', '.join(drivers)}")
+            raise ValueError(f"-s driver={settings.driver}: {family} has {', '.join(drivers)}")
         return settings.driver
 
 

@@ -1,4 +1,4 @@
-"""How many messages a second the PC and the board exchange where the board is the server, and how long each takes."""
+"""The rate of messages between the PC and the board as server, and the time of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from portbench.workloads.report import shown
 
 
 class Settings(WorkloadSettings):
-    messages: int = Field(default=1000, ge=2, le=50_000, description="numbers that the PC sends and gets an answer to")
+    messages: int = Field(default=1000, ge=2, le=50_000, description="numbers that the PC sends, each with an answer")
 
 
 class Result(BaseModel):
@@ -69,9 +69,9 @@ class ServerWorkload(Workload):
     readiness = Readiness.LISTENING
     headline = Metric("messages_per_s", "messages/s")
     reading = (
-        "the board is the server: a *message* is a number of the PC's and the board's answer, from one answer's arrival"
-        " at the PC to the next one's, so that the PC's turnaround is in it. *first ms* is the first one's time, which"
-        " does not count; *connect ms* that of the handshake."
+        "the board is the server. A *message* is a number of the PC's and the board's answer, timed from one answer's"
+        " arrival at the PC to the next, with the PC's turnaround. *first ms* is the time of the first message, which"
+        " does not count; *connect ms* is the time of the handshake."
     )
     columns = (
         Column("message us", "message_us", "median"),

@@ -1,4 +1,4 @@
-"""How many messages a second two boards exchange with each other, and how long each takes the one that asks."""
+"""The rate of messages between two boards, and the time of each at the client."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from portbench.workloads import (
 )
 
 MOST_REPORTED = 1000
-"""Messages of a client without a console: the board that serves keeps its whole report, 4 to 7 bytes a message."""
+"""Most messages of a client without a console: the partner keeps its whole report, 4 to 7 bytes a message."""
 
 
 class Settings(WorkloadSettings):
     messages: int = Field(default=200, ge=2, le=8_000, description="numbers that one board sends to the other")
     partner: str = Field(
         default="same",
-        description="runtime of the board that serves: same as the client's, each of those chosen, or an id",
+        description="runtime of the partner: same (as the client's), each (of the chosen ones), or an id",
     )
 
 
@@ -43,13 +43,13 @@ class Served(BaseModel):
     model_config = ConfigDict(strict=True)
 
     answered: int
-    """Messages that the board that serves has answered."""
+    """Messages that the partner has answered."""
     ready_us: int
-    """From its start to where it listens."""
+    """From its start until it listens."""
 
 
 class Serving(Workload):
-    """What the other board does."""
+    """The part of the partner, which serves."""
 
     name = "serving"
     title = "Serving"

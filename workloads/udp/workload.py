@@ -1,4 +1,4 @@
-"""How many megabits a second a board sends as datagrams, at which rate it still takes them, and how many are lost."""
+"""UDP throughput of a board, the highest rate that it receives, and the share of lost datagrams."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from portbench.workloads.workload import each_number, number_list
 _LEAST_RATE_KBIT_S: Final = 50
 _MOST_RATE_KBIT_S: Final = 50_000
 _TAKES: Final = 0.99
-"""Of the datagrams of a rate that a board takes."""
+"""The share of datagrams that a board must receive at a rate."""
 _Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 _Microseconds = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
 class Settings(WorkloadSettings):
     sizes: Annotated[str, number_list(LEAST_BYTES, FRAME_BYTES)] = Field(
-        default="64,512,1472", description="bytes of a datagram up; those down have the largest"
+        default="64,512,1472", description="bytes of a datagram up; datagrams down have the largest size"
     )
     count: int = Field(default=50, ge=2, le=MOST_COUNT, description="datagrams of each size up, and of each rate down")
     rates_kbit_s: Annotated[str, number_list(_LEAST_RATE_KBIT_S, _MOST_RATE_KBIT_S)] = Field(
@@ -49,8 +49,8 @@ class Settings(WorkloadSettings):
 
 
 class Result(BaseModel):
-    """On the board's clock. Up: size, datagrams that the driver took and refused, microseconds, how many came. Down:
-    rate, how many came, microseconds from the first to the last of them."""
+    """Times are on the board's clock. Up: size, datagrams that the driver accepted and refused, microseconds, arrivals.
+    Down: rate, arrivals, microseconds from the first arrival to the last."""
 
     model_config = ConfigDict(strict=True)
 
@@ -64,9 +64,9 @@ class UdpWorkload(Workload):
     readiness = Readiness.CONNECTED
     headline = Metric("up_mbit_s", "Mbit/s up")
     reading = (
-        "*up* is the payload that arrived at the PC by the time that the board took to send it, of the best size."
-        " *down* is the highest of the PC's rates of which at most 1 % was lost, *peak* the most payload that came at"
-        " any rate. `portbench show --csv` has all sizes and rates."
+        "*up* is the payload that arrived at the PC, divided by the board's time to send it, of the best size. *down*"
+        " is the highest of the PC's rates with at most 1 % loss, *peak* the most payload that arrived at any rate."
+        " `portbench show --csv` has all sizes and rates."
     )
     columns = (
         Column("best size up", "up_best_bytes"),
@@ -123,8 +123,8 @@ class UdpWorkload(Workload):
             found[f"down_{rate}_lost_percent"] = 100 * (settings.count - came) / settings.count
             if came >= _TAKES * settings.count:
                 taken = max(taken, rate / 1000)
-            if took_us:  # the first has come when the clock starts
-                # If most are lost, the others lie in a queue, which is emptied faster than any cable fills it.
+            if took_us:  # the clock starts at the first arrival
+                # If most are lost, the others come from a queue, faster than over any cable.
                 sent_us = (settings.count - 1) * (size * 8000 // rate)
                 peak = max(peak, (came - 1) * size * 8 / max(took_us, sent_us))
         return {**found, "down_mbit_s": taken, "down_peak_mbit_s": peak}
@@ -147,7 +147,9 @@ class UdpWorkload(Workload):
     def check_room(self, family: str, settings: Settings) -> None:
         slowest = max(settings.each_size) * 8000 // min(settings.each_rate)
         if slowest > MOST_GAP_US:
-            raise ValueError(f"rates_kbit_s has {min(settings.each_rate)}: a datagram would go every {slowest} us")
+            raise ValueError(
+                f"rates_kbit_s has {min(settings.each_rate)}: one datagram in {slowest} us is too slow; use more"
+            )
 
 
 WORKLOAD = UdpWorkload()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.workloads import ConversationError
-from portbench.workloads.http.conversation import End, GetForeign, GetPages
+from portbench.workloads.http.conversation import End, GetPages
 from portbench.workloads.http.pages import STATIC, Alike, fault
 
 
@@ -114,8 +114,8 @@ def test_a_dynamic_page(body: bytes, says: str | None) -> None:
     assert (says is None and found is None) or (says and found and found.endswith(says))
 
 
-def foreign(pages: int = 1) -> GetForeign:
-    return GetForeign("static", pages, b"/page.html?a=1", Alike().fault)
+def foreign(pages: int = 1) -> GetPages:
+    return GetPages("static", pages, b"/page.html?a=1", Alike().fault)
 
 
 def test_anybodys_page_may_end_with_its_connection() -> None:
@@ -140,7 +140,7 @@ def test_anybodys_page_has_the_length_that_its_head_says() -> None:
         talk.eof()
 
 
-def test_anybodys_static_pages_are_alike() -> None:
+def test_all_static_pages_of_an_unknown_server_are_alike() -> None:
     talk = foreign(3)
     talk.opened()
     assert talk.receive(answer(b"one", keep=True)).startswith(b"GET /page.html?a=1 ")
@@ -148,5 +148,5 @@ def test_anybodys_static_pages_are_alike() -> None:
     with pytest.raises(ConversationError) as error:
         talk.receive(answer(b"two"))
     assert str(error.value) == (
-        "wrong: the page is 3 bytes, b'two', and the first was 3 bytes, b'one'; use --page dynamic"
+        "wrong: the page is 3 bytes, b'two', and the first was 3 bytes, b'one'; use -s page=dynamic"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portbench.workloads import BadResult, ConversationError, LoadGenerator, Session, workload
-from portbench.workloads.http.conversation import End, GetForeign, GetPages
+from portbench.workloads.http.conversation import End, GetPages
 from portbench.workloads.http.workload import PERCENTS, Settings, connection_times
 
 HTTP = workload("http")
@@ -131,7 +131,7 @@ def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dic
     assert load.connections == 2 and load.counts_failures
     talks = []
     while (talk := load.begin()) is not None:
-        assert isinstance(talk, GetForeign) and talk.opened().startswith(b"GET %s HTTP/1.1\r\n" % path)
+        assert isinstance(talk, GetPages) and talk.opened().startswith(b"GET %s HTTP/1.1\r\n" % path)
         talks.append(talk)
         load.ended(good=True)
     assert len(talks) == 2
@@ -144,14 +144,39 @@ def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dic
             talk.receive(answer)
 
 
-def test_a_path_is_for_foreign_images_and_in_nobodys_way() -> None:
+def test_a_path_is_for_foreign_images_only() -> None:
     """Our boards read as many bytes as ever."""
     assert "path" not in Settings().model_dump(mode="json")
     assert Settings(path="/x").model_dump(mode="json")["path"] == "/x"
     HTTP.check_room("foreign", Settings(path="/x"))
     HTTP.check_room("micropython", Settings())
-    with pytest.raises(ValueError, match=r"^path is '/x': this client has pages of its own; leave out --path$"):
+    with pytest.raises(ValueError, match=r"^path is '/x': only foreign images have other paths; leave out -s path$"):
         HTTP.check_room("micropython", Settings(path="/x"))
     for wrong in ("x", "/a b", "/\r\n", ""):
         with pytest.raises(ValueError, match="pattern"):
             Settings(path=wrong)
+
+
+def timed_session(started_us: float, *received_us: float) -> Session:
+    return Session(0, "peer", started_us, None, len(received_us), 9, None, received_us=list(received_us))
+
+
+LAST = timed_session(900.0, 910.0)
+
+
+def test_an_interval_begins_with_the_first_packet_or_the_page_before() -> None:
+    timed = HTTP.timed({}, [timed_session(10.0, 14.0, 19.5), timed_session(20.0, 30.0), LAST])
+    assert [(each.name, each.start_us, each.duration_us) for each in timed] == [
+        ("request", 10.0, 4.0),
+        ("request", 14.0, 5.5),
+        ("request", 20.0, 10.0),
+    ]
+
+
+def test_pages_at_once_are_one_interval() -> None:
+    (timed,) = HTTP.timed({}, [timed_session(10.0, 40.0), timed_session(11.0, 30.0), LAST])
+    assert (timed.name, timed.start_us, timed.duration_us) == ("run", 10.0, 30.0)
+
+
+def test_without_a_page_there_is_no_interval() -> None:
+    assert HTTP.timed({}, [timed_session(10.0), LAST]) == HTTP.timed({}, []) == []

@@ -90,7 +90,7 @@ def test_long_answers_are_shortened() -> None:
         ({"times_us": 5}, "the client's loops.int_add.times_us is 5, not a valid list"),
         (
             {"times_us": [1000, 99, 1000]},
-            "the client's int_add took 99 us, less than 100 steps of its clock, 1 us each; ask for more than passes="
+            "the client's int_add took 99 us, less than 100 steps of its clock, 1 us each; choose more than passes="
             "2000",
         ),
     ],

@@ -80,7 +80,7 @@ def test_a_partner_on_another_kind_of_board() -> None:
     assert only.partner is not None and only.partner.board.id == "W5100S_EVB_PICO" and only.board == EVB
 
 
-def test_a_partner_that_nobody_knows() -> None:
+def test_an_unknown_partner() -> None:
     with pytest.raises(OptionError, match=r"^--partner: 'nobody' is none of same, each, micropython-"):
         planned("wiznet-hardwired", partner="nobody")
 
