@@ -15,8 +15,7 @@ from pydantic import ConfigDict, Field, PlainValidator, StrictInt, StrictStr, Ty
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.pins import HeldPins
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError, UnknownName
+from portbench.errors import PortbenchError, UnknownName, first_complaint
 from portbench.toml_files import parse_toml, read_text, users_files
 
 DEFINITIONS: Final = Path(__file__).with_name("definitions")

@@ -1,4 +1,4 @@
-"""Clients: one folder per family with what brings a board up, and what has to be deployed with a workload's body."""
+"""Clients: one folder of scripts per family that bring a board up, and the deployment with a workload's body."""
 
 from portbench.clients.deployment import AddressMode, ClientNetwork, StaticAddress, build_deployment
 from portbench.clients.families import FAMILIES

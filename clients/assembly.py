@@ -21,7 +21,7 @@ from portbench.errors import PortbenchError
 
 _PLACE = "workload"
 _CLIENT_MODULE = "portbench_client"
-"""What a body imports from it, such as RESULT, the client's script has already."""
+"""The names that a body imports from it, such as RESULT, are already in the client's script."""
 _TITLE = "WORKLOAD_TITLE"
 _CALL = re.compile(r"\bworkload\((.*?)\*\*config\)")
 
@@ -61,7 +61,7 @@ def _filled(script: _Script, function: str, part: _Script) -> str:
 
 
 class _Script:
-    """A file of Python and what it has at its top level. Raises PortbenchError."""
+    """A Python file and its top-level names. Raises PortbenchError."""
 
     def __init__(self, path: Path, source: str | None = None) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class _Script:
         except (OSError, SyntaxError, ValueError) as error:
             raise PortbenchError(f"{path}: cannot be read as Python ({error})") from error
         self.lines = list(io.StringIO(self._source))
-        """With their ends; as the parser counts them, which knows fewer ends of a line than `str.splitlines`."""
+        """With their ends. The parser knows fewer ends of a line than `str.splitlines`."""
         self.names = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
 
     def function(self, name: str) -> ast.FunctionDef:
@@ -82,7 +82,7 @@ class _Script:
         raise PortbenchError(f"{self.path}: has no function {name!r}, which a board is to run; add it")
 
     def imports(self) -> list[tuple[tuple[Import, ...], str]]:
-        """Each import statement, but of the client, as what it binds and as text."""
+        """Each import statement except those from the client: the names that it binds, and its text."""
         found: list[tuple[tuple[Import, ...], str]] = []
         for node in self._module.body:
             if isinstance(node, ast.Import):
@@ -95,11 +95,11 @@ class _Script:
         return found
 
     def imported(self) -> dict[str, Import]:
-        """What each imported name means."""
+        """The source of each imported name."""
         return dict(_binding(each) for imported, _ in self.imports() for each in imported)
 
     def of_client(self) -> list[ast.alias]:
-        """What it takes from the client."""
+        """The names that it imports from the client."""
         taken: list[ast.alias] = []
         for node in self._module.body:
             if isinstance(node, ast.ImportFrom) and node.module == _CLIENT_MODULE:
@@ -109,7 +109,7 @@ class _Script:
         return taken
 
     def code(self) -> str:
-        """All but its docstring and its imports."""
+        """The file without its docstring and its imports."""
         begin = 0 if ast.get_docstring(self._module) is None else 1
         code = [node for node in self._module.body[begin:] if not isinstance(node, ast.Import | ast.ImportFrom)]
         first = _first_line(code[0])
@@ -120,13 +120,13 @@ class _Script:
 
 
 def _first_line(node: ast.stmt) -> int:
-    """A decorator's, where there is one."""
+    """The line of the first decorator, or of the statement."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _check_names(script: _Script, part: _Script, place: str) -> None:
-    """In one file, no name can mean two things; but what takes the place of a function may have its name."""
+    """Check that no name has two meanings in the assembled file. The function that takes a place may have its name."""
     for alias in part.of_client():
         if alias.asname is not None or alias.name not in script.names:
             raise PortbenchError(
@@ -143,7 +143,7 @@ def _check_names(script: _Script, part: _Script, place: str) -> None:
 
 
 def _binding(imported: Import) -> tuple[str, Import]:
-    """The name that an import binds, and what to: `import a.b` binds a."""
+    """The name that an import binds, and its source: `import a.b` binds a."""
     module, name, other = imported
     if module is None and other is None:
         name = name.partition(".")[0]
@@ -154,7 +154,7 @@ _NAME: Final = re.compile(r"\bboard\.GP_[A-Z_]+\b|\bBOARD_[A-Z_]+\b")
 
 
 def fold(source: str, definition: BoardDefinition) -> str:
-    """`source` for that board. Raises PortbenchError for a name that the board has no value for.
+    """`source` with the values of that board. Raises PortbenchError for a name without a value on the board.
 
     The names are `BOARD_MACHINE`, `BOARD_SPI_ID`, `BOARD_SPI_HZ`, and `BOARD_SCK_PIN`, `BOARD_MOSI_PIN` and so on for
     the GPIO numbers; CircuitPython's pins are `board.GP_SCK` and so on, which become `board.GP18`. Those of the SD card

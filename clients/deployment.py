@@ -38,12 +38,12 @@ class StaticAddress:
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class ClientNetwork:
-    """How a client reaches the PC's server at `port`, or on which `port` it listens where there is no `server`. Raises
-    pydantic's ValidationError for what no client could use.
+    """How a client reaches the PC's server at `port`; without a `server`, the `port` on which it listens. Raises
+    pydantic's ValidationError for settings that no client could use.
 
     `spi_hz` None: the board's or the driver's default. `intn`: use the INTn pin where the firmware can. `server` is an
-    address, not a name: the clients look nothing up. `wifi`: what a board with a radio chip joins, in the place of
-    `spi_hz` and `intn`. `power_save` None: as the firmware sets it.
+    address, since the clients do not look up names. `wifi`: the network that a board with a radio chip joins, in place
+    of `spi_hz` and `intn`. `power_save` None: the firmware's setting.
     """
 
     server: IPv4Address | None
@@ -98,15 +98,15 @@ RESULT["library"] = "%s from %s" % (getattr(LIBRARY, "__version__", "?"), getatt
 
 
 def hidden(files: Iterable[str], frozen: Collection[str]) -> list[str]:
-    """Modules of the deployed `files` that the image contains too, and would use: `sys.path` is ., /, .frozen, /lib."""
+    """Modules of the deployed `files` that the image also has, and would prefer: `sys.path` is ., /, .frozen, /lib."""
     modules = {path.split("/")[1].removesuffix(".py") for path in files if path.startswith("lib/")}
     return sorted(modules & set(frozen))
 
 
 def ours_first(script: str) -> str:
-    """The client that prefers lib/ to the image, and reports which library it got.
+    """The client changed to prefer lib/ to the image, and to report the library that it got.
 
-    Every deployed byte moves simulated figures, so only the client for such an image differs.
+    Every deployed byte moves simulated figures, so only the client for such an image is changed.
     """
     if script.count(_MAKE_NIC) != 1:
         raise PortbenchError(f"the client has {_MAKE_NIC.strip()!r} {script.count(_MAKE_NIC)} times, not once")

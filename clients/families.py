@@ -1,4 +1,4 @@
-"""The families of clients: which language each speaks, and which scripts of which folder bring its boards up.
+"""The families of clients: the language of each, and the folder and the scripts that bring its boards up.
 
 A folder has `booted.py`, which touches no network, and `networked.py` with places for parts: one of `readiness/` and,
 where the client itself brings a network up, one of `network/` for the board's kind.
@@ -25,19 +25,19 @@ class ClientFamily:
     folder: str
     script: str
     readiness: frozenset[Readiness] = frozenset(Readiness)
-    """What a client of this family can bring its board to."""
+    """The states to which a client of this family can bring its board."""
 
     @property
     def _folder(self) -> Path:
         return _HERE / self.folder
 
     def client(self, readiness: Readiness) -> Path:
-        """The script that brings a board there, with places for `parts`."""
+        """The script that brings a board to that state, with places for `parts`."""
         return self._folder / ("booted.py" if readiness is Readiness.BOOTED else "networked.py")
 
     def parts(self, readiness: Readiness, board: BoardDefinition) -> dict[str, Path]:
-        """The parts of that script by the function that each brings, for the kind of network that `board` has. Raises
-        PortbenchError where it has none, or one that no part is for.
+        """The parts of that script, by the function that each brings, for the network of `board`. Raises PortbenchError
+        for a board without a network, or with one that has no part.
         """
         if readiness is Readiness.BOOTED:
             return {}
@@ -54,7 +54,7 @@ class ClientFamily:
         return self._folder / "readiness" / f"{readiness}.py"
 
     def runs(self, workload: Workload) -> bool:
-        """Whether there is all that a board of this family needs for `workload`."""
+        """True if a board of this family has all scripts that `workload` needs."""
         ready = workload.readiness
         there = ready is Readiness.BOOTED or self._readiness_part(ready).is_file()
         return ready in self.readiness and there and workload.body(self.language) is not None
@@ -69,4 +69,4 @@ FAMILIES: Final = {
         "circuitpython", "circuitpython", "code.py", frozenset({Readiness.CONNECTED, Readiness.LISTENING})
     ),
 }
-"""`blinka`: CircuitPython's driver on the PC's CPython, which is no port: there is nothing to run without a network."""
+"""`blinka`: CircuitPython's driver on the PC's CPython. It is no port: without a network there is nothing to run."""

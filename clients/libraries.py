@@ -43,7 +43,7 @@ class Library:
 def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | None = None) -> list[Library]:
     """The libraries that CircuitPython `major` needs with a network, or those of `names`.
 
-    Raises PortbenchError for a major that nothing is pinned for.
+    Raises PortbenchError for a major without pinned libraries.
     """
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
     every = [

@@ -1,6 +1,6 @@
-"""The very line with which a client brings its network up, as a profile sets it: for people who want the same.
+"""The line of code with which a client brings its network up, with a profile's settings, for users to copy.
 
-It is what `make_nic` of the client's own part does when it is run with stand-ins that write down how they are called.
+`make_nic` of the client's part runs with stand-ins, which record how they are called.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _POWER_SAVE: Final = re.compile(r"\bpm=|power_management")
 
 
 class _Written:
-    """Source code, which as an object takes part in more of it. `calls` are noted in order."""
+    """Source code that acts as an object: using it makes more source code. Keeps `calls` in their order."""
 
     calls: ClassVar[list[str]] = []
 
@@ -48,7 +48,7 @@ class _Written:
 def nic_line(
     family: str, board: BoardDefinition, *, spi_hz: int | None, intn: bool, power_save: bool | None = None
 ) -> str | None:
-    """What the client of `family` writes on `board` to get its network interface; None where it has none to bring up.
+    """The line by which the client of `family` gets the network interface of `board`; None where it brings none up.
 
     Raises PortbenchError for a client that cannot be read, and for a board without a network.
     """
@@ -71,7 +71,7 @@ def nic_line(
     exec(compile(ast.Module(wanted, []), str(path), "exec"), names)
     _Written.calls.clear()
     line = repr(names[_FUNCTION]({"spi_hz": spi_hz, "intn": intn, "power_save": power_save}))
-    # What sets the power save stands for the profile where it is set, for nothing else differs.
+    # The call that sets the power save stands for the profile: nothing else differs.
     return next((call for call in _Written.calls if _POWER_SAVE.search(call)), line)
 
 

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.firmware.families import STRICT, Family, Id, Profile
 from portbench.toml_files import parse_toml, read_text, users_files
 
@@ -37,7 +36,7 @@ class Offers:
     released: date
     """The date of this image."""
     maintained: StrictBool
-    """Whether those who made it still release newer ones."""
+    """True if newer releases are still made."""
     sources: Annotated[tuple[_Text, ...], Field(min_length=1)]
     python: _Text | None = None
     """Its Python and release: `MicroPython 1.20`."""
@@ -99,7 +98,7 @@ class Catalogue:
 
 
 def load(*paths: Path) -> Catalogue:
-    """The catalogue of these files; without any, ours and then the user's. Raises `PortbenchError`."""
+    """The catalogue of these files; without any, the project's and then the user's. Raises `PortbenchError`."""
     entries: dict[str, FirmwareEntry] = {}
     owners: dict[str, Path] = {}
     paths = paths or (CATALOGUE_PATH, *users_files(CATALOGUE_VARIABLE, _USUAL))

@@ -1,4 +1,4 @@
-"""Downloads with `pooch`, bounded in time, size and tries; and whether the hosts of images can be reached.
+"""Downloads with `pooch`, bounded in time, size and tries, and a check that the hosts of images can be reached.
 
 Transfers and requests run in daemon threads: neither a name look-up nor a server that sends byte by byte has a time
 limit that a caller can set. All hosts are asked at once, so that a machine without internet waits for one limit only.
@@ -25,7 +25,7 @@ PROBE_LIMIT_S: Final = 8.0
 
 
 def ask_host(origin: str) -> None:
-    """Sends one request to `origin` (`https://host`); any answer will do. Raises `OSError` without one.
+    """Send one request to `origin` (`https://host`). Any answer will do. Raises `OSError` without one.
 
     Goes through the same proxies as the download (`requests` reads them from the environment).
     """
@@ -33,9 +33,9 @@ def ask_host(origin: str) -> None:
 
 
 class Reachability:
-    """Answers for the hosts of `urls`; asks them all when the first answer is wanted.
+    """Tells which hosts of `urls` can be reached. The first call asks all of them.
 
-    `limit_s` bounds the waiting of all calls together. `ask` is given an origin and raises `OSError` without an answer.
+    `limit_s` bounds the waiting of all calls together. `ask` takes an origin and raises `OSError` without an answer.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Reachability:
         return f"no internet ({host}: {fault})" if nothing else f"{host} cannot be reached ({fault})"
 
     def _begin(self, wanted: str) -> float:
-        """Starts the questions if nobody has; the time (monotonic) at which waiting ends."""
+        """Start the requests at the first call. Returns the time (monotonic) at which waiting ends."""
         with self._start:
             if self._deadline is None:
                 self._deadline = time.monotonic() + self._limit_s
@@ -113,7 +113,7 @@ class _Abort(Exception):
 
 
 class _Meter:
-    """What `pooch` takes for a progress bar; also keeps the limits."""
+    """The progress bar for `pooch`, which also keeps the limits."""
 
     def __init__(self, file: str, deadline: float, limit_s: float, progress: Progress | None) -> None:
         self.total = 0
@@ -144,9 +144,9 @@ def _too_slow(limit_s: float) -> str:
 
 
 def download(url: str, folder: Path, file: str, *, progress: Progress | None = None, limit_s: float = LIMIT_S) -> Path:
-    """Fetches `url` as `folder`/`file` and returns that path; raises `PortbenchError`.
+    """Fetch `url` as `folder`/`file` and return that path. Raises `PortbenchError`.
 
-    Nothing is there under that name until the last byte has come.
+    The file gets its name after its last byte has come.
     """
     deadline = time.monotonic() + limit_s
     ended: list[Path | BaseException] = []

@@ -1,9 +1,9 @@
 """The lock file: sha256 of images whose hash the catalogue does not know, kept from the first time they were seen.
 
-Two places hold hashes. `catalogue.toml` is committed and holds those that the project vouches for. The lock file is
-this user's own, outside the project, so that a fresh or read-only clone works and no run changes the work tree; it
-lies with the user's state, not in the cache, so that emptying the cache does not lose what was seen. To pin a hash for
-everybody, copy it from the lock file into the catalogue.
+Two files hold hashes. `catalogue.toml` is committed and holds those that the project vouches for. The lock file is
+each user's and outside the project, so that a read-only clone works and no run changes the work tree. It is kept with
+the user's state and survives emptying the cache. To pin a hash for all users, copy it from the lock file into the
+catalogue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Seen:
-    """What the lock file holds of one image."""
+    """The lock file's entry for one image."""
 
     sha256: str
     first_seen_utc: str
@@ -38,7 +38,7 @@ class HashLock:
         self.path = path
 
     def see(self, file: str, sha256: str, source: str) -> Seen:
-        """What is locked for the image `file`; records `sha256` if nothing is. `source` says where it came from."""
+        """The entry for the image `file`; records `sha256` where there is none. `source` says where it came from."""
         if seen := self._read().get(file):
             return seen
         busy = PortbenchError(f"{self.path}: another process has held it for {_WAIT_S:g} s; end that process")

@@ -1,4 +1,4 @@
-"""What an image says about itself, and entries for images that are in no catalogue.
+"""The identity that an image holds, and entries for images that are in no catalogue.
 
 Sources: the banner strings of MicroPython (`py/mpconfig.h`, MICROPY_BANNER_NAME_AND_VERSION and
 MICROPY_BANNER_MACHINE) and CircuitPython (`shared/runtime/pyexec.c`), and the Pico SDK's `binary_info`
@@ -52,7 +52,7 @@ _IDS = {
 
 @dataclass(frozen=True)
 class Identity:
-    """What was found in an image; None where it says nothing."""
+    """The runtime, version and board that an image names; None where it names none."""
 
     family: Family | None
     version: str | None
@@ -96,7 +96,7 @@ class Uf2File:
 
 
 def identify(image: uf2.Uf2Image) -> Identity:
-    """Looks for banners and `binary_info` in the content of `image`."""
+    """Look for banners and `binary_info` in the content of `image`."""
     ranges = image.ranges()
     program: dict[str, str] = {}
     for content in ranges.values():
@@ -126,7 +126,7 @@ def entry_for_file(
 ) -> FirmwareEntry:
     """Wrap `image` as an entry with its family's usual profiles; its id is the file's name.
 
-    `family` and `version` are guessed from the image where they are not given; one that says nothing known is foreign.
+    `family` and `version` are guessed from the image where they are not given. An unknown image is foreign.
     Raises `uf2.Uf2Error` for a bad image and `PortbenchError` for a family that no image can have.
     """
     path, identity = image.path, image.identity
@@ -149,7 +149,7 @@ def _text(raw: bytes | None) -> str | None:
 
 
 def _binary_info(head: bytes, ranges: dict[int, bytes]) -> dict[str, str]:
-    """Strings of the `binary_info` whose header is in `head`; whatever points outside the image is left out."""
+    """Strings of the `binary_info` whose header is in `head`; pointers to outside the image are left out."""
     at = head.find(_MARKER_START)
     if at < 0 or at + 20 > len(head):
         return {}

@@ -65,11 +65,11 @@ class Image:
 
 
 class ImageStore:
-    """Obtains the images of `entries`; one store per run, so that the network is asked once.
+    """Obtains the images of `entries`. A run has one store, so that it tries each host once.
 
     `folder` None: PORTBENCH_FIRMWARE_DIR, if set. `cache` and `state` None: the user's folders. `offline` None:
-    PORTBENCH_OFFLINE, if set to anything but 0. `machines`: what boards call themselves, by id, to see that an image is
-    for its entry's. Raises `PortbenchError` for a folder that cannot be used.
+    PORTBENCH_OFFLINE, if set to anything but 0. `machines`: the names that images have for boards, by board id, for a
+    check that an image is for its entry's board. Raises `PortbenchError` for a folder that cannot be used.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ImageStore:
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
         self._machines = machines
         self._failed: dict[str, str] = {}
-        """By address: several rows want an image, and trying takes its time once."""
+        """Reasons by URL, so that a second row with the image does not try again."""
         self._offline = offline
         self._progress = progress
         self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
@@ -103,8 +103,8 @@ class ImageStore:
     def obtain(self, entry: FirmwareEntry) -> Image:
         """The image of `entry`, checked.
 
-        Raises `ImageUnavailable` where it is missing, and `PortbenchError` where it is another image than expected, is
-        no image for the chip, or its hash cannot be recorded.
+        Raises `ImageUnavailable` where it is missing, and `PortbenchError` where it is not the expected image, is not
+        for the chip, or its hash cannot be recorded.
         """
         if entry.family.traits.hosted:
             return Image(entry, package_version(entry), Source.PACKAGE)
@@ -128,7 +128,7 @@ class ImageStore:
         return None if here is None else here[1]
 
     def bytes_at_hand(self, entry: FirmwareEntry) -> int:
-        """How much `obtain` would read without a network; 0 where there is nothing, or no file."""
+        """The size of the file that `obtain` would read without a network; 0 without a file."""
         here = (entry.path, None) if entry.path is not None else self._here(entry)
         if entry.family.traits.hosted or here is None:
             return 0
@@ -153,13 +153,13 @@ class ImageStore:
         return None
 
     def _unlocked(self, entry: FirmwareEntry, path: Path, source: Source) -> Image:
-        """Images given by path: they change with every build, so no hash is remembered."""
+        """An image given by its path. It may change with every build, so its hash is not recorded."""
         return Image(entry, _version(entry), source, Uf2File.read(path))
 
     def _checked(
         self, entry: FirmwareEntry, path: Path, source: Source, shown: str | None = None, final: Path | None = None
     ) -> Image:
-        """`shown` is the name that errors have for it, `final` the path that a download will have."""
+        """`shown`: the image's name in errors. `final`: the path that a download will get."""
         shown = shown or str(path)
         data = uf2.read_bytes(path)
         actual = hashlib.sha256(data).hexdigest()
@@ -178,7 +178,7 @@ class ImageStore:
         return Image(entry, _version(entry), source, file)
 
     def _check_identity(self, entry: FirmwareEntry, says: Identity, shown: str) -> None:
-        """Raises PortbenchError for an image that says it is something else than its entry does."""
+        """Raise PortbenchError for an image that names another runtime, release or board than its entry."""
         expected = entry.family.traits
         if says.family is None or says.version is None or expected.runtime is None:
             return
@@ -212,7 +212,7 @@ class ImageStore:
 
     def _download(self, entry: FirmwareEntry) -> Image:
         file, url = _file(entry), entry.url
-        # By its variable, as reasons get published and the folder's own name says nothing to others.
+        # By its variable: reasons get published, and the folder's name means nothing to others.
         where = f"in ${FOLDER_VARIABLE}" if self.folder else f"in {FOLDER_VARIABLE} (not set)"
         missing = f"{file} is neither {where} nor in {self.cache}"
         command = self.command(entry)
@@ -241,8 +241,7 @@ class ImageStore:
 
 
 def _for_shell(path: Path) -> str:
-    """`path` as a word that any shell takes, with folders of the user's own by the names that their shell has for
-    them: commands get published."""
+    """`path` as a word for any shell. The user's folders are given by their variables, since commands get published."""
     for variable in (FOLDER_VARIABLE, "HOME"):
         folder = os.environ.get(variable)
         if folder and Path(folder) != Path("/") and path.is_relative_to(folder):

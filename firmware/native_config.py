@@ -12,11 +12,11 @@ from typing import Final
 from portbench.errors import PortbenchError
 
 CONFIG_ADDRESS: Final = 0x101F_F000
-"""Where the firmware looks for the block: the last 4096-byte sector of the 2 MiB flash, as an XIP address."""
+"""Address of the block: the last 4096-byte sector of the 2 MiB flash, as an XIP address."""
 
 BLOCK_BYTES: Final = 256
 SETTINGS_MAX: Final = 45
-"""Numbers that a body is told beside the count."""
+"""The most numbers for a body beside the count."""
 COUNT_MAX: Final = 50_000
 WAIT_MAX_MS: Final = 1_800_000
 SPI_HZ_MIN: Final = 300_000
@@ -44,15 +44,15 @@ class StaticAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeConfig:
-    """What the native client shall do. The defaults are those that the firmware has without a block."""
+    """Settings of the native client. The defaults are those of the firmware without a block."""
 
     server: IPv4Address | None = None
     """`None`: the DHCP server, or the gateway of a static address."""
     port: int = 5000
     count: int = 1000
-    """What the workload counts."""
+    """Number of exchanges, or of the workload's other unit."""
     repeat: int = 1
-    """Runs after one start, each on a connection of its own and with a report of its own."""
+    """Runs after one start, each with a new connection and a separate report."""
     static: StaticAddress | None = None
     """`None`: DHCP."""
     mac: bytes | None = None
@@ -67,7 +67,7 @@ class NativeConfig:
     success_wait_ms: int = 0
     """After the last report, before the board goes to its USB boot loader."""
     settings: Sequence[int] = ()
-    """What the workload's body is told beside the count."""
+    """Numbers for the workload's body beside the count."""
     failure_wait_ms: int = 0
     """After a failure, while the LED shows the stage's code, before the board goes to its USB boot loader."""
 
@@ -142,7 +142,7 @@ def pack(config: NativeConfig) -> bytes:
 
 
 def _settings(numbers: Sequence[int]) -> bytes:
-    """What stands behind the block; nothing for no numbers."""
+    """The bytes behind the block; none without numbers."""
     if not numbers:
         return b""
     _check_range("how many settings there are", len(numbers), 1, SETTINGS_MAX)

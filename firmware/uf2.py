@@ -51,7 +51,7 @@ _OTHER_BOARD = "choose the image made for this board"
 
 
 class Fault(StrEnum):
-    """What is wrong with an image; one code per kind of fault."""
+    """A code for each kind of fault of an image."""
 
     UNREADABLE = "unreadable"
     EMPTY = "empty"
@@ -106,7 +106,7 @@ class Uf2Block:
 
     @property
     def main_flash(self) -> bool:
-        """Whether the boot loader writes this block at all."""
+        """True if the boot loader writes this block."""
         return not self.flags & FLAG_NOT_MAIN_FLASH
 
     @property
@@ -162,7 +162,7 @@ class Uf2Image:
         return self.ranges()
 
     def programmed(self, flash: bytes = b"") -> bytes:
-        """Return what `flash`, its contents from the start, holds once this image is in it; what is added is blank.
+        """`flash`, the contents from its start, with this image programmed into it. Added bytes are blank.
 
         Raises as `flash_bytes` does.
         """
@@ -175,7 +175,7 @@ class Uf2Image:
 
 
 def flash_content(path: Path, flash_bytes: int = 0) -> bytes:
-    """Return what a blank flash of `flash_bytes` holds with the image in file `path`; 0: as far as the image reaches.
+    """A blank flash of `flash_bytes` with the image in file `path`; 0: up to the end of the image.
 
     Raises `Uf2Error`.
     """
@@ -183,14 +183,14 @@ def flash_content(path: Path, flash_bytes: int = 0) -> bytes:
 
 
 def read(path: Path, *, family_id: int = uf2_families.RP2040, flash_size_bytes: int = DEFAULT_FLASH_SIZE) -> Uf2Image:
-    """Reads and checks the image in file `path`; raises `Uf2Error`."""
+    """Read and check the image in file `path`. Raises `Uf2Error`."""
     return parse(read_bytes(path), str(path), family_id=family_id, flash_size_bytes=flash_size_bytes)
 
 
 def read_bytes(path: Path) -> bytes:
-    """Content of the file `path`, refused with a `Uf2Error` when unreadable or too large to be an image."""
+    """Content of the file `path`. Raises `Uf2Error` for one that is unreadable or too large for an image."""
     try:
-        # A pipe would wait to be opened until somebody writes to it.
+        # Opening a pipe would wait for a writer.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
@@ -217,7 +217,7 @@ def parse(
     family_id: int = uf2_families.RP2040,
     flash_size_bytes: int = DEFAULT_FLASH_SIZE,
 ) -> Uf2Image:
-    """Checks the UF2 file `data` as an image for `family_id` and a flash of `flash_size_bytes`.
+    """Check the UF2 file `data` as an image for `family_id` and a flash of `flash_size_bytes`.
 
     `name` is the file's name for messages. Raises `Uf2Error` at the first fault.
     """
@@ -444,7 +444,7 @@ def _check_targets(written: list[Uf2Block], name: str, flash_size_bytes: int) ->
 
 
 def _check_md5(image: Uf2Image) -> None:
-    """Checks each MD5 whose region the image itself holds whole; other regions are about flash left as it is."""
+    """Check each MD5 whose whole region is in the image. Other regions are about flash that stays unchanged."""
     regions = {block.md5: block for block in image.blocks if block.md5 is not None}
     if not regions:
         return

@@ -1,10 +1,22 @@
-"""The errors that a user may cause or meet, under one base. A separate class exists only if some code tells it
-apart."""
+"""The errors that a user may cause or meet, under one base, and the lines that they share. A separate class exists
+only if some code tells it apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+_FIXES: Final = {
+    "unexpected_keyword_argument": "the key is unknown, remove it",
+    "extra_forbidden": "the key is unknown, remove it",
+    "missing": "add it",
+}
+_SHOWN_CHARACTERS: Final = 60
 
 
 class PortbenchError(Exception):
@@ -50,3 +62,42 @@ class BrokenSetup(BoardError):
 
 class ConsoleLost(BoardError):
     """The board's console went away, or its process ended, before the result line."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str], shown: Mapping[str, str] | None = None) -> str:
+    """The line for a user who gave the unknown `name` of a `kind`: with the names like it, else with all names.
+
+    `shown`: the form of some names in the line.
+    """
+    known, shown = list(known), shown or {}
+    near = [name] if name in known else get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    names = [shown.get(each, each) for each in near or known]
+    if near:
+        return f"unknown {kind} {name!r}; did you mean {' or '.join(names)}?"
+    return f"unknown {kind} {name!r}; choose one of {', '.join(names)}"
+
+
+def first_complaint(error: ValidationError, kinds: Collection[str] = ()) -> str:
+    """The first of pydantic's complaints, as one line: key, value, requirement. A ValueError of our own checks names
+    values itself, and gets the key before it.
+
+    `kinds`: the tags that tell tables of several kinds apart. pydantic puts them among the keys; the line leaves them
+    out.
+    """
+    detail = error.errors(include_url=False)[0]
+    place = ""
+    for part in (part for part in detail["loc"] if part not in kinds):
+        name = str(part).encode("unicode_escape").decode()
+        place += f"[{part + 1}]" if isinstance(part, int) else f".{name}" if place else name
+    more = error.error_count() - 1
+    also = f" (and {more} more)" if more else ""
+    if detail["type"] == "value_error":
+        return f"{place}: {detail['ctx']['error']}{also}".removeprefix(": ")
+    if detail["type"].startswith("union_tag"):
+        key, wanted = detail["ctx"]["discriminator"].strip("'"), " or ".join(map(repr, kinds))
+        tag = detail["ctx"].get("tag")
+        return f"{place}.{key} is {'absent' if tag is None else repr(tag)}; input should be {wanted}{also}"
+    fix = _FIXES.get(detail["type"], detail["msg"][0].lower() + detail["msg"][1:])
+    value = "absent" if detail["type"] == "missing" else repr(detail["input"])
+    value = value if len(value) <= _SHOWN_CHARACTERS else f"{value[: _SHOWN_CHARACTERS - 3]}..."
+    return f"{place or 'it'} is {value}; {fix}{also}"

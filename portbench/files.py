@@ -134,14 +134,20 @@ def is_held(folder: Path) -> bool:
 
 
 class TemporaryFolder:
-    """A folder `NAME-PID-RANDOM` in the temporary folder. `remove` may be called twice; those that killed processes
-    left behind are removed by the next user of the name."""
+    """A folder `NAME-PID-RANDOM` in the temporary folder, until `remove` or the end of the `with` block. `remove` may
+    be called twice. The next user of the name removes the folders that killed processes left behind."""
 
     def __init__(self, name: str) -> None:
         remove_left_behind(name)
         self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-"))
         # Seen by a process of another container, too, where process numbers mean others.
         self._handle: int | None = hold(self.path, shared=True)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

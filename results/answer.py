@@ -1,4 +1,4 @@
-"""The answer in words below a table: which firmware, with which line of code, at what price. All of it from the rows.
+"""The answer in words below a table, from its rows: the fastest firmware, its line of code, and its disadvantages.
 
 A paragraph is text; one that begins with four spaces is code to paste, as in Markdown.
 """
@@ -29,12 +29,12 @@ _WORTH_TELLING: Final = 1.005
 
 
 def is_python(row: Row) -> bool:
-    """Whether the row's firmware runs Python; else it shows what the board could do, and is ranked with nothing."""
+    """True if the row's firmware runs Python. Other firmware shows the limit of the board, and is not ranked."""
     return row.family not in _NO_PYTHON
 
 
 def answer(groups: Sequence[Group], where: Where) -> list[str]:
-    """Of the groups of one table, best first. Ports on the PC answer nothing: they cannot be flashed."""
+    """The answer for the groups of one table, best first; none for ports on the PC, which cannot be flashed."""
     if where is Where.HOSTED:
         return []
     pythons = [group for group in groups if is_python(group.first)]
@@ -57,7 +57,7 @@ def why(groups: Sequence[Group]) -> list[str]:
 
 
 def published_lines(known: Workload | None, groups: Sequence[Group]) -> list[str]:
-    """Where the figures of the column *silicon* are from, and what they are; nothing where no row has one beside it."""
+    """The sources and figures of the column *silicon*; none where the table has no such figure."""
     if known is None or not groups:
         return []
     boards = {group.first.board for group in groups}
@@ -73,7 +73,7 @@ def published_lines(known: Workload | None, groups: Sequence[Group]) -> list[str
 
 
 def not_at_hand(rows: Iterable[Row]) -> list[str]:
-    """Of all rows that are skipped for want of their images: one line, and one to get them all."""
+    """For rows that are skipped without their images: a line with their names, and a command that downloads all."""
     missing = [row for row in rows if row.status is Status.SKIPPED and row.image_url is not None]
     if not missing:
         return []
@@ -106,7 +106,7 @@ def _fastest(pythons: Sequence[Group]) -> list[str]:
 
 
 def _best_of_each(groups: Sequence[Group]) -> list[Group]:
-    """Of each firmware its best row, best first."""
+    """The best row of each firmware, best first."""
     firsts: dict[tuple[str, str], Group] = {}
     for group in groups:
         firsts.setdefault((group.first.runtime, group.first.build), group)
@@ -114,7 +114,7 @@ def _best_of_each(groups: Sequence[Group]) -> list[Group]:
 
 
 def _price(best: Group, other: Group) -> str | None:
-    """What the best lacks that the next one has, as far as both are known."""
+    """The features that the best lacks and the next one has, as far as both are known."""
     here, there = best.first.offers, other.first.offers
     if here is None or there is None:
         return None
@@ -137,8 +137,8 @@ def _lacks(here: Offers, there: Offers) -> Iterable[str]:
 
 
 def _settings(pythons: Sequence[Group]) -> list[str]:
-    """Of each firmware the factor between its best settings and its worst, with both lines; those with the same lines
-    together."""
+    """The factor between the best and the worst settings of each firmware, with both lines of code. Firmware with the
+    same lines shares a paragraph."""
     together: dict[tuple[str, str], list[tuple[Group, Group]]] = {}
     for best in _best_of_each(pythons):
         of = [each for each in pythons if _firmware(each) == _firmware(best)]
@@ -176,7 +176,7 @@ def _factor(group: Group, other: Group) -> str:
 
 
 def _times(group: Group, other: Group) -> float:
-    """How many times better; both have the same headline."""
+    """How many times better `group` is. Both have the same headline."""
     here, there = group.value.median, other.value.median
     return here / there if group.headline.better == "higher" else there / here
 

@@ -1,4 +1,4 @@
-"""Two runs on different kinds of boards side by side, by what people choose first: the family of the firmware."""
+"""Two runs on different kinds of boards side by side, by the family of the firmware."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Beside:
     one: Group | None
     other: Group | None
     reasons: tuple[str, str]
-    """Why, where it was not measured."""
+    """The reason for each that was not measured."""
 
     @property
     def times(self) -> float | None:
-        """How many times better `other` is."""
+        """How many times better `other` is; None where either is missing."""
         if self.one is None or self.other is None or not self.one.value.median or not self.other.value.median:
             return None
         ratio = self.other.value.median / self.one.value.median
@@ -35,7 +35,7 @@ class Beside:
 
 
 def beside(one: RunFile, other: RunFile) -> list[Beside]:
-    """The settings of both runs, in the order of `one`; firmware of one family, whatever its version."""
+    """The families that both runs have, in the order of `one`. Versions may differ."""
     found = []
     asked = dict.fromkeys((row.workload, row.family, row.where, row.timed_by) for row in one.rows)
     theirs = {(row.workload, row.family, row.where, row.timed_by) for row in other.rows}
@@ -55,12 +55,12 @@ def beside(one: RunFile, other: RunFile) -> list[Beside]:
 
 
 def _alike(ours: list[Group], theirs: list[Group]) -> tuple[Group | None, Group | None]:
-    """The best of each, with the same settings where there are some."""
+    """The best of each with the same settings; else the best of one run, with None for the other."""
     for one in ours:
         same = [each for each in theirs if each.first.settings == one.first.settings]
         if same:
             return one, same[0]
-    # With other settings the two say nothing of each other.
+    # Rows with different settings cannot be compared.
     return (ours[0], None) if ours else (None, theirs[0] if theirs else None)
 
 

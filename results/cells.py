@@ -1,4 +1,4 @@
-"""What a table says of a group of rows, as text: the same for a terminal and for a page."""
+"""The cells of tables as text, the same for a terminal and for a page, and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from portbench.results.stats import Group
 from portbench.workloads import Column, Workload, workload
 
 EXACT: Final = "exact"
-"""In the place of a spread: another run would be the same."""
+"""Replaces the spread of rows that every run repeats."""
 CEILING_RANK: Final = "-"
 """The rank of a row without Python: it has none."""
 
 
 def known_workload(name: str) -> Workload | None:
-    """None for one of a workload that is not installed here."""
+    """The workload; None where it is not installed here."""
     try:
         return workload(name)
     except UnknownName:
@@ -49,7 +49,7 @@ def escape(text: str) -> str:
 
 
 def own_columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:
-    """What the workload shows; of an unknown one every figure."""
+    """The columns of the workload; of an unknown one, all figures."""
     if known is not None:
         return known.columns
     names = dict.fromkeys(name for group in groups for name in group.first.figures)
@@ -57,7 +57,7 @@ def own_columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ..
 
 
 def cells(group: Group, known: Workload | None, rank: str) -> dict[str, str]:
-    """By column, the most useful first."""
+    """The cells of a group by column, the most useful first."""
     row = group.first
     silicon, ratio = beside(group, known)
     ready_us = group.figure("ready_us")
@@ -93,7 +93,7 @@ def spread(group: Group) -> str:
 def beside(group: Group, known: Workload | None) -> tuple[str, str]:
     """The published figure of silicon, and the measured figure as a multiple of it.
 
-    Of other firmware of the same family with the same profile, if of this there is nothing: with its version.
+    Without a published figure of this firmware: that of the newest of its family and profile, with its version.
     """
     if published := group.publication:
         return stated(published), _ratio(group, published)
@@ -106,7 +106,7 @@ def beside(group: Group, known: Workload | None) -> tuple[str, str]:
 
 
 def stated(published: Published) -> str:
-    """The published figure, as its source rounds it where it does."""
+    """The published figure, rounded as in its source."""
     return figure(published.median) if published.stated is None else f"{published.stated:g}"
 
 

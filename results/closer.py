@@ -1,4 +1,4 @@
-"""What a closer look at an emulated row gave beside its attribution: one exchange's signals, and what changes bring."""
+"""Two further results of an emulated row beside its attribution: the signals of one exchange, and what-if figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SpiFrames(_Model):
     start_ns: list[_Ns] = []
     duration_ns: list[_Ns] = []
     name: list[_Text] = []
-    """Of the register or buffer, as the chip's datasheet has it."""
+    """The register or buffer, by its name in the chip's datasheet."""
     write: list[bool] = []
     wire_bytes: list[_Count] = []
 
@@ -55,12 +55,12 @@ class IntnLevel(_Model):
 class Waveform(_Model):
     """One exchange of a row on its wires. Times are nanoseconds from its start.
 
-    An exchange lasts from when the PC has the one before it to when the PC has this one.
+    An exchange begins when the PC has received the one before it, and ends when the PC has received this one.
     """
 
     version: Literal[1] = 1
     noun: _Text
-    """What the workload calls an exchange."""
+    """The workload's word for an exchange."""
     number: Annotated[int, Field(ge=1, le=_MOST)]
     duration_ns: Annotated[int, Field(ge=1, le=_MOST)]
     spi: SpiFrames = SpiFrames()
@@ -71,11 +71,11 @@ class Waveform(_Model):
 
 
 class WhatIf(_Model):
-    """One thing that is not so, and what the row would give if it were. The row was run so, with few exchanges."""
+    """A changed condition and the row's figure under it, from a run with few exchanges."""
 
     name: _Text
     title: _Text
     value: Annotated[float, Field(gt=0)]
     """The headline figure."""
     times: Annotated[float, Field(gt=0)]
-    """How many times better than as few exchanges of the row as it is."""
+    """The figure relative to that of the unchanged row, with as few exchanges; above 1 is better."""

@@ -1,4 +1,4 @@
-"""What a run file holds. Times are in the unit that the field's name ends with."""
+"""The model of a run file. Times are in the unit that the field's name ends with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$"
 """Of a run."""
 
 _MOST: Final = 10**24
-"""No figure is larger, in whatever unit; arithmetic with those that are would overflow."""
+"""The largest figure, in any unit. Arithmetic with larger ones would overflow."""
 _Count = Annotated[int, Field(ge=0, le=_MOST)]
 _Microseconds = Annotated[int | float, Field(ge=0, le=_MOST)]
 _Figure = Annotated[int | float, Field(ge=-_MOST, le=_MOST)]
@@ -48,7 +48,7 @@ class Status(StrEnum):
 
 
 class Conditions(_Model):
-    """What a row ran under. None: not applicable, or not known."""
+    """Conditions of a row. None: not applicable, or not known."""
 
     spi_hz_asked: _Count | None = None
     spi_hz_actual: _Count | None = None
@@ -89,12 +89,12 @@ class Published(_Model):
 
 
 class Offers(_Model):
-    """What who chooses a firmware gets beside its speed. None: not known."""
+    """Features of a firmware beside its speed. None: not known."""
 
     released: date
-    """When this firmware was."""
+    """Date of this firmware."""
     maintained: bool
-    """Whether those who made it still release newer ones."""
+    """True if newer releases are still made."""
     python: _Text | None = None
     """Which Python it is, of which release: `MicroPython 1.20`."""
     tcp_sockets: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
@@ -104,7 +104,7 @@ class Offers(_Model):
 
 
 class Sim(_Model):
-    """Of an emulated row: what the emulation took and did."""
+    """Costs and counters of an emulated row."""
 
     host_s: Annotated[float, Field(ge=0, le=_MOST)] | None = None
     """Seconds that this PC took; differs from run to run."""
@@ -125,19 +125,19 @@ class Row(_Model):
     runtime: _Text
     """Catalogue id, or one made of the file's name."""
     build: _Text
-    """What people tell images apart by: the file's name with its folder's, or the package of a hosted port."""
+    """Distinguishes images of one runtime: the file's name with its folder's, or the package of a hosted port."""
     family: _Text
     version: str
     """As the firmware reports it; empty when it never got that far."""
     where: Where
     timed_by: TimedBy = "board"
-    """Whose clock the figures are of: the client's on the board, or, for an image that tells nothing, the PC's."""
+    """The clock of the figures: the client's on the board, or the PC's for an image that reports nothing."""
     status: Status
     reason: str | None = None
     """One line that says why a row is skipped or failed."""
     board: str | None = None
     profile: str | None = None
-    """Name of the way of running the image, as in the catalogue; None where it makes no difference to the workload."""
+    """The profile's name in the catalogue; None where profiles make no difference to the workload."""
     run_index: _Count = 0
     image_file: str | None = None
     image_sha256: _Hash | None = None
@@ -150,22 +150,22 @@ class Row(_Model):
     samples: dict[str, list[_Figure]] = {}
     """Many numbers each, in the order in which they were taken."""
     line: str | None = None
-    """The line of code with which the client brought its network up, which is what the profile decides."""
+    """The line of code with which the client brought its network up. The profile decides it."""
     offers: Offers | None = None
     """As the catalogue has it."""
     image_url: str | None = None
-    """Of a row that is skipped for want of its image: where to get it."""
+    """Address of the image, for a row that is skipped without it."""
     note: str | None = None
-    """What a reader of the table should know about this row."""
+    """A remark about this row for readers of the table."""
     published: Published | None = None
     console_tail: list[str] = []
     log: str | None = None
     """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
     attribution: Attribution | None = None
-    """Of an emulated row that was measured with `--attribute`, in the first of its runs."""
+    """Present in the first run of an emulated row that was measured with `--attribute`."""
     waveform: Waveform | None = None
-    """With `--attribute` as well: one exchange on the network chip's wires."""
+    """One exchange on the network chip's wires, also with `--attribute`."""
     what_if: list[WhatIf] = []
     """With `--what-if`, in the first of its runs."""
 
@@ -176,7 +176,7 @@ class Row(_Model):
 
     @property
     def is_exact(self) -> bool:
-        """Whether another run under the same conditions gives the same figures to the last digit."""
+        """True if another run under the same conditions gives the same figures to the last digit."""
         return self.where is Where.EMULATED and self.sim is not None and self.sim.seed is None
 
     @model_validator(mode="after")
@@ -189,7 +189,7 @@ class Row(_Model):
         return self
 
     def simulated_figures(self) -> dict[str, Any]:
-        """Everything that a second run must repeat exactly if this row is emulated."""
+        """All values that a second run of an emulated row must repeat exactly."""
         figures = self.model_dump(mode="json", exclude=set(_NOT_SIMULATED))
         if self.sim is not None:
             figures["sim"].pop("host_s")
@@ -220,9 +220,9 @@ class RunFile(_Model):
     schema_version: Literal[2] = SCHEMA_VERSION
     started_utc: AwareDatetime
     finished_utc: AwareDatetime | None = None
-    """None while it runs, and for ever if it was interrupted."""
+    """None while it runs, and of an interrupted run."""
     name: Annotated[str, Field(pattern=NAME)] | None = None
-    """What its user calls it."""
+    """Its name, given by the user."""
     machine: Machine
     tools: dict[str, str] = {}
     """Version by package name."""
@@ -230,7 +230,7 @@ class RunFile(_Model):
     rows: list[Row] = []
 
     def with_row(self, row: Row) -> RunFile:
-        """The same run with one row more."""
+        """The same run with one more row."""
         return self.model_copy(update={"rows": [*self.rows, row]})
 
     def finished(self, when_utc: datetime) -> RunFile:

@@ -1,4 +1,4 @@
-"""What others published of a workload, as the figure that ranks its rows, or another that both have."""
+"""Published figures of a workload: the figure that ranks its rows, or another that both have."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.results.model import Published, Row
 from portbench.workloads import PublishedFirmware, PublishedSource, Workload
 
@@ -21,7 +20,7 @@ def published_of(workload: Workload, runtime: str, profile: str) -> Published | 
 
 
 def nearest(workload: Workload, row: Row) -> tuple[PublishedFirmware, Published] | None:
-    """Of firmware of the row's family with its profile, the newest that was published. Raises PortbenchError."""
+    """The newest published firmware of the row's family with its profile. Raises PortbenchError."""
     found = [
         (source, firmware)
         for source, firmware in _all(workload)
@@ -34,7 +33,8 @@ def nearest(workload: Workload, row: Row) -> tuple[PublishedFirmware, Published]
 
 
 def as_headline(workload: Workload, source: PublishedSource, firmware: PublishedFirmware) -> Published:
-    """The figures as the headline if it follows from them, else as the next best. Raises PortbenchError."""
+    """The headline figure if it follows from the published ones, else the next comparable one. Raises
+    PortbenchError."""
     try:
         settings = workload.settings_type.model_validate(source.settings)
         runs = [

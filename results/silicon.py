@@ -1,4 +1,4 @@
-"""What others measured on real boards and published: `silicon.toml`, sets of figures with their sources."""
+"""Published figures of real boards: `silicon.toml`, with their sources."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = Path(__file__).with_name("silicon.toml")
@@ -22,7 +21,7 @@ class _Strict(BaseModel):
 
 
 class Script(_Strict):
-    """A published program, which is fetched and never kept here."""
+    """A published program. It is downloaded, not kept here."""
 
     file: str
     url: str
@@ -31,11 +30,11 @@ class Script(_Strict):
 
 
 class FigureSet(_Strict):
-    """Figures that one person published of one firmware on one board, and how they are measured again.
+    """Figures that one author published of one firmware on one board, and how they are measured again.
 
-    `measured_on` is the firmware that was on the board, in words; `runtime` the catalogue's nearest, or the very one.
-    `relation` says what may be expected: of the `same binary` each figure within 1 %; of an `other version` each within
-    what the code's layout in flash moves, and none is a fault; under `other conditions` `note` explains the ratio.
+    `measured_on` names the firmware on that board, `runtime` the same or the nearest of the catalogue. `relation` says
+    how near the figures should be. `same binary`: within 1 %. `other version`: within the effect of the code's layout
+    in flash, and no difference is a fault. `other conditions`: `note` explains the ratio.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
@@ -51,14 +50,14 @@ class FigureSet(_Strict):
     profile: str | None = None
     workload: str | None = None
     turnaround: bool = False
-    """Whether the PC's turnaround is in the figures: they are measured at its first tenth, its middle and its last."""
+    """True if the PC's turnaround is in the figures. They are measured at its first tenth, its middle and its last."""
     resolution: Annotated[float, Field(ge=0)] = 0.0
-    """Step of the published figures, in their unit: a difference of one is none."""
+    """Step of the published figures, in their unit. A difference of one step is ignored."""
     scale: float = 1.0
-    """Of a row's figures, to get the unit."""
+    """Factor from a row's figures to the unit."""
     note: str = ""
     chosen_by: tuple[str, ...] = ()
-    """Figures that had a part in choosing how the emulated board works; all others were measured afterwards."""
+    """Figures that influenced the emulated board's design. All others were measured afterwards."""
     silicon: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
     @model_validator(mode="after")
@@ -77,7 +76,7 @@ class FigureSet(_Strict):
 
 
 class NotCompared(_Strict):
-    """A published figure that nothing can be measured against, and why."""
+    """A published figure that cannot be compared, and the reason."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     what: str
@@ -88,7 +87,7 @@ class NotCompared(_Strict):
 
 
 def load_not_compared(path: Path = FILE) -> list[NotCompared]:
-    """In the file's order. Raises PortbenchError."""
+    """The figures that are not compared, in the file's order. Raises PortbenchError."""
     found = []
     for number, entry in enumerate(parse_toml(read_text(path), path).get("not_compared", []), 1):
         try:

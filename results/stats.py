@@ -24,7 +24,7 @@ UNSTABLE_RULE: Final = (
 
 @dataclass(frozen=True)
 class Summary:
-    """Of a list of numbers, in their unit; `spread` has none."""
+    """Statistics of a list of numbers, in their unit; `spread` is a share."""
 
     n: int
     median: float
@@ -79,16 +79,16 @@ class Group:
 
     @property
     def first(self) -> Row:
-        """A row that stands for what all have in common."""
+        """A row to read the common properties from."""
         return self.rows[0]
 
     def figure(self, name: str) -> float | None:
-        """Median over the runs that have it."""
+        """The figure's median over the runs that have it."""
         values = [row.figures[name] for row in self.rows if name in row.figures]
         return statistics.median(values) if values else None
 
     def sample(self, name: str) -> Summary | None:
-        """Over the samples of all runs."""
+        """Summary of the samples of all runs."""
         values = [value for row in self.rows for value in row.samples.get(name, ())]
         return summarize(values) if values else None
 
@@ -104,7 +104,7 @@ class Group:
 
     @property
     def unstable(self) -> list[str]:
-        """Why the figures are not to be trusted, by `UNSTABLE_RULE`; empty if they are."""
+        """The reasons to distrust the figures, by `UNSTABLE_RULE`; empty if they are stable."""
         reasons = []
         if self.value.spread > RUN_SPREAD_LIMIT:
             reasons.append(f"runs spread by {self.value.spread:.0%}")
@@ -115,7 +115,7 @@ class Group:
 
 
 def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board") -> list[Group]:
-    """Groups of the measured rows of `workload`, of kind `where` and of that clock, best first."""
+    """Groups of the measured rows of `workload`, of one kind and one clock, best first."""
     together: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         wanted = row.where is where and row.timed_by == timed_by and row.workload == workload

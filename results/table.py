@@ -1,7 +1,6 @@
-"""Tables of a run with what follows from them, for the terminal (rich) and as Markdown (tabulate), in the same words.
+"""Tables of a run with their answers, for the terminal (rich) and as Markdown (tabulate), in the same words.
 
-Each workload has its own, and of each silicon, emulated and hosted rows are ranked by themselves, and apart from them
-those that the PC has timed.
+Each workload has separate tables for silicon, emulated and hosted rows, and for rows that the PC has timed.
 """
 
 from __future__ import annotations
@@ -56,28 +55,28 @@ _NOTHING: Final = "-"
 """A value of a matrix that was not measured."""
 _PAGE_WIDTH: Final = 120
 _SAID_ONCE: Final = ("board", "address", "runs", "spread")
-"""Columns, with the workload's settings, that are said above the table where all rows have the same."""
+"""Columns that are told once above the table where all rows have the same value, as the workload's settings are."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
-"""These leave a narrow terminal first, then settings, then the workload's own from the last on, then `_MORE_WANTED`.
-The columns that identify a row, its figure and INTn, which explains most of it, stay."""
+"""A narrow terminal drops these columns first, then settings, then the workload's columns from the last on, then
+`_MORE_WANTED`. It keeps those that identify a row, its figure and INTn, which explains most of it."""
 _MORE_WANTED: Final = ("where", "SPI MHz asked -> real", "spread", "ratio", "silicon")
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table: cells are text, columns that would be empty throughout are left out."""
+    """One table. Cells are text; empty columns are left out."""
 
     title: str
     about: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     own: tuple[str, ...] = ()
-    """Columns that the workload brings, the most wanted first."""
+    """The workload's columns, the most important first."""
     below: tuple[str, ...] = ()
     """Paragraphs; code to paste begins with four spaces."""
 
     def markdown(self, width: int | None = None) -> str:
-        """As GitHub-flavoured Markdown, with its title as a heading. Columns that `width` has no room for are left out
+        """As GitHub-flavoured Markdown, with its title as a heading. Columns that do not fit into `width` are left out
         and named above."""
         parts = [f"## {self.title}\n", self._rows_and_about(width), paragraphs(self.below)]
         return "\n".join(parts).rstrip() + "\n"
@@ -87,7 +86,7 @@ class Table:
         return "\n".join([self._rows_and_about(width), self.short_answer()]).rstrip() + "\n"
 
     def short_answer(self) -> str:
-        """The answer's first sentence with its code, as Markdown that a page of 120 columns has room for."""
+        """The answer's first sentence with its code, as Markdown of at most 120 columns."""
         answer = self.below[: 2 if len(self.below) > 1 and self.below[1].startswith(CODE) else 1]
         return "\n\n".join(text if text.startswith(CODE) else _wrapped(escape(text)) for text in answer) + "\n"
 
@@ -103,7 +102,7 @@ class Table:
         return f"{about}\n\n{body}\n"
 
     def rich(self, width: int) -> RenderableType:
-        """For a terminal of `width` characters: columns that have no room are left out and named below."""
+        """For a terminal of `width` characters. Columns that do not fit are left out and named below."""
         left_out = self._left_out(width)
         about = self.about
         if left_out:
@@ -117,7 +116,7 @@ class Table:
         return Renderables(made, *map(_line, self.below))
 
     def _left_out(self, width: int) -> list[str]:
-        """The columns that have no room in `width` characters."""
+        """The columns that do not fit into `width` characters."""
         left_out: list[str] = []
         for column in (*_LEAST_WANTED, *reversed(self.own), *_MORE_WANTED):
             if self._width(left_out) <= width:
@@ -138,7 +137,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Panel:
-    """The rows that stand in one table; `groups` best first, and never empty."""
+    """The rows of one table; `groups` best first, and never empty."""
 
     workload: str
     where: Where
@@ -152,7 +151,7 @@ class Panel:
 
     @property
     def is_foreign(self) -> bool:
-        """Whatever is in them, such images are ranked among themselves, and answer nothing."""
+        """True for images that the PC times. They are ranked among themselves, and have no answer."""
         return self.timed_by == "pc"
 
     @property
@@ -162,7 +161,7 @@ class Panel:
 
 
 def panels(run: RunFile) -> list[Panel]:
-    """Of each workload silicon, emulated and hosted, as far as they were measured."""
+    """The measured panels of each workload: silicon, emulated and hosted."""
     return [
         Panel(name, where, timed_by, tuple(groups))
         for name in dict.fromkeys(row.workload for row in run.rows)
@@ -173,14 +172,14 @@ def panels(run: RunFile) -> list[Panel]:
 
 
 def tables(run: RunFile) -> list[Table]:
-    """The run's tables: of each workload silicon, emulated and hosted, and unmeasured rows; none is empty."""
+    """The run's tables: silicon, emulated and hosted of each workload, then unmeasured rows. None is empty."""
     missing = not_measured(run)
     measured = [table for panel in panels(run) for table in (panel_table(panel), *matrices(panel))]
     return [*measured, *([missing] if missing.rows else [])]
 
 
 def markdown(run: RunFile, width: int | None = None) -> str:
-    """All tables of the run as Markdown; `width`: characters that a line of a table may have, as far as it can."""
+    """All tables of the run as Markdown; `width`: the most characters of a table's line, where possible."""
     if not run.rows:
         return "Nothing was run.\n"
     parts = [*(table.markdown(width) for table in tables(run)), paragraphs(map(shown, not_at_hand(run.rows)))]
@@ -188,7 +187,7 @@ def markdown(run: RunFile, width: int | None = None) -> str:
 
 
 def terminal(run: RunFile, width: int) -> RenderableType:
-    """All tables of the run for a rich console of `width` characters; print it with `crop=False`, for code is whole."""
+    """All tables of the run for a rich console of `width` characters. Print it with `crop=False` to keep code whole."""
     if not run.rows:
         return Text("Nothing was run.")
     missing = map(_line, map(shown, not_at_hand(run.rows)))
@@ -196,12 +195,12 @@ def terminal(run: RunFile, width: int) -> RenderableType:
 
 
 def paragraphs(below: Iterable[str]) -> str:
-    """As Markdown: text cannot become anything else there, code stays as it is."""
+    """As Markdown, with text escaped and code unchanged."""
     return "".join(f"{text if text.startswith(CODE) else escape(text)}\n\n" for text in below).removesuffix("\n")
 
 
 def _line(paragraph: str) -> Text:
-    """Code is never broken: it is there to be pasted."""
+    """A paragraph for the terminal. Code is not wrapped, so that it can be pasted."""
     if paragraph.startswith(CODE):
         return Text(paragraph, style="bold", no_wrap=True, overflow="ignore")
     return Text(paragraph)
@@ -236,7 +235,7 @@ def panel_table(panel: Panel) -> Table:
 
 
 def matrices(panel: Panel) -> list[Table]:
-    """The same figures with runtimes down the side and across the values of a setting, where the workload names one."""
+    """The same figures as matrices: runtimes down, and the values of the setting that the workload names across."""
     known = panel.known
     if known is None or known.across is None:
         return []
@@ -290,7 +289,7 @@ def _jitter(drawn: list[Sim]) -> str:
 
 
 def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str, str]:
-    """What all lines have alike of these columns, and no longer have: a column that never changes explains nothing."""
+    """Remove those of `columns` with one value in all lines, and return that value: it explains no difference."""
     said = {}
     for column in columns:
         values = {line.get(column, "") for line in lines}
@@ -302,7 +301,7 @@ def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str,
 
 
 def not_measured(run: RunFile) -> Table:
-    """Skipped and failed rows, except those without an image; may be empty."""
+    """Skipped and failed rows, except those without an image. May be empty."""
     rows = [row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None]
     seen: dict[tuple[str, ...], list[int]] = {}
     for row in rows:

@@ -14,10 +14,9 @@ from pydantic import ValidationError
 from portbench.boards import BoardDefinition, Wifi, board_definition
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
-from portbench.errors import OptionError, PortbenchError, UnknownName
+from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware.families import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
-from portbench.nearest import unknown
 from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.settings import (

@@ -7,7 +7,6 @@ recorded run must equal the plain one.
 from __future__ import annotations
 
 import base64
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from portbench.boards.emulated.replay import Figures, Recording, Replay, Run
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.boards.simulated_lan import MASK, board_address
 from portbench.errors import PortbenchError
+from portbench.files import TemporaryFolder
 from portbench.results.closer import MOST_FRAMES, CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf
 from portbench.results.model import Row
 from portbench.runner.client_result import ClientResult, check_result
@@ -142,7 +142,7 @@ def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConf
     image = image_store([row.entry]).obtain(row.entry)
     clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
     with (
-        tempfile.TemporaryDirectory(prefix="portbench-replay-") as scratch,
+        TemporaryFolder("portbench-replay") as scratch,
         EmulatedBoard(
             row.board,
             turnaround_us=options.turnaround_us,
@@ -152,7 +152,7 @@ def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConf
     ):
         assert board.own_network is not None
         peer = Peer(board.own_network.server, board.own_network.port)
-        program = build_program(row, image, board, peer, options, Path(scratch))
+        program = build_program(row, image, board, peer, options, scratch)
         PreparedBoard(board).prepare(program, clock)
         flash = board.control("flash", clock.stage(Stage.RUN))["flash"]
         return board.config, base64.b64decode(flash)

@@ -14,9 +14,8 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.jitter import MOST_SEED
-from portbench.errors import OptionError
+from portbench.errors import OptionError, unknown
 from portbench.firmware.families import Family
-from portbench.nearest import unknown
 from portbench.runner.stages import DEFAULT_S
 from portbench.workloads import Readiness, Workload, workloads
 

@@ -22,8 +22,7 @@ from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.port_links import PortLinks
 from portbench.boards.registry import claimed_folder
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.signals import end_at_first_signal
 
 _MOST_FLASH_BYTES: Final = 16 << 20

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Protocol
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from portbench.complaint import first_complaint
+from portbench.errors import first_complaint
 
 _Natural = Annotated[StrictInt, Field(ge=0)]
 

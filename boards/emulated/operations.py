@@ -20,8 +20,7 @@ from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.forward import parse_rule
 from portbench.boards.emulated.partner import Partner, partner_config
 from portbench.boards.pins import pin_number, pin_volts
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.server.simulated_pc import part_in
 from portbench.workloads import Timed
 

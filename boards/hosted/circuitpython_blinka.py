@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from ipaddress import IPv4Address
@@ -27,6 +26,7 @@ from portbench.boards.emulated.config import ethernet_settings
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError, BoardUnavailable, ConsoleLost
+from portbench.files import TemporaryFolder
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 from portbench.workloads import Session
@@ -80,7 +80,7 @@ class HostedCircuitPython(Board):
             "pc_ip": str(_PC_IP),
         }
         self._import_from = [str(_ROOT)] if driver_folder is None else [str(driver_folder), str(_ROOT)]
-        self._folder = tempfile.TemporaryDirectory(prefix="portbench-hosted-")
+        self._folder = TemporaryFolder("portbench-hosted")
         self._deployed = False
         self._workload: str | None = None
         self._settings: dict[str, Any] = {}
@@ -103,7 +103,7 @@ class HostedCircuitPython(Board):
             raise BoardError(f"{self.name}: the deployment has no {_SCRIPT}, only {', '.join(deployment.files)}")
         try:
             for name, content in deployment.files.items():
-                path = Path(self._folder.name, name)
+                path = self._folder.path / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         except OSError as error:
@@ -121,7 +121,7 @@ class HostedCircuitPython(Board):
             raise BoardError(f"{self.name}: nothing was deployed to run")
         self.reset(deadline)
         self._console = Console(progress)
-        folder = Path(self._folder.name)
+        folder = self._folder.path
         record = folder / _RECORD
         record.unlink(missing_ok=True)
         settings = {
@@ -167,7 +167,7 @@ class HostedCircuitPython(Board):
 
     def close(self) -> None:
         self._end_process()
-        self._folder.cleanup()
+        self._folder.remove()
 
     def _environment(self) -> dict[str, str]:
         known = os.environ.get("PYTHONPATH")

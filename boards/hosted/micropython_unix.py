@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-import tempfile
-from pathlib import Path
 
 from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
@@ -14,6 +12,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.hosted.process import HostedProcess
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError, BoardUnavailable, ConsoleLost
+from portbench.files import TemporaryFolder
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 
@@ -40,7 +39,7 @@ class HostedMicroPython(Board):
         self.definition = definition
         self.name = "hosted MicroPython"
         self._command = micropython_command()
-        self._folder = tempfile.TemporaryDirectory(prefix="portbench-hosted-")
+        self._folder = TemporaryFolder("portbench-hosted")
         self._script: str | None = None
         self._console = Console()
         self._process: HostedProcess | None = None
@@ -64,7 +63,7 @@ class HostedMicroPython(Board):
             raise BoardError(f"{self.name}: the deployment has no main.py, only {', '.join(deployment.files)}")
         try:
             for name, content in deployment.files.items():
-                path = Path(self._folder.name, name)
+                path = self._folder.path / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         except OSError as error:
@@ -89,11 +88,11 @@ class HostedMicroPython(Board):
 
     def close(self) -> None:
         self._end_process()
-        self._folder.cleanup()
+        self._folder.remove()
 
     def _execute(self, arguments: list[str], console: Console, deadline: Deadline, waiting_for: str) -> None:
         self._end_process()
-        self._process = HostedProcess([*self._command, *arguments], Path(self._folder.name))
+        self._process = HostedProcess([*self._command, *arguments], self._folder.path)
         try:
             self._process.read(console, deadline, waiting_for)
         finally:

@@ -1,6 +1,6 @@
-"""Writes what the firmware has to know of its board as C: `board_header.py BOARD.toml OUTPUT.h`.
+"""Write the board's properties for the firmware as C: `board_header.py BOARD.toml OUTPUT.h`.
 
-A header that is right already is not written again, so that make builds nothing anew for it.
+An unchanged header is not written again, so that make does not rebuild.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 NEEDS: Final = {"mcu": "RP2040", "network.chip": "W5500", "network.bus": "spi0"}
-"""What the C sources are written for."""
+"""The board properties that the C sources need."""
 FLASH_BYTES_MIN: Final = 2 << 20
 """The configuration block is in the last sector of these."""
 PINS: Final = ("sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin")
@@ -29,7 +29,7 @@ def header(board: dict[str, Any], file: Path) -> str:
     if board["flash_bytes"] < FLASH_BYTES_MIN:
         raise ValueError(f"{file}: flash_bytes is {board['flash_bytes']}; the native firmware needs {FLASH_BYTES_MIN}")
     lines = [f"#define PIN_{pin.removesuffix('_pin').upper()} {network[pin]}u" for pin in PINS]
-    # Only SPI1 is spoken by whoever wants a card.
+    # The C sources use a card on SPI1 only.
     if (card := board.get("sd_card", {})).get("bus") == "spi1":
         lines += [f"#define PIN_SD_{pin.removesuffix('_pin').upper()} {card[pin]}u" for pin in CARD_PINS]
     guarded = ["#ifndef BOARD_PINS_H", "#define BOARD_PINS_H", "", *lines, "", "#endif"]

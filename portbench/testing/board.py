@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
-from portbench.complaint import first_complaint
-from portbench.errors import BoardError
+from portbench.errors import BoardError, first_complaint
 from portbench.firmware import uf2
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal
 from annotated_types import Gt, MinLen
 from pydantic import TypeAdapter, ValidationError
 
-from portbench.complaint import first_complaint
+from portbench.errors import first_complaint
 from portbench.files import new_file
 from portbench.results.model import Row, RunFile
 from portbench.results.stats import Group

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
+from portbench.files import TemporaryFolder
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
@@ -16,10 +15,10 @@ from portbench.runner.plan import plan
 
 def measured(options: BenchOptions, store: ImageStore, keys: Iterable[tuple[str, str, str]]) -> Iterator[Row]:
     """One emulated run of each runtime, profile and workload."""
-    with tempfile.TemporaryDirectory(prefix="portbench-check-") as folder:
-        options = replace(options, where="emulated", runs=1, results_dir=Path(folder))
+    with TemporaryFolder("portbench-check") as folder:
+        options = replace(options, where="emulated", runs=1, results_dir=folder)
         planned = {(row.entry.id, row.profile.name, row.workload.name): row for row in plan(options)}
-        bench = Bench(options, store, Path(folder))
+        bench = Bench(options, store, folder)
         try:
             for key in keys:
                 yield bench.measure(planned[key]).row

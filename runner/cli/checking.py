@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from portbench.console import console
-from portbench.errors import OptionError
-from portbench.nearest import unknown
+from portbench.errors import OptionError, unknown
 
 if TYPE_CHECKING:
     from portbench.runner.checks.check import Check, Report

@@ -14,7 +14,7 @@ from portbench.boards import BoardError
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.pins import parse_pin, parse_wire
 from portbench.boards.registry import runtime_dir
-from portbench.complaint import first_complaint
+from portbench.errors import first_complaint
 
 ANSWER_S: Final = 10.0
 """The longest time of an answer of the board's process."""

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from portbench.nearest import unknown
+from portbench.errors import unknown
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
 from portbench.runner.cli.faults import one_line
 

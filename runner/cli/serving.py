@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from portbench.errors import OptionError
-from portbench.nearest import unknown
+from portbench.errors import OptionError, unknown
 from portbench.workloads import Readiness, Workload, workloads
 
 _LOOK_S = 0.1

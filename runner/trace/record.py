@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from portbench.boards.emulated.trace import (
     exchange_window,
     slowest_exchange,
 )
+from portbench.files import TemporaryFolder
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.replayed import ReplayedRow
@@ -56,8 +56,8 @@ def trace_row(
     if files.vcd is not None and not isinstance(network, Ethernet):
         raise BoardError(f"--vcd: {row.board.id} has no Ethernet chip whose wires it could show")
     exchange = row.workload.exchange
-    with tempfile.TemporaryDirectory(prefix="portbench-capture-") as scratch:
-        capture = files.pcap or (Path(scratch, "frames.pcap") if files.pcapng else None)
+    with TemporaryFolder("portbench-capture") as scratch:
+        capture = files.pcap or (scratch / "frames.pcap" if files.pcapng else None)
         replayed = ReplayedRow(row, options)
         replay, figures = replayed.replay, replayed.figures
         deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)

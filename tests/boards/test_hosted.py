@@ -75,7 +75,7 @@ def test_a_client_that_hangs_ends_at_the_deadline_with_all_it_started(board: Hos
 def test_nothing_is_left_behind(board: HostedMicroPython) -> None:
     board.deploy(script(RESULT), limit())
     board.run(limit())
-    folder = Path(board._folder.name)
+    folder = board._folder.path
     assert folder.exists()
     board.close()
     board.close()

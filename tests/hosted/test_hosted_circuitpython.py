@@ -151,7 +151,7 @@ def test_a_script_that_ends_the_process_has_no_record(board: HostedCircuitPython
 def test_nothing_is_left_behind(board: HostedCircuitPython) -> None:
     board.deploy(script(b"print('PORTBENCH {}')"), limit())
     board.run(limit())
-    folder = Path(board._folder.name)
+    folder = board._folder.path
     assert folder.exists()
     board.close()
     board.close()

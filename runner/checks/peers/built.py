@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from portbench.boards import Deadline
 from portbench.boards.pins import HeldPins, Wire
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.runner.checks.check import Finding, Report
 from portbench.runner.checks.peers.place import Place
 from portbench.runner.checks.peers.program_board import ProgramBoard

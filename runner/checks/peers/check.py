@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from portbench.files import TemporaryFolder
 from portbench.runner.checks.check import Check, Report, Tell
 from portbench.runner.checks.peers import micropython, record
 from portbench.runner.checks.peers.built import Built, files
@@ -34,8 +34,8 @@ class Peers(Check):
         return {name: suite.title for name, suite in sorted(self._suites.items())}
 
     def run(self, part: str) -> Report:
-        with tempfile.TemporaryDirectory(prefix="portbench-peers-") as scratch:
-            report = self._suites[part].run(replace(self._place, scratch=Path(scratch)))
+        with TemporaryFolder("portbench-peers") as scratch:
+            report = self._suites[part].run(replace(self._place, scratch=scratch))
         return replace(report, faults=record.lesser(self._bar.get(part), report))
 
     def summary(self, reports: Sequence[Report]) -> Iterator[str]:

@@ -14,8 +14,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.runner.checks.check import Finding
 from portbench.runner.checks.peers.suite import Verdict
 from portbench.toml_files import parse_toml, read_text

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final
 import tabulate
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from portbench.complaint import first_complaint
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.files import replace_file
 from portbench.runner.checks.check import Report
 from portbench.runner.checks.peers.suite import Verdict, judged

@@ -8,13 +8,13 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.bootrom import bootrom
 from portbench.errors import PortbenchError
+from portbench.files import TemporaryFolder
 
 RP2040JS_VERSION = "1.4.1"
 _HERE = Path(__file__).parent
@@ -51,18 +51,19 @@ def rp2040js(image: Path, deadline: Deadline) -> Baseline:
     for name, path in tools.items():
         if path is None:
             raise PortbenchError(f"rp2040js needs {name}, which is not installed")
-    with tempfile.TemporaryDirectory(prefix="portbench-rp2040js-") as folder:
+    with TemporaryFolder("portbench-rp2040js") as folder:
         package = f"rp2040js@{RP2040JS_VERSION}"
-        install = [str(tools["npm"]), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, package]
+        install = [str(tools["npm"]), "install", "--silent", "--no-audit", "--no-fund"]
+        install += ["--prefix", str(folder), package]
         try:
             done = subprocess.run(install, capture_output=True, text=True, timeout=_INSTALL_S, check=False)
         except subprocess.TimeoutExpired:
             raise PortbenchError(f"npm was still installing {package} after {_INSTALL_S:g} s") from None
         if done.returncode != 0:
             raise PortbenchError(f"npm could not install {package} ({_last_line(done.stderr)})")
-        script = Path(folder, "rp2040js_loop.mjs")  # beside node_modules, where node looks for the package
+        script = folder / "rp2040js_loop.mjs"  # beside node_modules, where node looks for the package
         shutil.copyfile(_HERE / script.name, script)
-        rom = Path(folder, "bootrom.bin")
+        rom = folder / "bootrom.bin"
         rom.write_bytes(bootrom())
         command = [str(tools["node"]), str(script), str(image), str(rom), str(_RP2040JS_ITERATIONS)]
         return Baseline(f"rp2040js {RP2040JS_VERSION}", _RP2040JS_ITERATIONS, _run("rp2040js", command, deadline))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from portbench.files import TemporaryFolder
 from portbench.results.histories.store import Entry, load
 
 ROWS: Final = 10_000
@@ -31,8 +31,7 @@ class HistorySpeed:
 
 def measure_history(rows: int = ROWS) -> HistorySpeed:
     """Of a history that is made for this: two rows in a file, as a run with two profiles leaves them."""
-    with tempfile.TemporaryDirectory(prefix="portbench-history-") as scratch:
-        folder = Path(scratch)
+    with TemporaryFolder("portbench-history") as folder:
         _make(folder, rows)
         load_s = min(_timed(lambda: load(folder), rows) for _ in range(_TIMES))
         json_s = min(_timed(lambda: _plain(folder), rows) for _ in range(_TIMES))

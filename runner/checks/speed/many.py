@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import read_state
+from portbench.files import TemporaryFolder
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.speed.loop import timed_loop
 from portbench.runner.checks.speed.repl import ReplMachine
@@ -84,8 +84,8 @@ def measure_process(image: Path, definition: BoardDefinition, deadline: Deadline
 
     Raises BoardError.
     """
-    with tempfile.TemporaryDirectory(prefix="portbench-benchmark-") as folder:
-        flash = Path(folder, "flash.bin")
+    with TemporaryFolder("portbench-benchmark") as folder:
+        flash = folder / "flash.bin"
         flash.write_bytes(flash_content(image, definition.flash_bytes))
         with EmulatedBoard(definition, flash=flash) as board:
             board.wait_console(deadline)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from portbench.engine import needs_engine
-from portbench.errors import OptionError
-from portbench.nearest import unknown
+from portbench.errors import OptionError, unknown
 from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.options import Seconds, bench_option
 
