@@ -105,7 +105,7 @@ class Bench:
                 self._drop_board()
                 if clock.current is not Stage.OPEN:  # it was there, and went away
                     row = draft.failed(f"{clock.current}: {error}", tail)
-                elif draft.where is Where.HOSTED:  # a port that is not installed is an image that cannot be had
+                elif draft.where is Where.HOSTED:  # a port that is not installed counts as a missing image
                     row = draft.skipped(str(error))
                 else:
                     row = draft.failed(str(error), [])
@@ -219,8 +219,10 @@ class Bench:
         return None if planned.surroundings is None else still(asked.turnaround_us, asked.phy_link_delay_s)
 
     def _where(self, planned: PlannedRow) -> Where:
-        """`auto` is decided once: a board that is off the bus for a moment must not make the next row an emulated one.
-        What a named board is, it has told when it was open."""
+        """Decide `auto` once, so that a board that leaves the bus for a moment does not make the next row emulated.
+
+        A board named by `--device` told its kind when it was open.
+        """
         key = (planned.device, planned.board.id)
         if planned.entry.family.traits.hosted:
             return Where.HOSTED

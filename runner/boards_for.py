@@ -1,7 +1,7 @@
-"""Picks and opens the board that a row is measured on.
+"""Select and open the board of a row.
 
-Boards that need something built or installed are imported only here and only when a row wants one, so that what is
-missing costs its own rows and no others.
+Boards that need the engine or a library are imported only for a row that uses them, so that a missing library fails
+no other row.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ AUTO = "auto"
 _ENGINE = "portbench._engine"
 _LOOK_S = 0.2
 SAVED_FILES = user_data_path("portbench") / "saved"
-"""Where the files of a real board's user are copied before anything overwrites them."""
+"""Folder for copies of the user's files on a real board, made before anything overwrites them."""
 
 
 def where_for(row: PlannedRow, options: BenchOptions) -> Where:
-    """Where `row` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
+    """The place where `row` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
 
-    A board that `--device` names is what it is; of one elsewhere only whoever asks can tell that it is emulated.
+    `--device` names one board; for a board on another PC, only `--where` tells that it is emulated.
     """
     if row.entry.family.traits.hosted:
         return Where.HOSTED
@@ -48,7 +48,7 @@ def where_for(row: PlannedRow, options: BenchOptions) -> Where:
 
 @dataclass(frozen=True)
 class Listener:
-    """Who hears what a board does: `log` gets one line per step, `ask_bootsel` the seconds left to press the button."""
+    """Callbacks of a board: `log` gets one line per step, `ask_bootsel` the seconds left to press the button."""
 
     log: Callable[[str], None]
     ask_bootsel: Callable[[float], None]
@@ -64,8 +64,8 @@ def open_board(
 ) -> Board:
     """The board that `row` names, ready to be flashed.
 
-    `patient`: it is off the bus at times, as while a native client runs; wait for it until the deadline. Raises
-    BoardUnavailable where there is none, BrokenSetup where no board of that kind can be opened at all.
+    `patient`: wait for it until the deadline, since it leaves the bus at times, for example while a native client runs.
+    Raises BoardUnavailable if there is none, BrokenSetup if no board of that kind can be opened at all.
     """
 
     def attempt() -> Board:
@@ -76,7 +76,7 @@ def open_board(
             return attempt()
         except BoardUnavailable:
             if row.device.startswith("usb:"):
-                runtime_dir()  # where that cannot be used, no emulated board is seen: that is what to tell
+                runtime_dir()  # raises if unusable, which is why no emulated board was found
             raise
     last: list[BoardUnavailable] = []
 
@@ -100,7 +100,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
     board: Board
     if where is Where.HOSTED:
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
-        # Its time is the PC's: nobody gains by waiting for a cable that is not there.
+        # It runs in the PC's time: waiting for a simulated cable would only delay the row.
         board = hosted(row.board, turnaround_us=options.turnaround_us)
     elif where is Where.EMULATED and device == AUTO:
         emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
@@ -136,7 +136,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
 
 
 def _is_attached(board: BoardDefinition) -> bool:
-    """Whether a real board of the wanted kind is plugged in."""
+    """True if a real board of this kind is plugged in."""
     try:
         attached = _named("portbench.boards.usb", "attached", "a board on USB")
     except BoardUnavailable:
@@ -145,7 +145,7 @@ def _is_attached(board: BoardDefinition) -> bool:
 
 
 def is_remote(device: str) -> bool:
-    """Whether `--device` names a board that is not on this PC's USB."""
+    """True if `--device` names a board that is not on this PC's USB."""
     return device.startswith(("rfc2217://", "socket://", "labgrid:"))
 
 

@@ -1,4 +1,4 @@
-"""The client's result line, checked: what a board printed is input like any other."""
+"""Checks of the client's result line: a board's output is untrusted input."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class ClientSaid(BaseModel):
-    """What a client tells beside the workload's own; None where it does not. Times are on the client's clock."""
+    """Figures of every client; None if the client does not tell one. Times are on the client's clock."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
     ready_us: _Count | None = None
-    """From the client's start to where the workload begins."""
+    """From the client's start to the start of the workload."""
     link_us: _Count | None = None
     connect_attempts: _Count | None = None
     spi_hz_actual: _Count | None = None
@@ -35,11 +35,11 @@ class ClientResult:
     intn: bool | None
     version: str | None
     library: str | None
-    """CircuitPython's driver, where it could have been another one than was deployed."""
+    """Version of CircuitPython's driver, if it may differ from the deployed one."""
 
 
 def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The result line. Raises PortbenchError where none came, or one with an error."""
+    """The result line. Raises PortbenchError if there is none, or if it has an error."""
     if result is None:
         raise PortbenchError("no result line came")
     if "error" in result:
@@ -49,8 +49,7 @@ def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def check_calls(sessions: Sequence[Session], load: LoadGenerator) -> None:
-    """Raises PortbenchError unless all of the PC's connections to the board ended, and well where failures do not
-    count."""
+    """Raise PortbenchError unless all of the PC's connections to the board ended, and without an unexpected failure."""
     whole = len(sessions) == load.connections
     for session in sessions:
         counted = load.counts_failures and session.established_us is not None and whole
@@ -66,9 +65,8 @@ def check_calls(sessions: Sequence[Session], load: LoadGenerator) -> None:
 def check_result(
     result: Mapping[str, Any] | None, workload: Workload, settings: WorkloadSettings, sessions: Sequence[Session] = ()
 ) -> ClientResult:
-    """The figures in a result line, with what the PC kept of the run's connections. Raises PortbenchError for an
-    error line,
-    and for figures that cannot be."""
+    """The figures in a result line and in the PC's sessions. Raises PortbenchError for an error or for impossible
+    figures."""
     result = result_without_error(result)
     try:
         measurement = workload.check(result, settings, sessions)
@@ -86,7 +84,7 @@ def check_result(
 
 
 def address_in(result: Mapping[str, Any]) -> str | None:
-    """The board's own, as the client tells it."""
+    """The board's address, as the client tells it."""
     return _text(result, "address")
 
 

@@ -1,4 +1,4 @@
-"""Turns a run, or what kept it from happening, into a row of the run file."""
+"""Turns a run, or the reason why there is none, into a row of the run file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BREAK: Final = re.compile(r"\s*[\r\n]\s*")
 
 @dataclass
 class RowDraft:
-    """What is known about a row so far; every stage adds to it."""
+    """Everything known about a row so far; each stage adds to it."""
 
     planned: PlannedRow
     options: BenchOptions
@@ -42,11 +42,11 @@ class RowDraft:
     """The simulated network that the board brings along."""
     log: str | None = None
     attribution: dict[str, Any] | None = None
-    """Where the time went, as the board tells it."""
+    """The board's account of its time."""
     waveform: Waveform | None = None
     what_if: list[WhatIf] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    """What the row's reader is to know beside what `_note` knows."""
+    """Further notes of the row."""
     jitter: Jitter | None = None
 
     def measured(self, result: ClientResult, output: RunOutput) -> Row:
@@ -67,7 +67,7 @@ class RowDraft:
         )
 
     def _spent(self) -> dict[str, float]:
-        """What the workload makes of the attribution; nothing without one."""
+        """The workload's figures from the attribution; none without one."""
         if self.attribution is None:
             return {}
         spans = Attribution.model_validate(self.attribution).spans
@@ -129,15 +129,15 @@ class RowDraft:
             return None
         try:
             return profile_line(self.planned.entry, self.planned.board, self.planned.profile)
-        except PortbenchError:  # the row itself fails of it
+        except PortbenchError:  # the row itself fails with it
             return None
 
     def _note(self, library: str | None) -> str | None:
-        """What sets this row apart from one that was measured alone, or with the deployed library for sure."""
+        """Differences from a row that was measured alone and with the deployed library."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
             notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
-        if self.options.parallel > 1 and self.where is Where.SILICON:  # a hosted row has this PC alone for its turn
+        if self.options.parallel > 1 and self.where is Where.SILICON:  # hosted rows run one at a time
             notes.append("in parallel: shares this PC")
         notes += self.remarks
         return "; ".join(notes) or None
@@ -158,7 +158,7 @@ class RowDraft:
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
                 access_point = self.options.access_point.unusual()
         family = self.planned.entry.family.traits
-        # A foreign image does not tell its address, nor how it got it.
+        # A foreign image tells neither its address nor how it got it.
         has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
@@ -172,12 +172,12 @@ class RowDraft:
 
 
 def surroundings(row: PlannedRow, options: BenchOptions) -> Surroundings:
-    """The row's own, else those that the options ask for."""
+    """Those of the row, else those of the options."""
     return row.surroundings or Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
 
 
 def spi_hz_asked(row: PlannedRow) -> int | None:
-    """The SPI clock that the row asks for: the profile's, else the board's default where MicroPython applies it."""
+    """The SPI clock that the row asks for: the profile's, else the board's default if MicroPython applies it."""
     if row.profile.spi_hz is not None:
         return row.profile.spi_hz
     network = row.board.network
@@ -187,7 +187,7 @@ def spi_hz_asked(row: PlannedRow) -> int | None:
 
 
 def one_line(text: str) -> str:
-    """`text` without line breaks, never empty, and fit to publish: the PC's folders by names that a shell knows."""
+    """`text` without line breaks, never empty, and fit to publish: folders of the PC become `~` or a variable."""
     line = shown(_BREAK.sub(" ", text.strip())) or "no reason was given"
     folder = os.environ.get(FOLDER_VARIABLE)
     for path, name in ((folder, f"${FOLDER_VARIABLE}"), (str(Path.home()), "~")):

@@ -1,4 +1,4 @@
-"""The store of images, told what boards call themselves."""
+"""The store of images, with the names that boards give themselves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from portbench.firmware.images import ImageStore
 
 
 def image_store(entries: Iterable[FirmwareEntry] = (), *, offline: bool | None = None) -> ImageStore:
-    """As `ImageStore` of the user's folders. Raises PortbenchError."""
+    """The image store of the user's folders. Raises PortbenchError."""
     machines = {each.id: each.machine for each in known_boards().values()}
     return ImageStore(entries, machines=machines, offline=offline)

@@ -1,4 +1,4 @@
-"""What there is to measure with: runtimes and their images, workloads and boards, as plain data. Downloads nothing."""
+"""Runtimes with their images, workloads and boards, as plain data. Downloads nothing."""
 
 from __future__ import annotations
 

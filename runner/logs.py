@@ -14,9 +14,9 @@ from portbench.runner.stages import Stage
 
 
 class RowLog:
-    """Written line by line, so that it is there even if everything is killed.
+    """A log written line by line, so that it survives a kill.
 
-    What a board prints has room for a while only. Raises StorageError where a line cannot be written.
+    The board's output is limited in size. Raises StorageError if a line cannot be written.
     """
 
     def __init__(self, folder: Path, row_id: str) -> None:
@@ -34,11 +34,11 @@ class RowLog:
         self.note(stage)
 
     def note(self, text: str) -> None:
-        """A line of the harness's own."""
+        """Write a line about the bench."""
         self._lines.note(f"# {text}")
 
     def line(self, text: str) -> None:
-        """A line that the board printed."""
+        """Write a line that the board printed."""
         self._lines.line(text)
 
     def __enter__(self) -> RowLog:

@@ -1,4 +1,4 @@
-"""What a person can ask for, on portbench's command line or on pytest's: each option once, and checked."""
+"""Options of portbench's command line and of pytest's, with their checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEFAULT_RUNS: Final = 3
 
 @dataclass(frozen=True)
 class Option:
-    """One option of the command lines. `completes`: what its values are, for a shell's completion."""
+    """One option of the command lines. `completes`: the kind of its values, for a shell's completion."""
 
     flag: str
     help: str
@@ -63,7 +63,7 @@ EVERY_WORKLOAD: Final = "all"
 """In the place of a workload's name."""
 
 WORDS: Final = ("messages", "requests")
-"""Settings that are options by themselves, too: `--messages 100` is `-s messages=100`."""
+"""Settings that are also options: `--messages 100` is `-s messages=100`."""
 
 OPTIONS: Final = (
     Option(
@@ -151,7 +151,7 @@ OPTIONS: Final = (
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """The checked options of one bench. `OPTIONS` and `runner.settings` say what each means.
+    """The checked options of one bench, explained in `OPTIONS` and `runner.settings`.
 
     `board` None: each runtime's board. `seed` None: nothing varies. `settings`: of workloads, by name; `profile_sets`:
     of profiles. `axes`: settings with several values, each combination of which is measured. `quick`: settings that are
@@ -161,19 +161,19 @@ class BenchOptions:
     board: BoardDefinition | None = None
     workloads: tuple[Workload, ...] = ()
     workloads_by_name: bool = True
-    """Each of them was asked for: what a runtime cannot run is a mistake and not left out."""
+    """The user named each workload: one that a runtime cannot run is an error, and is not left out."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     profile_sets: Mapping[str, Any] = field(default_factory=dict)
     axes: tuple[Axis, ...] = ()
     quick: bool = False
     runtimes: tuple[str, ...] = ()
     family: Family | None = None
-    """Of the files among `runtimes`; None: what each says."""
+    """Of the files among `runtimes`; None: each file tells its family."""
     profiles: tuple[str, ...] = ()
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
     partner_device: str | None = None
-    """The board that serves where the client's is real."""
+    """The board that serves, if the client's board is real."""
     parallel: int = 1
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
@@ -194,11 +194,11 @@ class BenchOptions:
 
     @property
     def chosen_workloads(self) -> tuple[Workload, ...]:
-        """Those asked for, else those that are measured by default."""
+        """The named workloads, else the default ones."""
         return self.workloads or _usual_workloads()
 
     def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
-        """The workload's settings: its own defaults, the profile's in the catalogue, what was asked for.
+        """The workload's settings: its defaults, then the profile's in the catalogue, then the user's.
 
         Raises OptionError.
         """
@@ -219,7 +219,7 @@ class BenchOptions:
 
 
 def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOptions:
-    """The options as given, by `Option.name`; None where one was not given. Raises OptionError.
+    """Check the given options, by `Option.name`; None for an option that was not given. Raises OptionError.
 
     `sweeps`: a setting may have several values. Then nothing varies unless a seed is given.
     """
@@ -341,7 +341,7 @@ def _settings(given: Mapping[str, Any], measured: tuple[Workload, ...]) -> dict[
 
 
 def _named(given: Mapping[str, Any], settings: Mapping[str, Axis], name: str) -> tuple[str, ...]:
-    """Runtimes or profiles, by the option or by the setting of this name."""
+    """Runtimes or profiles from the option and from the setting of this name."""
     return (*(given.get(name) or ()), *(settings[name].values if name in settings else ()))
 
 

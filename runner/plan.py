@@ -1,4 +1,4 @@
-"""Which rows a bench will measure: board x runtime x workload x profile x run, in the catalogue's order."""
+"""The rows of a bench: board x runtime x workload x profile x run, in the catalogue's order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portbench.runner.options import DEFAULT_BOARD, BenchOptions
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 ALL = "all"
-"""In place of a runtime, as `--require` takes it."""
+"""A value of `--require`: all runtimes."""
 _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
 
 
@@ -32,7 +32,7 @@ EACH: Final = "each"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is around an emulated board. `seed` None: nothing varies."""
+    """The surroundings of an emulated board. `seed` None: nothing varies."""
 
     turnaround_us: int
     phy_link_delay_s: float
@@ -43,8 +43,8 @@ class Surroundings:
 class PlannedRow:
     """One row to come: `number` counts the runs of a runtime, profile and workload from 1 to `of`.
 
-    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `surroundings`: in
-    the place of those that the bench's options ask for. `partner`: what a second board does meanwhile, if there is one.
+    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `surroundings`:
+    instead of those of the bench's options. `partner`: the row of a second board at the same time, if there is one.
     """
 
     entry: FirmwareEntry
@@ -239,7 +239,7 @@ def _partner_entries(
 def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload, WorkloadSettings]) -> PlannedRow:
     """`row` with `entry` on its partner."""
     workload, settings = serving
-    # A bundled image runs one workload's body: the partner needs another one than the client.
+    # A bundled image holds one workload: the partner needs a different image than the client.
     bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.body("native"))
     partner = replace(
         row,
@@ -255,8 +255,10 @@ def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload
 def _profiles(
     entry: FirmwareEntry, workload: Workload, options: BenchOptions
 ) -> Iterator[tuple[Profile, WorkloadSettings]]:
-    """Those asked for, with the workload's settings; of those that a workload without a network cannot tell apart, the
-    first: the others would measure the same again. Raises OptionError."""
+    """The chosen profiles, with the workload's settings. Raises OptionError.
+
+    Without a network, profiles with equal settings measure the same, so only the first of them is used.
+    """
     seen: list[WorkloadSettings] = []
     for profile in entry.profiles:
         if options.profiles and profile.name not in options.profiles:
@@ -279,7 +281,7 @@ def _check_room(entry: FirmwareEntry, workload: Workload, settings: WorkloadSett
 
 
 def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload) -> None:
-    """So that what cannot be used is told before anything starts. Raises OptionError."""
+    """Raise OptionError for unusable published figures, before any row starts."""
     try:
         published_of(workload, entry.id, profile.name)
     except PortbenchError as error:
@@ -304,7 +306,7 @@ def _is_file(runtime: str) -> bool:
 
 
 def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
-    """The entry of an image, for the board that it names if it names one. Raises OptionError."""
+    """The entry of an image, for the board named in the image, if any. Raises OptionError."""
     try:
         image = Uf2File.read(path)
         machine = image.identity.machine
@@ -319,7 +321,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
 
 
 def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:
-    """Files of one name are told apart by the names of their folders. Raises OptionError for one given twice."""
+    """Add the folder's name to files of equal names. Raises OptionError for a file given twice."""
     counts = Counter(entry.id for entry in entries)
     apart = [
         replace(entry, id=f"{_id_of(entry.path.absolute().parent.name)}-{entry.id}")

@@ -1,4 +1,4 @@
-"""Puts together what a row needs on its board: image, client and their parameters."""
+"""Builds the program of a row: image, client and their parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from portbench.where import Where
 
 @dataclass(frozen=True)
 class Peer:
-    """The PC as the board sees it: where its server is; without an address, on which port the board is to listen."""
+    """The PC's server as the board sees it; without an address, `port` is the port on which the board listens."""
 
     address: IPv4Address | None
     port: int
@@ -42,15 +42,13 @@ class Peer:
 def build_program(
     row: PlannedRow, image: Image, board: Board, peer: Peer | None, options: BenchOptions, scratch: Path
 ) -> Program:
-    """The program of `row`; an image with a configuration of its own is written to `scratch`.
+    """The program of `row`; a configured image is written to `scratch`. Raises PortbenchError.
 
     `peer` None: the workload needs no network.
-
-    Raises PortbenchError.
     """
     if row.entry.family.traits.client_in_image:
         if peer is None or peer.address is None:
-            raise PortbenchError(f"{row.workload.name}: the native client has nobody to report to")
+            raise PortbenchError(f"{row.workload.name}: the native client has no server to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, options), options, scratch)
     if row.entry.family.traits.timed_by_pc:
@@ -116,17 +114,17 @@ def _native(
 
 
 def asks_intn(profile: Profile) -> bool:
-    """Whether the client is to use the INTn pin, where its firmware can."""
+    """True if the client uses the INTn pin, given firmware that can."""
     return profile.intn is not False
 
 
 def native_sets(profile: Profile) -> tuple[int, bool]:
-    """What the profile sets in the native client's block: spi_hz and intn."""
+    """spi_hz and intn of the native client's block."""
     return profile.spi_hz or native_config.NativeConfig().spi_hz, asks_intn(profile)
 
 
 def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> str | None:
-    """The line of the client that the profile decides; None without a network or without a client of ours.
+    """The line of the client that the profile changes; None without a network or without our client.
 
     Raises PortbenchError for a client that cannot be read.
     """

@@ -1,7 +1,7 @@
-"""A row measured closely on an emulated board: attributed, recorded, profiled, or with one thing changed.
+"""A row run again on an emulated board: attributed, recorded, profiled, or with one change.
 
-The row's image and client are put on the board once, as a bench run does it; each run starts from that flash. A
-recorded run must equal the plain one.
+The row's image and client are flashed once, as in a bench run; each run starts from that flash. A recorded run must
+equal the plain one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NS: float = 1000.0
 
 
 class ReplayedRow:
-    """A row whose flash is prepared once, to be run as often as wanted. All methods raise PortbenchError."""
+    """A row with prepared flash, for any number of runs. All methods raise PortbenchError."""
 
     def __init__(self, row: PlannedRow, options: BenchOptions, elf: Path | None = None) -> None:
         if row.entry.family.traits.timed_by_pc:
@@ -93,7 +93,7 @@ class ReplayedRow:
                 yield WhatIf(name=name, title=title, value=value, times=times)
 
     def waveform(self) -> Waveform | None:
-        """The middle exchange of the row; None of a row without exchanges."""
+        """The middle exchange of the row; None without exchanges."""
         if self.planned.workload.readiness is Readiness.BOOTED or self.planned.board.network is None:
             return None
         session = busiest(self.figures.sessions)
@@ -176,7 +176,7 @@ def waveform_of(recording: Recording, noun: str, number: int, intn_pin: int | No
     for record in recording.records:
         if record["kind"] == "lan":
             length, took_us = record["len"], cable_us(record["len"])
-            # Those from the board are recorded as they leave, those to it as they arrive.
+            # Frames from the board are recorded when they leave, frames to it when they arrive.
             begun_us = max(record["t_us"] - (0.0 if record["from_board"] else took_us), recording.start_us)
             cable.append(
                 CableFrame(

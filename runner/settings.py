@@ -1,4 +1,4 @@
-"""Settings: what `-s NAME=VALUE` changes of a row, with their defaults, and how their values are written.
+"""Settings of a row, their defaults, and the syntax of `-s NAME=VALUE`.
 
 A row has the settings of its workload, those of its profile, and those of its surroundings: the board's link and radio
 network, the PC and the limits of time.
@@ -20,7 +20,7 @@ from portbench.runner.stages import DEFAULT_S
 from portbench.workloads import Readiness, Workload, workloads
 
 FIXED: Final = "fixed"
-"""In the place of a seed: nothing varies."""
+"""A seed value: nothing varies."""
 WIFI: Final = "wifi_"
 """Begins the names of the emulated access point's settings."""
 CHOICES: Final = ("runtime", "profile")
@@ -33,18 +33,18 @@ _RANGE: Final = re.compile(rf"({_NUMBER})\.\.({_NUMBER})([*+])({_NUMBER})")
 _SWITCH: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 
 Kind = Literal["whole", "number", "switch", "word", "text"]
-"""How a value is written; a text is taken as it is, with its commas."""
+"""The syntax of a value; a text may contain commas."""
 Part = Literal["row", "workload", "profile", "surroundings", "bench"]
-"""What a setting belongs to. `row`: it chooses rows; `bench`: it has one value for all rows."""
+"""The owner of a setting. `row`: it chooses rows; `bench`: one value for all rows."""
 
 PROFILE_SETTINGS: Final = frozenset().union(*(family.traits.profile_keys for family in Family))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """`default` None: the driver's, the firmware's or the network's own. `choices`: the only values, if there are any.
+    """`default` None: the driver, the firmware or the network decides. `choices`: the only values, if any.
 
-    `low`, `high`: the limits of a number; those of a workload's settings are the workload's to check.
+    `low`, `high`: the limits of a number. A workload checks the limits of its settings itself.
     """
 
     name: str
@@ -56,12 +56,12 @@ class Setting:
     high: float | None = None
     choices: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
-    """Those that have it."""
+    """Workloads with this setting."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A setting with the values that were given for it, in their order."""
+    """A setting with its given values, in order."""
 
     setting: Setting
     values: tuple[Any, ...]
@@ -123,7 +123,7 @@ def common_settings() -> dict[str, Setting]:
 
 
 def workload_settings(chosen: Iterable[Workload]) -> dict[str, Setting]:
-    """The settings of these workloads, by name; those that several have are one. Raises OptionError."""
+    """The settings of these workloads, by name; workloads may share a setting. Raises OptionError."""
     found: dict[str, Setting] = {}
     common = common_settings()
     for each in chosen:
@@ -151,7 +151,7 @@ def known_settings(chosen: Iterable[Workload]) -> dict[str, Setting]:
 
 
 def read_settings(texts: Iterable[str], chosen: Iterable[Workload]) -> dict[str, Axis]:
-    """Settings as NAME=VALUE, by name; a name that is given again adds its values. Raises OptionError."""
+    """Read NAME=VALUE settings; a repeated name adds its values. Raises OptionError."""
     chosen = tuple(chosen)
     known = known_settings(chosen)
     given: dict[str, Axis] = {}
@@ -180,7 +180,7 @@ def read_settings(texts: Iterable[str], chosen: Iterable[Workload]) -> dict[str,
 
 
 def as_number(value: Any) -> float | None:
-    """A value that can be drawn along a scale; None for others."""
+    """The value as a number, for charts; None if it is none."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -194,7 +194,7 @@ def _uses_network(workload: Workload) -> bool:
 
 
 def _unknown(name: str, known: Mapping[str, Setting], chosen: Iterable[Workload]) -> str:
-    """The line for a setting that no chosen workload has."""
+    """The error for a setting that no chosen workload has."""
     names = ", ".join(each.name for each in chosen)
     elsewhere = workload_settings(workloads().values()).get(name)
     of = (*(elsewhere.workloads if elsewhere else ()), *(["those that use the network"] * (name in PROFILE_SETTINGS)))

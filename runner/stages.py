@@ -1,4 +1,4 @@
-"""The stages of a measured run, each with its deadline, and a board that skips those it has been through."""
+"""The stages of a measured run with their deadlines, and a board that does not repeat finished stages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MicroPython 1.20.0, takes 259 s.
 
 
 class StageClock:
-    """Gives each stage its deadline, and knows which one a failure happened in."""
+    """Deadlines of stages, and the current stage for error messages."""
 
     def __init__(self, label: str, timeouts_s: dict[Stage, float], on_stage: Callable[[Stage], None]) -> None:
         self.current = Stage.IMAGE
@@ -65,7 +65,7 @@ class StageClock:
         return self._deadline
 
     def stop(self) -> None:
-        """No stage lasts any longer. From any thread."""
+        """End the current stage and all later ones at once. Any thread may call it."""
         self._stopped = True
         if self._deadline is not None:
             self._deadline.cut(0, "stopped")
@@ -90,7 +90,7 @@ class PreparedBoard:
         self._deployed: Deployment | None = None
 
     def prepare(self, program: Program, clock: StageClock) -> None:
-        """Flash and deploy unless that is done, and check the runtime that answers. Raises BoardError."""
+        """Flash and deploy unless already done, and check the runtime that answers. Raises BoardError."""
         board = self.board
         content = program.uf2.sha256 if program.uf2 else "nothing to flash"
         if content != self._flashed:
@@ -112,8 +112,8 @@ class PreparedBoard:
 def check_runtime(flashed: Identity, answered: RuntimeIdentity, board: Board) -> None:
     """Raise BoardError unless the runtime that answers is the one in the image.
 
-    The image's banner holds the version, sometimes with what `git describe` added (`1.20.0-370-g7bfc22571`); the
-    runtime answers with the three numbers. WIZnet's builds call themselves MicroPython.
+    The image's banner holds the version, sometimes with a suffix of `git describe` (`1.20.0-370-g7bfc22571`); the
+    runtime answers with three numbers. WIZnet's builds call themselves MicroPython.
     """
     family = "circuitpython" if flashed.family == "circuitpython" else "micropython"
     said = f"{answered.family} {answered.version} on {answered.machine or 'a board it does not name'}"

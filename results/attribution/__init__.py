@@ -1,4 +1,4 @@
-"""Where the time of a row went, as the engine measured it."""
+"""The time of a row by cause, as measured by the engine."""
 
 from portbench.results.attribution.causes import CAUSES, GROUPS, Cause, Group, moment_title
 from portbench.results.attribution.model import Attribution, FlashPages, Function, Span, Spans

@@ -1,4 +1,4 @@
-"""What a moment of simulated time can go to. Each picosecond of a span goes to exactly one of these."""
+"""Causes of time. Each picosecond of a span has exactly one cause."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Group:
-    """Causes that a reader takes as one."""
+    """Causes with a common title."""
 
     name: str
     title: str

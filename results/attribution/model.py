@@ -23,21 +23,21 @@ class _Model(BaseModel):
 
 @dataclass(frozen=True)
 class Span:
-    """One stretch of time that the client took on its own clock: a message, a loop, or a stage on the way to ready."""
+    """An interval on the client's clock: a message, a loop, or a stage before ready."""
 
     name: str
     start_ps: int
     duration_ps: int
     reported_us: float | None
-    """What the client said that it took; None for a stage that it does not tell."""
+    """The duration that the client reported; None for a stage without one."""
     causes_ps: dict[str, int]
-    """By `CAUSES`; those that took nothing are left out. They add up to `duration_ps`."""
+    """By `CAUSES`, without zeros. They add up to `duration_ps`."""
     counts: dict[str, int]
     """See `Spans.counts`."""
     interrupts: dict[str, int]
-    """Taken by core 0, by the datasheet's names."""
+    """Interrupts of core 0, by the datasheet's names."""
     registers: dict[str, int]
-    """SPI frames by what they read or wrote: `S0_RX_RSR read`."""
+    """SPI frames by register and direction: `S0_RX_RSR read`."""
 
     def share(self, *causes: str) -> float:
         """Part of the span, 0 to 1, that went to these causes or groups."""
@@ -55,7 +55,7 @@ class Span:
 
     @property
     def miss_ps(self) -> int:
-        """Flash cache misses, wherever the core met them."""
+        """Flash cache misses in SPI, driver and other code."""
         return self.ps("gap_miss") + self.ps("driver_miss") + self.ps("code_miss")
 
     @property
@@ -167,12 +167,12 @@ class Function(_Model):
 
     name: _Text
     address: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")]
-    """Where it begins, which says what memory it runs from."""
+    """Its start, which tells the memory it runs from."""
     bytes: _Count
     misses: _Count = 0
     """Flash cache misses of the function's code, as in `FlashPages`."""
     known_by: Literal["elf", "map", "image"]
-    """`image`: the image itself tells, without any file of names."""
+    """`image`: found in the image, without a file of names."""
     section: str = ""
     """As the linker map has it: `.text.f py/vm.o`."""
 
@@ -182,11 +182,11 @@ class Function(_Model):
 
 
 class Attribution(_Model):
-    """Where the time of an emulated row went."""
+    """The time of an emulated row by cause."""
 
     version: Literal[1] = 1
     spans: Spans = Spans()
-    """What the workload timed: messages, loops."""
+    """Timed by the workload: messages, loops."""
     stages: Spans = Spans()
     """The way to ready: `boot`, then as far as the client goes `link`, `address`, `connect`."""
     spi_hz: _Count | None = None
@@ -196,7 +196,7 @@ class Attribution(_Model):
     """Cycles of clk_sys that a flash cache miss takes."""
     flash_pages: FlashPages = FlashPages()
     functions: list[Function] = []
-    """Those that missed most, and those in SRAM, as far as something has their names."""
+    """Functions with most misses, and functions in SRAM, if their names are known."""
 
     def span(self, index: int) -> Attribution:
         """That of one span alone; the places of misses are known only for all spans together."""

@@ -1,4 +1,4 @@
-"""What a rule may look at: figures of a row, and none of its names."""
+"""Input of the rules: figures of a row, without its names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from portbench.results.model import Conditions, Row
 
 @dataclass(frozen=True)
 class Facts:
-    """A row's attribution as a rule reads it; `whole` is all of its spans together."""
+    """A row's attribution for rules; `whole` is the sum of all spans."""
 
     attribution: Attribution
     conditions: Conditions
     whole: Span
     spans: int
     noun: str
-    """What people call one span: `message`; `run` where they differ."""
+    """The noun for one span: `message`; `run` if the spans have different names."""
     lacks_intn: bool
     """INTn is not connected, and the driver would take it: MicroPython's does, WIZnet's own has no argument for it."""
 
     @classmethod
     def of(cls, row: Row) -> Facts | None:
-        """None where the row's time was not attributed, or nothing in it was timed."""
+        """None if the row's time was not attributed, or nothing in it was timed."""
         attribution = row.attribution
         if attribution is None or not len(attribution.spans):
             return None
@@ -56,12 +56,12 @@ class Facts:
 
     @property
     def miss_share(self) -> float:
-        """Flash cache misses, wherever the core met them."""
+        """Share of flash cache misses in SPI, driver and other code."""
         return self.share("gap_miss", "driver_miss", "code_miss")
 
     @property
     def flash_share(self) -> float | None:
-        """Part of the instructions, 0 to 1, that came from flash; None where none were counted."""
+        """Part of the instructions, 0 to 1, that came from flash; None if none were counted."""
         instructions = self.whole.counts.get("instructions", 0)
         return self.whole.counts.get("flash_instructions", 0) / instructions if instructions else None
 
@@ -75,7 +75,7 @@ class Facts:
 
     @property
     def period_ps(self) -> float | None:
-        """From the start of a span to the start of the next one, as a rule; None with fewer than three of a kind."""
+        """Median time from the start of a span to the start of the next; None with fewer than three spans."""
         starts = self.attribution.spans.start_ps
         if self.spans < 3:
             return None
@@ -95,7 +95,7 @@ class Comparison:
 
     @classmethod
     def of(cls, one: Row, other: Row) -> Comparison | None:
-        """None where the two did not measure the same, or their time was not attributed."""
+        """None if workload or settings differ, or if the time was not attributed."""
         facts = Facts.of(one), Facts.of(other)
         if facts[0] is None or facts[1] is None or (one.workload, one.settings) != (other.workload, other.settings):
             return None

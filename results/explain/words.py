@@ -1,4 +1,4 @@
-"""Numbers as a sentence has them."""
+"""Numbers in sentences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def megahertz(hz: float) -> str:
 
 
 def factor(value: float) -> str:
-    """Two digits behind the point up to 10, so that 1.87x stays 1.87x."""
+    """`1.87x`, `12x`."""
     return f"{value:.2f}x" if value < 10 else f"{value:.0f}x"
 
 

@@ -1,4 +1,4 @@
-"""Completion in bash, which cuts `--runtime=mi` into three words; click takes the last for a value of its own."""
+"""Completion in bash, which splits `--runtime=mi` into three words; click expects one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from click.shell_completion import BashComplete, add_completion_class
 
 
 class Bash(BashComplete):
-    """Gives click an option and its value as the one word that they were."""
+    """Joins an option and its value again."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         args, incomplete = super().get_completion_args()

@@ -1,4 +1,4 @@
-"""The options and the course that all verbs of `portbench check` share."""
+"""Options and control flow of all verbs of `portbench check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `compare`, `bisect` and `run --baseline` share: which runs are meant, the limit, the table."""
+"""Runs, limit and table of `compare`, `bisect` and `run --baseline`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portbench.shown import shown
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
-    """A share as people write it: `2%`, `0.5%` or `0.02`."""
+    """A share, written `2%`, `0.5%` or `0.02`."""
 
     name = "share"
 
@@ -52,7 +52,7 @@ def sides(before: str, after: str, options: Mapping[str, Any]) -> tuple[RunFile,
 
 
 def side(text: str, options: Mapping[str, Any]) -> RunFile:
-    """The run that `text` means; an image is measured. Raises PortbenchError."""
+    """The run that `text` names; measure it if it is an image. Raises PortbenchError."""
     if text.lower().endswith(".uf2"):
         return measure_image(Path(text), options)
     return find_run(text, Path(options.get("results_dir") or RESULTS_FOLDER))

@@ -1,4 +1,4 @@
-"""What a shell offers as values of options, from the data that the options are checked against."""
+"""Shell completion of options, from the data that checks them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def completer(option: Option) -> Completer | None:
-    """None: the shell's own way."""
+    """The completer of an option; None: the shell's default."""
     if option.completes is not None:
         return _VALUES[option.completes]
     return _choices(option.choices) if option.choices else None
@@ -34,7 +34,7 @@ def _items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _runtimes(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Ids, and else the shell's files, for an image of one's own."""
+    """Runtime ids; without a match, file names."""
     try:
         found = _items((entry.id for entry in catalogue.load()), incomplete)
     except PortbenchError:
@@ -55,7 +55,7 @@ def complete_rows(context: click.Context, option: click.Parameter, incomplete: s
 
 
 def _profiles(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Of the runtimes that the line names already, else of all."""
+    """Profiles of the runtimes on the line, else of all."""
     named = context.params.get("runtime") or ()
     try:
         entries = [entry for entry in catalogue.load() if not named or entry.id in named]
@@ -79,14 +79,14 @@ def _boards(context: click.Context, option: click.Parameter, incomplete: str) ->
 
 
 def _devices(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What is attached now; no board is opened or asked for that."""
+    """Attached devices, without opening any."""
     from portbench.boards.usb import attached_selectors
 
     return _items(["auto", *attached_selectors()], incomplete)
 
 
 def _settings(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of settings of the workloads that the line names already, else of the usual ones; then their values."""
+    """Settings of the workloads on the line, else of the default workloads; after `=`, their values."""
     named = context.params.get("workload") or ()
     try:
         known = workloads()

@@ -17,12 +17,12 @@ from portbench.boards.registry import runtime_dir
 from portbench.errors import first_complaint
 
 ANSWER_S: Final = 10.0
-"""The longest time of an answer of the board's process."""
+"""Time limit for an answer of the board's process."""
 
 
 @contextmanager
 def controls(board: str) -> Iterator[ControlClient]:
-    """The control channel of `board`: NAME, or `usb:NAME` as --device has it. Raises BoardError."""
+    """The control channel of `board`, written NAME or `usb:NAME`. Raises BoardError."""
     name = board.removeprefix("usb:")
     client = ControlClient(runtime_dir() / name, name)
     try:
@@ -32,7 +32,7 @@ def controls(board: str) -> Iterator[ControlClient]:
 
 
 def described(rule: Mapping[str, Any]) -> str:
-    """A forward rule of a running board, with the port that was chosen."""
+    """A forward rule of a running board, with its actual port."""
     host = f"[{rule['host']}]" if ":" in rule["host"] else rule["host"]
     address = f"{rule['address']}:" if rule["address"] else ""
     return f"{rule['protocol']} {host}:{rule['host_port']} leads to {address}{rule['port']} of the board"
@@ -41,7 +41,7 @@ def described(rule: Mapping[str, Any]) -> str:
 def desk_settings(
     config: str, pins: tuple[str, ...], wires: tuple[str, ...], *, wall_clock: bool, sd_card: Path | None = None
 ) -> str:
-    """As JSON. `config`: JSON that `pins`, `wires` and the image of an SD card come on top of. Raises BoardError."""
+    """The settings as JSON: `config`, changed by the other arguments. Raises BoardError."""
     from portbench.boards.emulated.config import CONFIG
     from portbench.boards.emulated.sd_card import SdCard
 

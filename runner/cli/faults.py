@@ -13,7 +13,7 @@ from portbench.shown import shown
 
 @contextmanager
 def one_line(context: click.Context | None = None) -> Iterator[None]:
-    """Ends the command with status 2 for a wrong option, and with 1 for an error of ours or of a file."""
+    """End the command with status 2 for a wrong option, 1 for a PortbenchError or an error of a file."""
     try:
         yield
     except OptionError as error:

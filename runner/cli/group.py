@@ -1,7 +1,6 @@
-"""The command and its verbs: a file each in `verbs/`, found by listing the folder, and loaded when it is wanted.
+"""The command and its verbs: one file each in `verbs/`, loaded when used.
 
-A folder in it is a verb with verbs below it: `verbs/desk/power.py` is `desk power`, and `verbs/desk/__init__.py` the
-bare `desk`.
+A folder is a verb with verbs below it: `verbs/desk/power.py` is `desk power`, and `verbs/desk/__init__.py` is `desk`.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ _SECTIONS: Final = {
 
 
 class Verbs(click.Group):
-    """Verbs by the names of their files in `folder`; the first line of a file says what its verb is for.
+    """Verbs by the names of their files in `folder`. The first line of a file is the help of its verb.
 
-    Without one of them it is a command by itself, if it has a callback.
+    If it has a callback, it is also a command without a verb.
     """
 
     allow_extra_args = False
@@ -78,7 +77,7 @@ class Verbs(click.Group):
         return click.Command.parse_args(self, context, args)
 
     def _takes(self, word: str) -> bool:
-        """Whether a first word is for the verbs below: without arguments of its own, each is."""
+        """True if the first word names a verb below; without arguments here, each word does."""
         return word in self.list_commands() or not any(isinstance(each, click.Argument) for each in self.params)
 
     def invoke(self, context: click.Context) -> Any:
@@ -88,7 +87,7 @@ class Verbs(click.Group):
             return click.Command.invoke(self, context)
         name, command, args = self.resolve_command(context, context.args)
         assert command is not None
-        # As a child of the root, so that a usage line names no argument of the verb above.
+        # A child of the root, so that the usage line omits the arguments of the verb above.
         place = name if context.parent is None else f"{context.info_name} {name}"
         with command.make_context(place, args, parent=context.parent or context) as below, one_line(below):
             return command.invoke(below)
@@ -102,7 +101,7 @@ class Verbs(click.Group):
         return name, command, args[1:]
 
     def _names(self) -> tuple[list[str], dict[str, str]]:
-        """The verbs here, and those below them by their last word with all of their words."""
+        """The verbs here, and the verbs below them by last word."""
         names = self.list_commands()
         below = {path.stem: f"{path.parent.name} {path.stem}" for path in self._folder.glob("*/[a-z]*.py")}
         return [*names, *below], {last: words for last, words in below.items() if last not in names}
@@ -125,13 +124,16 @@ class Verbs(click.Group):
         return [CompletionItem(name, help=self._purpose(name)) for name in found]
 
     def _purpose(self, name: str) -> str:
-        """The first line of a verb's file, without running it: help and completion have to be fast."""
+        """The first line of a verb's file, read without import so that help and completion are fast."""
         place = self._folder / name
         path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
         return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
     def main(self, *args: Any, **more: Any) -> NoReturn:
-        """Ends the process: status 0, 1 where something failed, 2 for a wrong command line, 130 after Ctrl-C."""
+        """Run the command and end the process.
+
+        Status 0: success; 1: failure; 2: wrong command line; 130: Ctrl-C.
+        """
         _prepare_streams()
         os.environ["PYTHONSAFEPATH"] = "1"  # processes of ours import nothing from the user's folder
         try:

@@ -1,4 +1,4 @@
-"""The bench's options as click's: `runner.options` says what there is and checks what was given."""
+"""The options of `runner.options` for click."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_S: Final = 86_400
 
 
 def bench_options(*names: str, single: bool = False) -> Callable[[F], F]:
-    """The options of these names, of all where none is named. `single`: none but `--setting` is repeatable here."""
+    """Add the options of these names, or all. `single`: only `--setting` is repeatable."""
 
     def add(command: F) -> F:
         for name in reversed(names or _BY_NAME):
@@ -41,7 +41,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable[[F], F]:
-    """One option of the bench, with what is different here; `single`: it is given once, not repeated."""
+    """Add one option of the bench, with `changes`; `single`: it is not repeatable."""
     option = _BY_NAME[name]
     flags = (option.flag,) if option.short is None else (option.short, option.flag)
     how: dict[str, Any] = {"help": option.help, "is_flag": True}
@@ -61,7 +61,7 @@ SECTIONS: Final = {
     "Where": ("board", "where", "device", "partner_device", "parallel", "on"),
     "How": ("deploy", "require", "attribute", "what_if", "baseline", "fail_if_slower", "dry_run"),
 }
-"""The sections of the help of a verb with many options; the others are in the last one."""
+"""Sections in the help of a verb with many options; other options are in the last section."""
 
 
 class Sectioned(click.Command):
@@ -78,7 +78,7 @@ class Sectioned(click.Command):
 
 
 def run_file(file: str | None, results_dir: str | None) -> Path:
-    """The run file that a person means: `latest` or nothing is the newest of the results' folder."""
+    """The named run file; without a name or for `latest`, the newest in the results' folder."""
     if file is None or file == "latest":
         return Path(results_dir or RESULTS_FOLDER) / LATEST
     return Path(file)

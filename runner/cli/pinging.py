@@ -1,4 +1,4 @@
-"""What ping(8) does, on simulated time."""
+"""ping(8) in simulated time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Pinging:
         return count is not None and self.sent >= count and not self._waiting
 
     def go_on(self, count: int | None) -> Iterator[str]:
-        """Sends what is to go soon, and tells of the answers."""
+        """Send the requests that are due soon, and yield lines about answers."""
         while (count is None or self.sent < count) and (self.sent == 0 or self._next_us <= self._now_us + _AHEAD_US):
             sent = self._call("ping", address=self._address, size=self._size, at_us=self._next_us)
             self.sent += 1
@@ -75,7 +75,7 @@ class Pinging:
                 del self._waiting[number]
 
     def summary(self) -> Iterator[str]:
-        """What is still waited for counts as lost."""
+        """Requests without an answer so far count as lost."""
         if self._first_us is None:
             return
         lost = 100 * (self.sent - self.received) / self.sent

@@ -1,4 +1,4 @@
-"""Verbs that go on until the user stops them, and the workload that they serve."""
+"""Waiting for Ctrl-C, and the workload of verbs that serve one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOK_S = 0.1
 
 @contextmanager
 def until_stopped() -> Iterator[Callable[[], bool]]:
-    """Gives a function that waits a moment and says whether to go on: not after Ctrl-C or SIGTERM."""
+    """Yield a function that waits a moment and returns False after Ctrl-C or SIGTERM."""
     ended = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
@@ -28,7 +28,7 @@ def until_stopped() -> Iterator[Callable[[], bool]]:
 
 
 def served_workload(name: str | None) -> Workload:
-    """The workload called `name`, else the first that the PC has a part in. Raises OptionError or UnknownName."""
+    """The workload `name`, else the first with a server on the PC. Raises OptionError or UnknownName."""
     known = {each.name: each for each in workloads().values() if each.readiness is Readiness.CONNECTED}
     if name is not None and name not in known:
         raise OptionError(f"--workload: {unknown('workload', name, known)}")

@@ -1,1 +1,1 @@
-"""Why a row takes as long as it does: its attribution, stored or measured now, and what a change would bring."""
+"""Explanations of a row's time: its attribution, stored or measured now, and the gain of changes."""

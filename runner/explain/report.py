@@ -1,4 +1,4 @@
-"""An explained row: what its view shows, and what programs get."""
+"""An explained row, for its view and as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portbench.results.model import Row
 
 @dataclass(frozen=True)
 class Explained:
-    """`measured`: the row was run for this, and is not from a run file."""
+    """`measured`: the row was run now, and is not from a run file."""
 
     row: Row
     measured: bool
@@ -85,7 +85,7 @@ def _span(span: Span, spans: int) -> dict[str, Any]:
 
 
 def byte_gap_us(span: Span) -> float | None:
-    """Between two bytes of a frame, on average over all bytes."""
+    """Time between two bytes of a frame, on average over all bytes."""
     wire_bytes = span.counts.get("spi_bytes", 0)
     if not wire_bytes:
         return None

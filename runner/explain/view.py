@@ -1,4 +1,4 @@
-"""An explained row for people: sentences, then where the time goes, with bars, in 80 columns."""
+"""Text of an explained row: sentences, then a table of causes with bars."""
 
 from __future__ import annotations
 

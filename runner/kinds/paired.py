@@ -26,7 +26,7 @@ from portbench.where import Where
 from portbench.workloads import BadResult
 
 _FLASH_ID: Final = 0xE660_5838_8379_0002
-"""The flash chip's number of the emulated partner."""
+"""Serial number of the emulated partner's flash chip."""
 _LOOK_S: Final = 0.05
 _LAST_WORDS_S: Final = 10.0
 """For the server's result line after the client's."""
@@ -34,7 +34,7 @@ _LAST_WORDS_S: Final = 10.0
 
 @dataclass
 class PartnerBoard:
-    """The partner. It stays open from row to row while rows need the same one."""
+    """The partner. It stays open while consecutive rows need the same board."""
 
     options: BenchOptions
     listener: Listener

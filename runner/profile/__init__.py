@@ -1,1 +1,1 @@
-"""Where a guest's cycles go, function by function."""
+"""A guest's cycles by function."""

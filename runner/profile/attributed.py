@@ -1,4 +1,4 @@
-"""Names the code whose flash cache misses an attribution has, as far as an ELF file, a map or the image tells."""
+"""Names of functions with flash cache misses, from an ELF file, a map or the image."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ KnownBy = Literal["elf", "map", "image"]
 def with_names(
     attribution: dict[str, Any] | None, image: Path | None, elf: Path | None = None
 ) -> dict[str, Any] | None:
-    """What a board says of a run's time (`boards.emulated.attribution`), as `results.attribution.Attribution` has it.
+    """Convert a board's attribution (`boards.emulated.attribution`) to that of `results.attribution`, with names.
 
-    Raises PortbenchError for an `elf` without names; a file beside the image that has none is no reason to lose a row.
+    Raises PortbenchError for an `elf` without names. A file beside the image without names is ignored.
     """
     if attribution is None:
         return None
@@ -36,7 +36,7 @@ def with_names(
 
 
 def certain_symbols(image: Path, elf: Path | None) -> tuple[KnownBy, list[Symbol]]:
-    """Functions of which it is certain where they begin and end, and who says so."""
+    """Functions whose start and end are certain, with the source of the names."""
     names: list[Symbol] = []
     try:
         names = [symbol for symbol in image_symbols(image, elf) if symbol.size]
@@ -46,12 +46,12 @@ def certain_symbols(image: Path, elf: Path | None) -> tuple[KnownBy, list[Symbol
     if names:
         return "map" if any(symbol.section for symbol in names) else "elf", names
     loop = bytecode_loop(flash_content(image))
-    # The interpreter's loop is at least what its table leads to.
+    # The interpreter's loop covers at least all targets of its table.
     return "image", [] if loop is None else [Symbol(loop.start, loop.end - loop.start, BYTECODE_LOOP)]
 
 
 def functions(symbols: Sequence[Symbol], known_by: KnownBy, lines: Iterable[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Those that missed, most first, then those that run from SRAM."""
+    """Functions with misses, most first, then functions in SRAM."""
     known = Symbols(symbols)
     misses: Counter[Symbol] = Counter()
     for address, count in lines:

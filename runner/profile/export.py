@@ -1,4 +1,4 @@
-"""Profiles for other people's tools: speedscope's own format, and folded stacks for flame graphs."""
+"""Profiles for other tools: speedscope's format, and folded stacks for flame graphs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _BEGIN: Final = "Linker script and memory map"
 
 
 def map_symbols(text: str) -> list[Symbol]:
-    """All code that has a place; empty for what is no map file."""
+    """All code with an address; empty if the text is no map file."""
     _, begin, rest = text.partition(_BEGIN)
     return list(_sections(rest.splitlines())) if begin else []
 
@@ -31,7 +31,7 @@ def _sections(lines: list[str]) -> Iterator[Symbol]:
         if match is not None:
             waiting = match[1]
             if match[2] is None:
-                continue  # a long name has its place in the next line
+                continue  # a long name has its address in the next line
             place = match[2], match[3], match[4]
         else:
             below = _PLACE.match(line)
@@ -48,5 +48,5 @@ def _sections(lines: list[str]) -> Iterator[Symbol]:
 
 
 def _short(origin: str) -> str:
-    """An object file by its name and its folder's, which is what people tell it by."""
+    """The name of an object file with its folder's."""
     return "/".join(PurePath(origin).parts[-2:])

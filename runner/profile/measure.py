@@ -1,4 +1,4 @@
-"""Profiles one row's run, from what a bench would have put on the board."""
+"""Profiles one row's run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _SRAM = (0x2000_0000, 264 << 10)
 _MOST_BEFORE = 0x1000
 _MOST_AFTER = 0x400
 _TIMES_SLOWER = 30
-"""Each instruction looked at takes so much longer on the host, at most."""
+"""The most by which following each instruction slows the host down."""
 
 
 @dataclass(frozen=True)
 class How:
-    """`samples_hz` 0: each instruction. `whole`: from power-up, and not from the first exchange to the last."""
+    """`samples_hz` 0: each instruction. `whole`: from power-up on, else from the first exchange to the last."""
 
     samples_hz: int = 0
     whole: bool = False
 
 
 def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | None) -> Profile:
-    """Raises PortbenchError, BoardError and their like."""
+    """Raises PortbenchError."""
     image = image_store([row.entry]).obtain(row.entry).path
     if image is None:
         raise PortbenchError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
@@ -55,7 +55,7 @@ def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | No
 
 
 def recovered_symbols(flash: bytes, sram: bytes) -> Symbols:
-    """Functions of an image that brings no names, by where calls lead to; MicroPython's loop by its table."""
+    """Functions of an image without names: targets of calls, and MicroPython's loop by its table."""
     starts = [*call_targets(flash, FLASH_BASE), *call_targets(sram, _SRAM[0])]
     loop = bytecode_loop(flash)
     if loop is None:
@@ -68,7 +68,7 @@ def recovered_symbols(flash: bytes, sram: bytes) -> Symbols:
 
 
 def measured_window(figures: Figures) -> tuple[float, float]:
-    """From the first exchange to the last; of a workload without any, the whole run."""
+    """From the first exchange to the last; the whole run of a workload without exchanges."""
     session = busiest(figures.sessions)
     if session is None or len(session.received_us) < 2:
         return 0.0, figures.end_us

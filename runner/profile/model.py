@@ -1,4 +1,4 @@
-"""A profile by functions, whatever it was made by."""
+"""A profile by functions, from samples or from each instruction."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _FLASH_BASE = 0x1000_0000
 
 @dataclass
 class Function:
-    """What was spent in one function itself, on both cores."""
+    """Totals of one function without its callees, on both cores."""
 
     name: str
     region: str
     instructions: int = 0
     cycles: int = 0
     stalls: int = 0
-    """Cycles of those in which a core waited for the flash because its cache missed."""
+    """Those of the cycles in which a core waited for flash after a cache miss."""
     misses: int = 0
     calls: int = 0
 
@@ -38,7 +38,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Profile:
-    """`exact`: each instruction was seen; else `cycles` are those that samples stand for, without calls or stalls.
+    """`exact`: each instruction was seen; else `cycles` come from samples, without calls or stalls.
 
     `asleep`: cycles of each core in WFI or WFE, exact profiles only.
     """
@@ -51,9 +51,9 @@ class Profile:
     stacks: tuple[Stack, ...]
     asleep: tuple[int, int]
     evictions: tuple[tuple[str, str, int], ...]
-    """(function or data missed, what had been put in its place's way, how often), most often first."""
+    """(missed function or data, the one that had replaced it in the cache, count), most often first."""
     missed: tuple[tuple[str, int], ...]
-    """Misses by what was missed, most often first."""
+    """(Missed function or data, count), most often first."""
     title: str = field(default="", compare=False)
 
     @property
@@ -73,7 +73,7 @@ class Profile:
 
 
 def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float, float], title: str) -> Profile:
-    """From what `Replay.profile` gives without samples."""
+    """The profile from a result of `Replay.profile` without samples."""
     symbols = symbols.with_starts(raw["starts"])
     functions: dict[tuple[str, str], Function] = {}
 
@@ -119,7 +119,7 @@ def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float,
 def sampled_profile(
     raw: dict[str, Any], symbols: Symbols, window_us: tuple[float, float], samples_hz: int, title: str
 ) -> Profile:
-    """From what `Replay.profile` gives with samples: flat, for a sample knows no callers."""
+    """The profile from samples of `Replay.profile`: flat, since a sample knows no callers."""
     period = max(1, raw["hz"] // samples_hz)
     functions: dict[tuple[str, str], Function] = {}
     stacks: Counter[tuple[int, str]] = Counter()
@@ -140,7 +140,7 @@ def sampled_profile(
 
 
 def _start(symbols: Symbols, address: int) -> int:
-    """Addresses without a function are told by 256 bytes: that much code is one place for a person."""
+    """The start of a function; for an address outside all functions, the start of its 256 bytes."""
     symbol = symbols.find(address)
     return symbol.start if symbol is not None else address & ~0xFF
 

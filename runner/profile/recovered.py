@@ -1,4 +1,4 @@
-"""What an image without a symbol table tells of its functions."""
+"""Functions of an image without a symbol table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from portbench.firmware.uf2 import FLASH_BASE
 BYTECODE_LOOP: Final = "mp_execute_bytecode"
 _OPCODES: Final = 256
 _MULTI: Final = ((0x70, 0xB0), (0xB0, 0xC0), (0xC0, 0xD0))
-"""Opcodes that MicroPython's entry_table leads to one place each: LOAD_CONST_SMALL_INT_MULTI, LOAD_FAST_MULTI and
-STORE_FAST_MULTI (py/bc0.h, the same since 1.12)."""
+"""Opcode ranges with one common target each in MicroPython's entry_table: LOAD_CONST_SMALL_INT_MULTI,
+LOAD_FAST_MULTI and STORE_FAST_MULTI (py/bc0.h, the same since 1.12)."""
 _LARGEST: Final = 0x4000
 _PUSH_LR: Final = 0xB5
 _CALLERS: Final = 2
@@ -26,18 +26,18 @@ class BytecodeLoop:
 
     table: int
     start: int
-    """The lowest and the highest place that an opcode leads to."""
+    """The lowest target of an opcode; `end` is the highest."""
     end: int
 
 
 def bytecode_loop(flash: bytes) -> BytecodeLoop | None:
-    """The loop of an image with computed gotos (MICROPY_OPT_COMPUTED_GOTO); None where it has no such table, or two."""
+    """The loop of an image with computed gotos (MICROPY_OPT_COMPUTED_GOTO); None if it has no such table, or two."""
     count = len(flash) // 4
     words = struct.unpack(f"<{count}I", flash[: 4 * count])
     found = []
     at = _MULTI[0][0]
     while at + _OPCODES - _MULTI[0][0] <= count:
-        # A run of 64 equal words that are places of code is rare; all else is looked at only there.
+        # 64 equal words that are code addresses are rare: only there, check the whole table.
         word = words[at]
         if word >> 28 not in (1, 2) or words[at + 63] != word:
             at += 1
@@ -50,9 +50,9 @@ def bytecode_loop(flash: bytes) -> BytecodeLoop | None:
 
 
 def call_targets(code: bytes, base: int) -> list[int]:
-    """Where functions begin in a memory at `base`: what its BL instructions lead to, and looks like a beginning.
+    """Starts of functions in a memory at `base`: targets of its BL instructions.
 
-    That is a PUSH with LR, or a place that is called more than once. Data among the code may look like a call.
+    A target must be a PUSH with LR, or be called more than once, since data among the code may look like a call.
     """
     halfwords = struct.unpack(f"<{len(code) // 2}H", code[: len(code) // 2 * 2])
     callers: Counter[int] = Counter()

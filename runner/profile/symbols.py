@@ -10,7 +10,7 @@ from typing import Final
 _REGIONS: Final = {0x0: "ROM", 0x1: "flash", 0x2: "SRAM"}
 _ELSEWHERE: Final = "elsewhere"
 _MOST_BYTES: Final = 0x1000
-"""Of a function whose end nobody tells: what is behind it may be anything."""
+"""The assumed largest size of a function of unknown size; unknown code may follow it."""
 REGIONS: Final = ("flash", "SRAM", "ROM", _ELSEWHERE)
 
 
@@ -21,9 +21,9 @@ def region(address: int) -> str:
 
 @dataclass(frozen=True, order=True)
 class Symbol:
-    """A function that begins at `start`; `size` 0: nobody tells, it ends before the next one.
+    """A function that begins at `start`; `size` 0: unknown, it ends before the next function.
 
-    `section`: what a linker map says of it, its section and where that is from.
+    `section`: its section and object file in the linker map.
     """
 
     start: int
@@ -33,7 +33,7 @@ class Symbol:
 
 
 class Symbols:
-    """Where functions begin. An address beyond all that is known has a name that says no more than is known."""
+    """Functions by address. An address outside all functions is its own name."""
 
     def __init__(self, symbols: Iterable[Symbol] = ()) -> None:
         by_start: dict[int, Symbol] = {}
@@ -57,12 +57,12 @@ class Symbols:
         return symbol if region(symbol.start) == region(address) else None
 
     def name(self, address: int) -> str:
-        """`mp_execute_bytecode`, or `0x1000abcd..` for what has no name."""
+        """`mp_execute_bytecode`, or `0x1000abcd..` without a name."""
         symbol = self.find(address)
         return symbol.name if symbol is not None else f"0x{address:08x}.."
 
     def with_starts(self, starts: Iterable[int]) -> Symbols:
-        """With functions of no name at `starts`, where none is known."""
+        """A copy with unnamed functions added at `starts`, outside known functions."""
         known = set(self._starts)
         inside = (start for start in starts if start not in known and self._beyond(start))
         return Symbols([*self._symbols, *(Symbol(start, 0, f"0x{start:08x}") for start in inside)])

@@ -24,7 +24,7 @@ class Frame(NamedTuple):
 
 
 def write_pcapng(path: Path, capture: Path, session: Session | None, pc: IPv4Address, title: str, exchange: str) -> int:
-    """The frames of `capture`, the engine's own file; returns how many. `exchange`: what the workload calls one."""
+    """The frames of `capture`, the engine's own file; returns how many. `exchange`: the workload's noun for one."""
     from pcapng import FileWriter, blocks
 
     header = blocks.SectionHeader(options={"shb_userappl": "portbench", "opt_comment": title})
@@ -67,7 +67,7 @@ def read_capture(path: Path) -> Iterator[Frame]:
 
 
 def comments(frames: list[Frame], session: Session, pc: IPv4Address, exchange: str) -> dict[int, str]:
-    """What is to be said of frames, by their index: which exchange came whole with it, which it answers."""
+    """Comments of frames, by index: the exchange that the frame completes or answers."""
     payload = [(index, frame.time_ns, carries_data(frame.data, pc)) for index, frame in enumerate(frames)]
     asked = [(index, time_ns) for index, time_ns, sender in payload if sender == "board"]
     answered = [(index, time_ns) for index, time_ns, sender in payload if sender == "pc"]
@@ -75,7 +75,7 @@ def comments(frames: list[Frame], session: Session, pc: IPv4Address, exchange: s
     total = len(session.received_us)
     ask = answer = 0
     for number, received_us in enumerate(session.received_us, 1):
-        # The engine's picoseconds are cut to nanoseconds in the file.
+        # The file has nanoseconds, the engine picoseconds.
         received_ns = received_us * _NS_PER_US + 1
         while ask + 1 < len(asked) and asked[ask + 1][1] <= received_ns:
             ask += 1
@@ -98,7 +98,7 @@ def _say(said: dict[int, str], index: int, text: str) -> None:
 
 
 def carries_data(frame: bytes, pc: IPv4Address) -> str | None:
-    """`pc` or `board`, whoever sent this TCP segment with data in it; None for any other frame."""
+    """The sender of a TCP segment with data, `pc` or `board`; None for any other frame."""
     ip = frame[_ETHERNET_HEADER:]
     if frame[12:14] != b"\x08\x00" or len(ip) < 20 or ip[9] != 6:
         return None

@@ -19,12 +19,12 @@ from portbench.results.attribution import moment_title
 Event = dict[str, Any]
 
 _METADATA: Final = {"ph": "M", "cat": "__metadata", "ts": 0}
-"""As Chrome writes it: its DevTools read no event without a category."""
+"""As Chrome writes it; its DevTools ignore events without a category."""
 _PROCESSES: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller")
 
 
 def write_perfetto(path: Path, recording: Recording, intn_pin: int | None, exchange: str) -> None:
-    """`exchange`: what the workload calls one."""
+    """`exchange`: the workload's noun for one."""
     path.write_text(json.dumps(trace_events(recording, intn_pin, exchange)), encoding="utf-8")
 
 
@@ -42,7 +42,7 @@ def trace_events(recording: Recording, intn_pin: int | None, exchange: str) -> d
 
 
 class _Tracks:
-    """Slices and moments by track; what reaches out of the recording is cut."""
+    """Slices and moments by track, cut to the recording's interval."""
 
     def __init__(self, start_us: float, end_us: float) -> None:
         self.start_us, self.end_us = start_us, end_us
@@ -53,7 +53,7 @@ class _Tracks:
         start_us, end_us = max(start_us, self.start_us), min(end_us, self.end_us)
         if start_us <= end_us:
             place = self._place(process, track)
-            # Not rounded again: readers add the two, and slices that touch are not to overlap by a rounding.
+            # Not rounded again: readers add the two, and rounding could make adjacent slices overlap.
             took = {"ts": _ns(start_us), "dur": _ns(end_us) - _ns(start_us)}
             self.events.append({"ph": "X", "name": name, "cat": process, **place, **took, "args": about})
 
@@ -79,7 +79,7 @@ class _Tracks:
 
 
 def _ns(time_us: float) -> float:
-    """To the nanosecond, which is what Perfetto keeps."""
+    """Microseconds rounded to a nanosecond, the resolution of Perfetto."""
     return round(time_us, 3)
 
 
@@ -110,7 +110,7 @@ def _cable(records: Iterable[dict[str, Any]], tracks: _Tracks) -> None:
 
 
 def _sockets(frames: Iterable[SpiFrame], tracks: _Tracks) -> None:
-    """As the driver sees them: a state lasts from when it was read to when another one was."""
+    """Socket states as the driver reads them: each lasts until the driver reads another."""
     states: dict[str, tuple[float, str]] = {}
     for frame in frames:
         socket, _, register = frame.name.partition("_")

@@ -24,7 +24,7 @@ from portbench.runner.trace.vcd import write_vcd
 
 @dataclass(frozen=True)
 class Choice:
-    """Which exchange: a number from 1, or the slowest of all."""
+    """The exchange to trace: a number from 1, or the slowest."""
 
     number: int = 0
     slowest: bool = False
@@ -32,7 +32,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Files:
-    """What is written beside the tables. `whole`: of the whole run from power-up, not of the exchange alone.
+    """Files to write beside the tables. `whole`: from power-up on, not only the exchange.
 
     A capture always has the whole run.
     """
@@ -50,7 +50,7 @@ class Files:
 def trace_row(
     row: PlannedRow, options: BenchOptions, choice: Choice, *, pc_sample_cycles: int = 0, files: Files | None = None
 ) -> ExchangeTrace:
-    """One exchange of the row. Raises BoardError and its like."""
+    """One exchange of the row. Raises PortbenchError."""
     network = row.board.network
     files = files or Files()
     if files.vcd is not None and not isinstance(network, Ethernet):

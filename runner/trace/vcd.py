@@ -1,7 +1,7 @@
 """The wires of a board's network chip as a VCD file, for PulseView, sigrok-cli or GTKWave.
 
-Levels come from the pins. What the SPI controller shifts is laid out bit by bit between the first and the last clock
-edge that the engine gives for each frame of it, in the mode that it has.
+Levels come from the pins. The engine tells the first and the last clock edge of each SPI frame; its bits are spread
+evenly between them, in the controller's SPI mode.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def wire_changes(records: Iterable[dict[str, Any]], network: Ethernet) -> tuple[
             level = record["level"] >> pin & 1
             if wire not in first:
                 first[wire] = last[wire] = level
-            # While a frame is shifted the pins stand as they were before it.
+            # During a frame, the recorded pins keep their levels from before it.
             elif level != last[wire] and not (wire in _SHIFTED and shifting):
                 found.append((t_us, wire, level))
             last[wire] = level
@@ -70,14 +70,14 @@ def wire_changes(records: Iterable[dict[str, Any]], network: Ethernet) -> tuple[
 
 
 def shifted(record: Mapping[str, Any]) -> list[Change]:
-    """What one frame of the SPI controller does to SCK, MOSI and MISO, most significant bit first."""
+    """Changes of SCK, MOSI and MISO in one SPI frame, most significant bit first."""
     bits, idle, phase = record["bits"], int(record["polarity"]), record["phase"]
     edges = 2 * bits
     step_us = (record["t_us"] - record["first_us"]) / (edges - 1)
     at_us = [record["first_us"] + step_us * edge for edge in range(edges)]
     changes: list[Change] = []
     for bit in range(bits):
-        # The first bit of a frame stands before there was any edge, unless the first edge brings it.
+        # The first bit is on the wire before the first edge, except with phase 1.
         before_us = record["begin_us"] if bit == 0 else at_us[2 * bit - 1]
         data_us = at_us[2 * bit] if phase else before_us
         for wire in ("mosi", "miso"):

@@ -46,7 +46,7 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
             "portbench trace: Invalid value for '--message' / '--exchange': 0 is not in the range x>=1",
         ),
         (["--messages", "3", "--exchange", "4"], 1, "portbench: exchange 4: the run had 3 exchanges; choose 1 to 3"),
-        (["--first", "--slowest"], 2, "portbench trace: --message, --first and --slowest name one exchange each"),
+        (["--first", "--slowest"], 2, "portbench trace: --message, --first and --slowest exclude each other"),
         (["--whole"], 2, "portbench trace: --whole is for the files of --vcd and --perfetto"),
         (["--messages", "3", "--pcap", "/nowhere/x.pcap"], 1, "portbench: "),
     ],

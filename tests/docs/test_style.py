@@ -36,7 +36,7 @@ LIMITS: Final = {
     "engine": 22,
     "firmware": 0,
     "results": 0,
-    "runner": 77,
+    "runner": 27,
     "server": 0,
     "tests": 75,
     "workloads": 7,

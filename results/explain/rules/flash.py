@@ -18,7 +18,7 @@ _FROM_FLASH = 0.5
 
 
 def _where(facts: Facts) -> str:
-    """By name where that is certain, by address where a place stands out, and that they are spread where none does."""
+    """The places of misses: functions of certain names, else the worst page, else that misses are spread."""
     named = [(each.name, part) for each, part in facts.code_misses if part >= _NAME_COUNTS][:_FLASH_MISSES_MOST_NAMES]
     told = " and ".join(f"{percent(part)} of the misses in `{name}`" for name, part in named)
     text = f"; {told}, which this build runs from flash" if named else ""
@@ -34,7 +34,7 @@ def _where(facts: Facts) -> str:
 
 @rule("flash cache misses take at least 25 % of the time")
 def flash_misses(facts: Facts) -> Sentence | None:
-    """The core waits for flash more than it should."""
+    """The core often waits for flash."""
     share = facts.miss_share
     misses, accesses = facts.each("cache_misses"), facts.each("cache_accesses")
     if share < _FLASH_MISSES_LEAST or not accesses:
@@ -56,7 +56,7 @@ _MOVED_TO_FLASH_MOST_NAMES = 3
 
 
 def _moved(rows: Comparison, now: str) -> list[tuple[Function, Function]]:
-    """Functions that are certain to run from elsewhere in the other row, those that miss most there first."""
+    """Functions that certainly moved to another memory, most misses first."""
     before = {each.name: each for each in rows.one.attribution.functions}
     after = [each for each in rows.other.attribution.functions if each.region == now]
     both = [(before[each.name], each) for each in after if each.name in before]
@@ -65,7 +65,7 @@ def _moved(rows: Comparison, now: str) -> list[tuple[Function, Function]]:
 
 
 def _told(moved: list[tuple[Function, Function]], now: str) -> str:
-    """With the lines of the linker maps where there are some."""
+    """Names of moved functions, with lines of the linker maps if known."""
     named = [
         f"`{other.name}` (0x{one.address[2:]} -> 0x{other.address[2:]})"
         for one, other in moved[:_MOVED_TO_FLASH_MOST_NAMES]
@@ -81,7 +81,7 @@ def _told(moved: list[tuple[Function, Function]], now: str) -> str:
     " in the same direction"
 )
 def moved_to_flash(rows: Comparison) -> Sentence | None:
-    """What one build runs from SRAM, the other runs from flash."""
+    """One build runs code from SRAM that the other runs from flash."""
     shares = rows.flash_shares
     into = [name for name, (one, other) in shares.items() if other - one >= _MOVED_TO_FLASH_LEAST_MOVED]
     out = [name for name, (one, other) in shares.items() if one - other >= _MOVED_TO_FLASH_LEAST_MOVED]

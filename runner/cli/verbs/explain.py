@@ -54,13 +54,13 @@ def COMMAND(
     **values: Any,
 ) -> None:
     if message is not None and slowest:
-        raise click.UsageError("--message and --slowest name one each: give one of them")
+        raise click.UsageError("--message and --slowest exclude each other; leave out one of them")
     if beside_elf is not None and beside is None:
         raise click.UsageError("--beside-elf is for the row of --beside: name one")
     if what_if and file is not None:
         raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
     if file is not None and (elf or beside_elf):
-        raise OptionError("--elf: what --file has was named when it was measured; leave out one of them")
+        raise OptionError("--elf: the row of --file has its names already; leave out --elf or --file")
     source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf))
     one = source.row(row, elf)
     other = None if beside is None else source.row(beside, beside_elf)
@@ -75,7 +75,7 @@ def COMMAND(
 
 
 class _Source:
-    """Where rows come from: a run file, or an emulated board."""
+    """The source of rows: a run file, or an emulated board."""
 
     def __init__(self, file: str | None, results_dir: str | None, values: dict[str, Any], *, run_again: bool) -> None:
         self._file = file
@@ -85,7 +85,7 @@ class _Source:
         self.measured: dict[str, ReplayedRow] = {}
 
     def row(self, text: str, elf: Path | None = None) -> Row:
-        """Raises OptionError where there is no such row, or nothing in it was timed."""
+        """Raises OptionError if there is no such row, or nothing in it was timed."""
         row = self._found(RowName.read(text), text, elf)
         if Facts.of(row) is None:
             raise OptionError(
@@ -112,9 +112,9 @@ class _Source:
 
 
 def _span_of(row: Row, message: int | None, slowest: bool) -> Row:
-    """The row with one span only, if one is asked for. Raises OptionError."""
+    """The row with all its spans, or with one. Raises OptionError."""
     attribution = row.attribution
-    assert attribution is not None  # `_Source.row` has seen to it
+    assert attribution is not None  # checked by `_Source.row`
     spans = attribution.spans
     if slowest:
         message = 1 + max(range(len(spans)), key=lambda index: (spans.duration_ps[index], -index))

@@ -45,7 +45,7 @@ def COMMAND(
     **values: Any,
 ) -> None:
     if exact and sampled:
-        raise click.UsageError("--exact and --sampled are two ways: give one of them")
+        raise click.UsageError("--exact and --sampled exclude each other; leave out one of them")
     needs_engine()
     from portbench.runner.profile.export import write_folded, write_speedscope
     from portbench.runner.profile.measure import How, profile_row

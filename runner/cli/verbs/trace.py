@@ -53,7 +53,7 @@ def COMMAND(
     **values: Any,
 ) -> None:
     if sum((exchange is not None, first, slowest)) > 1:
-        raise click.UsageError("--message, --first and --slowest name one exchange each: give one of them")
+        raise click.UsageError("--message, --first and --slowest exclude each other; give one of them")
     if whole and not (vcd or perfetto):
         raise click.UsageError("--whole is for the files of --vcd and --perfetto: name one")
     needs_engine()

@@ -76,7 +76,7 @@ def COMMAND(
     command += ["--end-with", str(os.getpid())]
     command += [f"--forward={rule}" for rule in forwards]
     command += [] if flash is None else ["--keep-flash", str(flash)]
-    # In a session of its own: Ctrl-C is for us, who end it.
+    # In a separate session, so that Ctrl-C reaches only this process, which then ends the board's.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         with until_stopped() as wait:
@@ -98,7 +98,7 @@ def _watch(
     gdb: int | None,
     wait: Callable[[], bool],
 ) -> int:
-    """Tells of the board's ports and drives as they come and go."""
+    """Print the board's ports and drives when they change."""
     deadline = Deadline(_START_S, name)
     deadline.poll(lambda: read_state(folder) or process.poll() is not None, _LOOK_S, "its process to start")
     if process.poll() is not None:

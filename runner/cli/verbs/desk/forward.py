@@ -1,6 +1,6 @@
 """Forward ports of this PC to a running emulated board, or show them.
 
-RULE is PROTOCOL:[BIND:]PORT:[ADDRESS:]BOARD_PORT, such as tcp:8080:80; port 0 is one that is free. --end takes
+RULE is PROTOCOL:[BIND:]PORT:[ADDRESS:]BOARD_PORT, such as tcp:8080:80; port 0 is any free port. --end takes
 PROTOCOL:PORT. A board's rules stay while it is switched off and on, and end with it.
 """
 

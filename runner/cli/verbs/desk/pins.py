@@ -1,6 +1,6 @@
 """Hold an emulated board's pins, join them by jumper wires, or show them.
 
-GP15=low, GP15=high, GP26=1.65 and GP15=open hold a pin or let go of it, GP0:GP1 is a wire.
+GP15=low, GP15=high, GP26=1.65 hold a pin, GP15=open releases it, GP0:GP1 is a wire.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PINS: Final = 30
 @click.argument("name")
 @click.argument("changes", nargs=-1)
 @click.option("--cut", multiple=True, metavar="GP0:GP1", help="take a wire away; repeatable")
-@click.option("--json", "as_json", is_flag=True, help="print what is at the pins for programs")
+@click.option("--json", "as_json", is_flag=True, help="print the pins as JSON")
 def COMMAND(name: str, changes: tuple[str, ...], cut: tuple[str, ...], as_json: bool) -> None:
     try:
         hold = dict(parse_pin(change) for change in changes if ":" not in change)
@@ -39,7 +39,7 @@ def COMMAND(name: str, changes: tuple[str, ...], cut: tuple[str, ...], as_json: 
 
 
 def _table(now: dict[str, Any]) -> list[str]:
-    """One line for each pin at which something is."""
+    """One line for each pin that is driven, held, wired or high."""
     joined: dict[int, list[str]] = {}
     for a, b in now["wires"]:
         joined.setdefault(a, []).append(f"GP{b}")

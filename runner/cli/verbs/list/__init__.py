@@ -1,6 +1,6 @@
 """Show runtimes and their images, profiles, workloads and kinds of boards.
 
-Downloads nothing. A profile is shown as the line of code that it stands for.
+Downloads nothing. A profile is shown as its line of code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from portbench.firmware.images import FOLDER_VARIABLE
 from portbench.runner.inventory import inventory
 
 _INDENT = "    "
-# Between words alone, so that code stays code.
+# Break only between words, so that code stays intact.
 fill = partial(fill_lines, break_long_words=False, break_on_hyphens=False)
 
 
@@ -69,7 +69,7 @@ def _runtime(runtime: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _not_run(found: dict[str, list[dict[str, Any]]]) -> Iterable[str]:
-    """Of each workload the runtimes that have nothing to run, or no network to run it on."""
+    """Runtimes that cannot run a workload, by workload."""
     for workload in found["workloads"]:
         name = workload["name"]
         if without := [each["id"] for each in found["runtimes"] if name not in each["workloads"]]:
@@ -77,7 +77,7 @@ def _not_run(found: dict[str, list[dict[str, Any]]]) -> Iterable[str]:
 
 
 def _profiles(runtimes: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
-    """What a profile is of and its line; runtimes with the same line of the same profile together."""
+    """Each profile with its runtimes and its line; runtimes with the same line share an entry."""
     together: dict[tuple[str, str], list[str]] = {}
     for runtime in runtimes:
         for profile in runtime["profiles"]:

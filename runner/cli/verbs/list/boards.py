@@ -1,6 +1,6 @@
 """Show the attached boards, with their names for --device and their runtimes.
 
-Listing interrupts what runs on the boards, to ask them.
+Asking interrupts the program that runs on a board.
 """
 
 from __future__ import annotations
