@@ -514,20 +514,3 @@ def with_data(image: Uf2Image, address: int, data: bytes) -> bytes:
         for page in range(sector, min(sector + SECTOR_SIZE, max(pages)), PAGE_SIZE):
             pages.setdefault(page, b"\xff" * PAGE_SIZE)
     return build_ranges(pages, image.family_id)
-
-
-def merge(*images: Uf2Image) -> bytes:
-    """One UF2 file with the content of all `images`; raises `Uf2Error` where two of them write one page."""
-    pages: dict[int, bytes] = {}
-    for image in images:
-        for block in image.blocks:
-            if block.address in pages:
-                raise Uf2Error(
-                    Fault.OVERLAP,
-                    image.name,
-                    f"address 0x{block.address:08x} is in an image before it too",
-                    "use with_data to replace content",
-                    block=block.index,
-                )
-            pages[block.address] = block.payload
-    return build_ranges(pages, images[0].family_id if images else uf2_families.RP2040)

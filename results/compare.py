@@ -19,7 +19,7 @@ from portbench.results.stats import Group, group_rows
 from portbench.where import Where
 
 LEVEL: Final = 0.05
-"""How often two runs of the same may be told apart: of a hundred comparisons, five."""
+"""The share of comparisons of equal runs that may show a difference: 5 of 100."""
 
 
 class Basis(StrEnum):
@@ -43,9 +43,9 @@ class Comparison:
     slower: float
     low: float
     high: float
-    """The interval of `slower` at `LEVEL`; the same thrice where it is exact."""
+    """The interval of `slower` at `LEVEL`; both ends equal `slower` where it is exact."""
     p: float | None
-    """Of samples: how likely so large a difference is by chance."""
+    """For samples: the probability of so large a difference by chance."""
 
     @property
     def differs(self) -> bool:
@@ -56,7 +56,7 @@ class Comparison:
 
     @property
     def too_few(self) -> bool:
-        """Whether no difference, however large, could be told from chance."""
+        """True if there are too few runs to tell any difference from chance."""
         return self.basis is Basis.SAMPLES and _least_p(self.before.value.n, self.after.value.n) >= LEVEL
 
     def is_slower_than(self, limit: float) -> bool:
@@ -65,13 +65,13 @@ class Comparison:
 
 
 def compare(before: RunFile, after: RunFile) -> list[Comparison]:
-    """What both runs have measured, in the order of `before`. Raises LibraryMissing."""
+    """Compare the rows that both runs have measured, in the order of `before`. Raises LibraryMissing."""
     return [_compared(a, b) for a, b in pairs(before, after)]
 
 
 def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
-    """The rows of both that are of the same workload, board, profile, settings and firmware; where either run has but
-    one firmware, of whatever name, that one is meant."""
+    """The rows with the same workload, board, profile, settings and firmware in both runs. Where each run has only one
+    firmware, the two are compared, whatever their names."""
     found = []
     for name in dict.fromkeys(row.workload for row in before.rows):
         for where, timed_by in itertools.product(Where, get_args(TimedBy)):
@@ -82,7 +82,7 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
                 same = [each for each in theirs if _what(each) == _what(one)]
                 if not alone:
                     same = [each for each in same if each.first.runtime == one.first.runtime]
-                if same:  # of several, as a sweep has them, that which was measured as this one was
+                if same:  # of several, as in a sweep, the one with the most similar conditions
                     found.append((one, min(same, key=lambda each: _differences(one, each))))
     return found
 
@@ -98,13 +98,13 @@ def _what(group: Group) -> tuple[object, ...]:
 
 
 def _differences(one: Group, other: Group) -> int:
-    """How many of the conditions are not the same."""
+    """The number of conditions that differ."""
     ours, theirs = one.first.conditions.model_dump(), other.first.conditions.model_dump()
     return sum(value != theirs[name] for name, value in ours.items())
 
 
 def _compared(before: Group, after: Group) -> Comparison:
-    """Times are compared, so that less of a rate is more: as a logarithm, in which faster and slower are alike."""
+    """Compare logarithms of times, in which faster and slower are symmetrical. A rate counts as its inverse."""
     sign = -1.0 if before.headline.better == "higher" else 1.0
     ours, theirs = _logs(before, sign), _logs(after, sign)
     if before.first.is_exact and after.first.is_exact:
@@ -187,7 +187,7 @@ def _shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[f
 
 
 def _least_p(ours: int, theirs: int) -> float:
-    """Of Mann and Whitney's test, where all values of one are above all of the other."""
+    """The least p of Mann and Whitney's test: all values of one are above all of the other."""
     return 2 / math.comb(ours + theirs, ours)
 
 

@@ -30,7 +30,7 @@ _COUNTS: Final = {
     "sleeps": "sleeps",
 }
 _LEAST: Final = 0.0005
-"""Parts of a span that are less than this in both, and differ by less, are left out."""
+"""Causes with a smaller share of an interval in both rows are left out."""
 
 
 def lines(comparisons: Sequence[Comparison], limit: float | None) -> list[tuple[str, ...]]:
@@ -39,7 +39,7 @@ def lines(comparisons: Sequence[Comparison], limit: float | None) -> list[tuple[
 
 
 def markdown(comparisons: Sequence[Comparison], limit: float | None) -> str:
-    """As GitHub shows it."""
+    """The comparison as Markdown for GitHub."""
     text = markdown_table(COLUMNS, lines(comparisons, limit)) + "\n"
     for reason in reasons(comparisons):
         said = "".join(f"- {sentence}\n" for sentence in reason.sentences)
@@ -72,7 +72,7 @@ def as_data(comparisons: Sequence[Comparison], limit: float | None) -> list[dict
 
 
 def share(value: float) -> str:
-    """`+4.2 %`; so many digits that a difference never looks like none."""
+    """`+4.2 %`, with enough digits that a difference never looks like none."""
     if value == 0:
         return "0"
     digits = next((digits for digits in (1, 2, 3, 4, 5) if float(f"{value * 100:.{digits}f}")), 9)
@@ -108,7 +108,7 @@ def _verdict(each: Comparison, limit: float | None) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """What an average span of either gave to one cause, in microseconds."""
+    """The time that one cause took in an average interval of each row, in microseconds."""
 
     title: str
     before_us: float
@@ -121,7 +121,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Why:
-    """`causes` as in the run file's order, all that changed; `sentences`: in words, what changed most first."""
+    """The reasons for a difference: `causes` in the run file's order, and `sentences`, the largest change first."""
 
     row: str
     noun: str
@@ -165,12 +165,12 @@ def why(each: Comparison) -> Why | None:
 
 
 def reasons(comparisons: Sequence[Comparison]) -> list[Why]:
-    """Of the rows that differ."""
+    """The reasons for all rows that differ."""
     return [found for each in comparisons if each.differs and (found := why(each)) is not None]
 
 
 def lacks_reasons(comparisons: Sequence[Comparison]) -> bool:
-    """Whether a row of an emulated board differs, and nothing tells why."""
+    """True if a row of an emulated board differs and was not attributed."""
     differing = [each for each in comparisons if each.differs and each.before.first.sim and each.after.first.sim]
     return any(why(each) is None for each in differing)
 
@@ -180,7 +180,7 @@ def _attributed(group: Group) -> Row | None:
 
 
 def _unit(us: float) -> tuple[str, float]:
-    """One in which two digits behind the point tell times of that length apart, and its microseconds."""
+    """A unit for times of that length, to be shown with two decimals, and its microseconds."""
     return ("us", 1.0) if us < 10_000 else ("ms", 1e3) if us < 10_000_000 else ("s", 1e6)
 
 

@@ -1,7 +1,7 @@
 """Rows as CSV, for spreadsheets and data frames: one line per row, or one line per sample.
 
-What a row holds by name becomes a column each: `settings.passes`, `figures.total_us`. An empty cell is a value that
-is not there. Texts are in quotes and numbers are not. docs/results-format.md has the columns.
+Each named value of a row becomes a column: `settings.passes`, `figures.total_us`. An empty cell is an absent value.
+Texts are in quotes and numbers are not. docs/results-format.md has the columns.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from portbench.results.model import Row
 
 _LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if"})
 _GROUPS: Final = frozenset({"headline", "sim"})
-"""Where a row has none, it has none of their columns either."""
+"""A row without one of these also lacks its columns."""
 _SAMPLE_OF: Final = ("workload", "runtime", "build", "version", "where", "timed_by", "board", "profile", "run_index")
-"""What tells the rows of samples apart."""
+"""Columns that identify the row of a sample."""
 
 
 def rows_csv(rows: Iterable[Row]) -> str:
@@ -27,7 +27,7 @@ def rows_csv(rows: Iterable[Row]) -> str:
 
 
 def samples_csv(rows: Iterable[Row]) -> str:
-    """One line per sample: the row that it is of, which samples, their number from 0, and the value."""
+    """One line per sample: its row, its name, its number from 0, and the value."""
     return _csv(
         [
             {**{key: _cell(getattr(row, key)) for key in _SAMPLE_OF}, "sample": name, "index": index, "value": value}
@@ -63,7 +63,7 @@ def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """JSON's words for truth, so that they are not taken for text of Python's."""
+    """A cell, with booleans as in JSON."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""What a run file says about the PC and the software that measured."""
+"""The PC and the software of a run, as its file describes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GIT_LIMIT_S = 10.0
 
 
 def describe_machine() -> Machine:
-    """This PC, without anything that names its owner."""
+    """This PC, without data that identifies its owner."""
     return Machine(
         system=platform.system(),
         release=platform.release(),
@@ -47,7 +47,7 @@ def git_state(root: Path) -> Git | None:
 
 
 def _git(root: Path, *words: str) -> str | None:
-    command = ["git", "--no-optional-locks", "-C", str(root), *words]  # looking takes nothing from who works there
+    command = ["git", "--no-optional-locks", "-C", str(root), *words]  # takes no lock from other git commands
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):

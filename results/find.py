@@ -1,4 +1,4 @@
-"""The run that a person means: a file, `latest`, a name that it was given, or the revision that it was measured at."""
+"""The run that a user names: by a file, `latest`, its name, or the revision at which it was measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portbench.results.storage import LATEST, RESULTS_FOLDER, StorageError, read
 
 
 def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:
-    """Of several with a name or revision the newest. Raises StorageError."""
+    """The run named `text`; of several with one name or revision, the newest. Raises StorageError."""
     if text is None or text == LATEST.removesuffix(".json"):
         return read(folder / LATEST)
     if text.endswith((".json", ".jsonl")) or Path(text).is_file():
@@ -28,7 +28,7 @@ def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:
 
 
 def _known_by(path: Path) -> tuple[str, str]:
-    """The name and the revision of a run. Its rows are not looked at: there may be thousands of runs."""
+    """The name and the revision of a run. Rows are not read, since there may be thousands of runs."""
     if path.suffix == ".jsonl":
         with path.open(encoding="utf-8", errors="replace") as file, contextlib.suppress(ValueError, AttributeError):
             head = json.loads(file.readline())

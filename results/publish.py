@@ -59,7 +59,7 @@ def page(run: RunFile) -> str:
 
 
 def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
-    """The page of `run` in HTML, with what earlier ones measured. Raises LibraryMissing."""
+    """The page of `run` in HTML, with the history of earlier runs. Raises LibraryMissing."""
     return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history)
 
 
@@ -78,7 +78,7 @@ def _text(run: RunFile, suffix: str, history: Sequence[Entry]) -> str:
 
 
 def measured_rows(run: RunFile) -> str:
-    """The rows that have figures, in words that no comment ends at."""
+    """The rows that have figures, as text that cannot end an HTML comment."""
     return ", ".join(_measured(run))
 
 
@@ -89,7 +89,7 @@ def _measured(run: RunFile) -> list[str]:
 
 
 def _readings(run: RunFile) -> list[str]:
-    """How the columns are to be read, those that all tables have and those of each workload."""
+    """Explanations of the columns, of all tables and of each workload."""
     paragraphs = [*_READING, UNSTABLE_RULE]
     for name in dict.fromkeys(row.workload for row in run.rows):
         if (known := known_workload(name)) is not None and known.reading:

@@ -1,4 +1,4 @@
-"""Run files of schema 1, from when the ping-pong was all that was measured: brought to the form of today's."""
+"""Conversion of run files of schema 1, which had only the ping-pong, to today's schema."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def _published(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    """A number that a rate can be made of: a whole one may be too large for that."""
+    """True for a positive number that fits into a rate; an integer may be too large."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e18

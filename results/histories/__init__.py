@@ -1,1 +1,1 @@
-"""What runs measured over firmware versions and over time."""
+"""Figures of runs over firmware versions and over time."""

@@ -19,7 +19,7 @@ _COLUMNS: Final = ("workload", "runtime", "version", "profile", "figure", "unit"
 
 
 def fill(folder: Path, entries: Sequence[Entry]) -> list[Path]:
-    """Writes the figures into all pages of `folder`; returns those that have others now. Raises StorageError."""
+    """Write the figures into all pages of `folder`, and return the changed pages. Raises StorageError."""
     changed = []
     for path in sorted(folder.rglob("*.md")):
         try:

@@ -18,7 +18,7 @@ from portbench.results.histories.store import Entry
 
 _NOISE: Final = 0.005
 _EXACT_NOISE: Final = 0.0005
-"""The least standard deviation that is taken for chance, as a share. Two values are told apart from 2.6 times it on."""
+"""The least standard deviation of chance, as a share. Two values differ from 2.6 times it on."""
 _PENALTY: Final = 3.0
 """Of one more step, in variances times the logarithm of the number of values. Schwarz's criterion has 2, and finds
 steps in one of ten histories that have none."""
@@ -38,7 +38,7 @@ class Axis(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """From `before` to `after` the figure changes; it is `times` as good, by the medians before and after."""
+    """A change of the figure from `before` to `after`: to `times` as good, by the medians before and after."""
 
     before: Entry
     after: Entry
@@ -102,7 +102,7 @@ class Series:
 
 
 def over_versions(entries: Iterable[Entry]) -> list[Series]:
-    """Of each firmware of which there is more than one version, the newest measurement of each."""
+    """The newest measurement of each version, for firmware with more than one version."""
     found = []
     for (name, *_), of in _together(entries, _without_version).items():
         newest = {entry.version: entry for entry in of}  # those are in the order of time
@@ -112,7 +112,7 @@ def over_versions(entries: Iterable[Entry]) -> list[Series]:
 
 
 def over_time(entries: Iterable[Entry]) -> list[Series]:
-    """Of each runtime that was measured more than once."""
+    """The history of each runtime that was measured more than once."""
     together = _together(entries, lambda entry: entry.runtime)
     return [Series(Axis.TIME, str(name), tuple(of)) for (name, *_), of in together.items() if len(of) > 1]
 
@@ -127,7 +127,7 @@ def version_order(entry: Entry) -> tuple[Any, ...]:
 
 
 def changes(values: Sequence[float], noise: float) -> list[int]:
-    """The places from which on the mean is another: an exact search, PELT, with a penalty on each.
+    """The places where the mean changes, by an exact search (PELT) with a penalty on each.
 
     Raises LibraryMissing.
     """
@@ -157,7 +157,7 @@ def _without_version(entry: Entry) -> str:
 
 
 def _good(entry: Entry) -> float:
-    """More of it is better, and a factor is a distance."""
+    """The value as a logarithm, of which more is better."""
     return math.log(entry.value) * (1 if entry.better == "higher" else -1)
 
 

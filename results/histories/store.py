@@ -1,4 +1,4 @@
-"""What runs measured, kept for long: small files that no later run changes, so that branches of git merge.
+"""The history of runs: small files that no later run changes, so that branches of git merge.
 
 `history/RUNTIME/VERSION/UTC TIME-REVISION.jsonl` holds a line for each group of a run's rows of that firmware:
 measurement, conditions, and its headline figure run by run. Samples and attribution stay in the run file.
@@ -69,7 +69,7 @@ class Entry:
 
     @property
     def is_exact(self) -> bool:
-        """Whether another run would have given the same to the last digit."""
+        """True if another run would give the same values to the last digit."""
         return self.where == Where.EMULATED and self.seed is None
 
 
@@ -77,7 +77,7 @@ _ENTRY: Final = TypeAdapter(Entry)
 
 
 def entries_of(run: RunFile, file: str) -> list[Entry]:
-    """What of `run` is kept; `file` is the name of its file."""
+    """The entries of `run` for the history; `file` is the name of its file."""
     return [_entry(run, file, group) for panel in panels(run) for group in panel.groups]
 
 
@@ -106,7 +106,7 @@ def keep(run: RunFile, file: str, folder: Path) -> list[Path]:
 
 
 def keep_finished(results: Path, folder: Path) -> list[Path]:
-    """Keeps the runs of a results' folder that have ended and are not there yet. Raises StorageError."""
+    """Add the finished runs of a results' folder that the history lacks. Raises StorageError."""
     kept = {entry.run for entry in load(folder)}
     written = []
     for path in run_files(results):
@@ -170,5 +170,5 @@ def _deciding(row: Row) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Fit for a file's name, and never a way out of the folder."""
+    """`text` as a file name that cannot leave the folder."""
     return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"

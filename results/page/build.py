@@ -43,7 +43,7 @@ class Download:
 
 
 def html_page(run: RunFile, rows: str, reading: list[str], history: Sequence[Entry] = ()) -> str:
-    """`rows`: as `publish.measured_rows` has them; `reading`: how the columns are to be read. Raises LibraryMissing."""
+    """`rows`: from `publish.measured_rows`; `reading`: explanations of the columns. Raises LibraryMissing."""
     with page_libraries():
         import jinja2
     parts = [Part(panel.title, tuple(sections(panel))) for panel in panels(run)]
@@ -104,7 +104,7 @@ def _facts(run: RunFile) -> dict[str, str]:
 
 
 def _missing(run: RunFile) -> Part | None:
-    """Rows without figures, and how to get the images that some of them want."""
+    """Rows without figures, and commands that download missing images."""
     table = not_measured(run)
     made = []
     if table.rows:

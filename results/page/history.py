@@ -1,4 +1,4 @@
-"""What earlier runs measured, over firmware versions and over time, with the steps in it."""
+"""Figures of earlier runs, over firmware versions and over time, with their steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROOM = 1.35
 
 
 def history_part(entries: Sequence[Entry]) -> Part | None:
-    """None where nothing was measured twice, and nothing in two versions."""
+    """The part with the history; None without a second measurement or version."""
     versions, times = over_versions(entries), over_time(entries)
     made = []
     if versions:

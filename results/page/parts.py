@@ -20,7 +20,7 @@ Value = str | float | None
 
 @dataclass(frozen=True)
 class Data:
-    """A table of numbers and texts, to be read, sorted and taken along as CSV or JSON."""
+    """A table of numbers and texts, to be read, sorted and saved as CSV or JSON."""
 
     name: str
     """Of its files."""
@@ -38,7 +38,7 @@ class Data:
 
     @property
     def numeric(self) -> list[bool]:
-        """Of each column, whether it is of numbers."""
+        """True for each column of numbers."""
         cells = self.cells()
         return [
             all(row[number].sorts_as or not row[number].text for row in cells) for number in range(len(self.columns))
@@ -82,7 +82,7 @@ class Chart:
 
     title: str
     says: str
-    """In a sentence or two, for who does not see it."""
+    """A description in a sentence or two, for screen readers."""
     wide: str
     narrow: str
     """SVG."""
@@ -109,7 +109,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """What stands under one heading of the second level."""
+    """The sections under one heading of the second level."""
 
     title: str
     sections: tuple[Section, ...]

@@ -264,14 +264,6 @@ def test_added_settings_survive_the_boot_rom(address: int, data: bytes) -> None:
     assert flash[address - FLASH : address - FLASH + len(data)] == data
 
 
-def test_merge_joins_images_and_refuses_overlap() -> None:
-    first, second = uf2.parse(GOOD), uf2.parse(uf2.build(b"tail", base=FLASH + 0x8000))
-    assert uf2.parse(uf2.merge(first, second)).flash_bytes() == first.flash_bytes() | second.flash_bytes()
-    with pytest.raises(Uf2Error) as caught:
-        uf2.merge(first, first)
-    assert caught.value.fault is Fault.OVERLAP
-
-
 @pytest.mark.parametrize(
     ("make", "fault"),
     [
@@ -302,7 +294,7 @@ def test_round_trip(content: dict[int, bytes]) -> None:
     read = {block.address: block.payload for block in image.blocks}
     assert read == {address: page.ljust(256, b"\xff") for address, page in content.items()}
     assert sum(map(len, image.flash_bytes().values())) == image.size == 256 * len(content)
-    assert uf2.merge(image) == data
+    assert uf2.build_ranges(image.ranges()) == data
 
 
 @given(st.binary(max_size=1500))
@@ -335,4 +327,4 @@ def expect_image_or_fault(data: bytes) -> None:
         return
     for address, content in image.ranges().items():
         assert content and address % 256 == 0
-    assert uf2.parse(uf2.merge(image)).ranges() == image.ranges()
+    assert uf2.parse(uf2.build_ranges(image.ranges())).ranges() == image.ranges()

@@ -70,16 +70,10 @@ def test_read_asks_for_the_family_and_the_flash_that_it_was_told(tmp_path: Path)
     assert caught.value.fault is Fault.TARGET_RANGE
 
 
-def test_what_is_joined_keeps_its_family_and_names_what_overlaps() -> None:
+def test_added_data_keeps_the_family_of_the_image() -> None:
     image = uf2.parse(uf2.build(CONTENT, family_id=SAMD51), "a.uf2", family_id=SAMD51)
-    for joined in (uf2.merge(image), uf2.with_data(image, FLASH, b"x")):
-        assert uf2.parse(joined, "joined", family_id=SAMD51).blocks[0].address == FLASH
-    other = uf2.parse(uf2.build(CONTENT[:256], FLASH + 256), "b.uf2")
-    with pytest.raises(Uf2Error) as caught:
-        uf2.merge(uf2.parse(uf2.build(CONTENT), "a.uf2"), other)
-    assert str(caught.value) == (
-        "b.uf2: block 0: address 0x10000100 is in an image before it too; use with_data to replace content"
-    )
+    joined = uf2.with_data(image, FLASH, b"x")
+    assert uf2.parse(joined, "joined", family_id=SAMD51).blocks[0].address == FLASH
 
 
 def tags(area: bytes) -> list[tuple[int, bytes]]:
@@ -225,7 +219,7 @@ def test_the_writer_tells_what_it_refuses() -> None:
         assert str(caught.value) == f"new image: {line}" and caught.value.block is None
     assert len(uf2.build(bytes(256), 0xFFFF_FF00)) == len(uf2.build(bytes(1), 0)) == 512
     with pytest.raises(Uf2Error, match="nothing to write"):
-        uf2.merge()
+        uf2.build_ranges({})
 
 
 def test_a_block_to_the_byte() -> None:

@@ -78,7 +78,7 @@ def section(panel: Panel) -> Section | None:
 
 
 def _samples(panel: Panel) -> str | None:
-    """What the workload's columns are statistics of, else what the rows have, if those are times."""
+    """The samples behind the workload's columns, else other samples of the rows, if they are times."""
     known = panel.known
     told = [column.of for column in known.columns if column.statistic] if known else []
     there = dict.fromkeys(name for group in panel.groups for row in group.rows for name in row.samples)

@@ -1,4 +1,4 @@
-"""What one change at a time would bring to each row."""
+"""The effect of one change at a time on each row."""
 
 from __future__ import annotations
 
