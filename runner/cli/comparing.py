@@ -1,4 +1,4 @@
-"""Runs, limit and table of `compare`, `bisect` and `run --baseline`."""
+"""Runs, limit and table of `compare` and `run --baseline`."""
 
 from __future__ import annotations
 
@@ -44,11 +44,6 @@ measuring_options = bench_options(
 limit_option = click.option(
     "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
 )
-
-
-def sides(before: str, after: str, options: Mapping[str, Any]) -> tuple[RunFile, RunFile]:
-    """Raises PortbenchError."""
-    return side(before, options), side(after, options)
 
 
 def side(text: str, options: Mapping[str, Any]) -> RunFile:

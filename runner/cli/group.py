@@ -11,28 +11,49 @@ import importlib.metadata
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
-from portbench.errors import unknown
+from portbench.errors import OptionError, PortbenchError, unknown
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
-from portbench.runner.cli.faults import one_line
+from portbench.shown import shown
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130
 """Status after Ctrl-C, as shells have it."""
 _VERBS: Final = Path(__file__).with_name("verbs")
 _SECTIONS: Final = {
-    "Measure": ("run", "sweep", "list", "compare", "bisect"),
+    "Measure": ("run", "list", "compare"),
     "Understand": ("explain", "trace", "profile", "gdb"),
     "Boards": ("desk", "serve"),
     "Results": ("show",),
     "Project": ("check", "completion"),
 }
 """The verbs in the order in which a user meets them."""
+
+_ELSEWHERE: Final = {"sweep": "run -s NAME=VALUE,VALUE", "bisect": "compare FOLDER"}
+"""The commands for words that are none here."""
+
+
+@contextmanager
+def _one_line(context: click.Context) -> Iterator[None]:
+    """End the command with status 2 for a wrong option, 1 for a PortbenchError or an error of a file."""
+    try:
+        yield
+    except OptionError as error:
+        raise click.UsageError(shown(str(error)), context) from None
+    except PortbenchError as error:
+        raise click.ClickException(shown(str(error))) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise click.ClickException(shown(said)) from None
 
 
 class Verbs(click.Group):
@@ -89,7 +110,7 @@ class Verbs(click.Group):
         assert command is not None
         # A child of the root, so that the usage line omits the arguments of the verb above.
         place = name if context.parent is None else f"{context.info_name} {name}"
-        with command.make_context(place, args, parent=context.parent or context) as below, one_line(below):
+        with command.make_context(place, args, parent=context.parent or context) as below, _one_line(below):
             return command.invoke(below)
 
     def resolve_command(
@@ -97,13 +118,15 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command = args[0], self.get_command(context, args[0])
         if command is None and not context.resilient_parsing:
-            raise click.UsageError(unknown("command", name, *self._names()), context)
+            raise click.UsageError(unknown("command", name, *self._names(name)), context)
         return name, command, args[1:]
 
-    def _names(self) -> tuple[list[str], dict[str, str]]:
-        """The verbs here, and the verbs below them by last word."""
+    def _names(self, name: str) -> tuple[list[str], dict[str, str]]:
+        """The verbs here, and the verbs below them by last word, near the unknown `name`."""
         names = self.list_commands()
         below = {path.stem: f"{path.parent.name} {path.stem}" for path in self._folder.glob("*/[a-z]*.py")}
+        if name in _ELSEWHERE and self._folder == _VERBS:
+            below[name] = _ELSEWHERE[name]
         return [*names, *below], {last: words for last, words in below.items() if last not in names}
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:

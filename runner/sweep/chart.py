@@ -1,15 +1,20 @@
-"""A sweep as a picture: a line for each curve along one axis, its knee marked."""
+"""Where the returns of a sweep's curves diminish, and the picture: a line for each curve, with a mark there.
+
+kneed finds the place (Satopaa et al., 2011).
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from portbench.errors import LibraryMissing, OptionError
+from portbench.results.cells import figure
 from portbench.runner.settings import CHOICES, Axis
-from portbench.runner.sweep.knees import Knee
-from portbench.runner.sweep.points import Curve, told
+from portbench.runner.sweep.plan import Curve, Point, told
 
 FORMATS: Final = (".svg", ".png", ".pdf")
 _MOST_PANELS: Final = 12
@@ -18,6 +23,78 @@ _ABREAST: Final = 3
 _MOST_TICKS: Final = 8
 _LOGARITHMIC: Final = 16.0
 """A scale from its least value to so many times that is logarithmic."""
+LEAST_POINTS: Final = 5
+_FLAT: Final = 0.02
+
+
+def share(value: float) -> str:
+    return f"{value:+.0%}".replace("%", " %")
+
+
+@dataclass(frozen=True)
+class DiminishingReturns:
+    """From the point `at` on, more of the axis brings little.
+
+    `brought` and `left`: the gain up to this point, and the gain beyond it, as shares of the value before.
+    """
+
+    curve: Curve
+    at: Point
+    brought: float
+    left: float
+    named: tuple[str, ...]
+    """The axes that tell its curve from others."""
+
+    @property
+    def sentence(self) -> str:
+        axis = self.curve.axis
+        fixed = ", ".join(f"{name} {told(self.at.at[name])}" for name in self.named)
+        of = f" ({fixed})" if fixed else ""
+        first, last = self.curve.points[0], self.curve.points[-1]
+        unit = self.at.headline.unit
+        return (
+            f"{axis}: diminishing returns from {told(self.at.at[axis])}{of}: {figure(first.value)} to"
+            f" {figure(self.at.value)} {unit} ({share(self.brought)}) from {told(first.at[axis])} to there, then"
+            f" {share(self.left)} to {told(last.at[axis])}"
+        )
+
+
+def diminishing_returns(found: Sequence[Curve]) -> list[DiminishingReturns]:
+    """Where each curve bends; one of few points, or all but flat, does not. Raises LibraryMissing."""
+    return [bend for curve in found if (bend := _bend(curve, _telling(curve, found))) is not None]
+
+
+def _telling(curve: Curve, found: Sequence[Curve]) -> tuple[str, ...]:
+    alike = [each for each in found if each.axis == curve.axis]
+    return tuple(
+        name
+        for name, value in curve.fixed.items()
+        if value is not None and any(each.fixed[name] != value for each in alike)
+    )
+
+
+def _bend(curve: Curve, named: tuple[str, ...]) -> DiminishingReturns | None:
+    x, y = curve.x, curve.y
+    if len(x) < LEAST_POINTS or max(y) - min(y) <= _FLAT * max(y):
+        return None
+    try:
+        from kneed import KneeLocator
+    except ImportError as error:
+        raise LibraryMissing("diminishing returns need kneed; install it: pip install 'portbench[sweep]'") from error
+    rises = y[-1] > y[0]
+    # Where it gains quickly at first: above its chord if it rises, below if it falls.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a curve without a bend
+        located = KneeLocator(
+            x, y, curve="concave" if rises else "convex", direction="increasing" if rises else "decreasing"
+        )
+    if located.knee is None:
+        return None
+    at = curve.points[x.index(float(located.knee))]
+    first, last = curve.points[0].value, curve.points[-1].value
+    if at in (curve.points[0], curve.points[-1]):
+        return None
+    return DiminishingReturns(curve, at, at.value / first - 1, last / at.value - 1, named)
 
 
 def chart_axis(axes: Sequence[Axis], asked: str | None) -> str | None:
@@ -35,7 +112,12 @@ def chart_axis(axes: Sequence[Axis], asked: str | None) -> str | None:
 
 
 def draw(
-    path: Path, title: str, along: str, curves: Sequence[Curve], axes: Sequence[Axis], knees: Sequence[Knee]
+    path: Path,
+    title: str,
+    along: str,
+    curves: Sequence[Curve],
+    axes: Sequence[Axis],
+    bends: Sequence[DiminishingReturns],
 ) -> str:
     """Writes the picture in the form that its name ends with; says what it leaves out, else nothing.
 
@@ -54,7 +136,7 @@ def draw(
     for plot in grid.flat[len(shown) :]:
         plot.set_axis_off()
     for place, ((name, members), plot) in enumerate(zip(shown, grid.flat[: len(shown)], strict=True)):
-        _panel(plot, members, along, by_line, colours, knees)
+        _panel(plot, members, along, by_line, colours, bends)
         plot.set_title(name, fontsize=9)
         if place % columns == 0:
             plot.set_ylabel(drawn[0].points[0].headline.unit)
@@ -113,7 +195,7 @@ def _panel(
     along: str,
     by_line: Axis | None,
     colours: dict[str, Any],
-    knees: Sequence[Knee],
+    bends: Sequence[DiminishingReturns],
 ) -> None:
     named: set[float] = set()
     highest = max(y for curve in members for y in curve.y)
@@ -124,13 +206,13 @@ def _panel(
         lows, highs = ([pick(point.values) for point in curve.points] for pick in (min, max))
         if lows != highs:
             plot.fill_between(curve.x, lows, highs, color=colour, alpha=0.15, linewidth=0)
-        for knee in knees:
-            if knee.curve is curve:
-                at = curve.points.index(knee.at)
+        for bend in bends:
+            if bend.curve is curve:
+                at = curve.points.index(bend.at)
                 plot.plot(curve.x[at], curve.y[at], "o", markersize=9, markerfacecolor="none", color=colour)
                 if curve.x[at] not in named:
                     named.add(curve.x[at])
-                    label = f"knee {told(knee.at.at[along])}"
+                    label = f"diminishing from {told(bend.at.at[along])}"
                     where = (curve.x[at], curve.y[at])
                     off = 8 if where[1] < 0.9 * highest else -16
                     plot.annotate(

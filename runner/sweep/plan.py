@@ -1,20 +1,22 @@
-"""The jobs of a sweep: every combination of its axes' values that makes a difference."""
+"""The jobs of a sweep, one for each combination of its axes' values, and what was measured: its points and curves."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
+from portbench.results.model import Headline, Row, Status
 from portbench.runner.images import image_store
 from portbench.runner.jobs.job import job_id
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings, plan
-from portbench.runner.settings import FIXED, Axis, common_settings
+from portbench.runner.settings import FIXED, Axis, as_number, common_settings
 
 _USUAL_PROFILE: Final = "tuned"
 
@@ -34,14 +36,14 @@ class Sweep:
 
     axes: list[Axis]
     jobs: list[Job]
-    missing: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
 
 
 def plan_sweep(options: BenchOptions) -> Sweep:
     """Raises PortbenchError."""
     options = replace(options, where="emulated")
     if len(options.chosen_workloads) != 1:
-        raise OptionError("--workload: a sweep takes one; name one")
+        raise OptionError("--workload: several values of a setting are measured with one workload; name one")
     axes = _axes(options)
     known = _Known(options, image_store())
     jobs: dict[str, Job] = {}
@@ -49,7 +51,8 @@ def plan_sweep(options: BenchOptions) -> Sweep:
         for job in known.jobs(point, axes):
             jobs.setdefault(job.id, job)
     if not jobs:
-        raise OptionError("; ".join(known.missing) or "nothing is left to measure; choose other axes")
+        missing = "; ".join(f"{name}: {reason}" for name, reason in known.missing.items())
+        raise OptionError(missing or "nothing is left to measure; choose other axes")
     return Sweep(axes, list(jobs.values()), known.missing)
 
 
@@ -69,7 +72,7 @@ class _Known:
         self._store = store
         self._images: dict[str, Image | None] = {}
         self._rows: dict[tuple[tuple[str, Any], ...], list[PlannedRow]] = {}
-        self.missing: list[str] = []
+        self.missing: dict[str, str] = {}
         try:
             self._catalogue = catalogue.load()
         except PortbenchError as error:
@@ -127,7 +130,7 @@ class _Known:
                 image = self._store.obtain(entry)
             except ImageUnavailable as error:
                 self._images[entry.id] = None
-                self.missing.append(f"{entry.id}: {error}")
+                self.missing[entry.id] = str(error)
                 return None
             self._images[entry.id] = image
         return self._images[entry.id]
@@ -136,3 +139,88 @@ class _Known:
 def _points(axes: Sequence[Axis]) -> Iterator[dict[str, Any]]:
     for values in itertools.product(*(axis.values for axis in axes)):
         yield dict(zip((axis.name for axis in axes), values, strict=True))
+
+
+@dataclass(frozen=True)
+class Point:
+    """All measured runs of one combination of values."""
+
+    at: dict[str, Any]
+    rows: tuple[Row, ...]
+
+    @property
+    def headline(self) -> Headline:
+        found = self.rows[0].headline
+        assert found is not None  # of a measured row
+        return found
+
+    @property
+    def values(self) -> list[float]:
+        return [row.value for row in self.rows if row.value is not None]
+
+    @property
+    def value(self) -> float:
+        """The headline's median."""
+        return statistics.median(self.values)
+
+    def figure(self, name: str) -> float | None:
+        found = [row.figures[name] for row in self.rows if name in row.figures]
+        return statistics.median(found) if found else None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points that differ in one numeric axis alone, in its order."""
+
+    axis: str
+    fixed: dict[str, Any]
+    points: tuple[Point, ...]
+
+    @property
+    def x(self) -> list[float]:
+        return [number for point in self.points if (number := as_number(point.at[self.axis])) is not None]
+
+    @property
+    def y(self) -> list[float]:
+        return [point.value for point in self.points]
+
+
+def points_of(measured: Iterable[tuple[Job, Row]]) -> list[Point]:
+    """In the order in which they are first met."""
+    together: dict[str, tuple[dict[str, Any], list[Row]]] = {}
+    for job, row in measured:
+        if row.status is Status.MEASURED:
+            together.setdefault(repr(job.point), (job.point, []))[1].append(row)
+    return [Point(at, tuple(rows)) for at, rows in together.values()]
+
+
+def curves(points: Sequence[Point], axes: Sequence[Axis]) -> list[Curve]:
+    """Along each numeric axis, for each combination of the others that has it."""
+    found = []
+    for axis in axes:
+        if not axis.is_numeric:
+            continue
+        together: dict[str, tuple[dict[str, Any], list[Point]]] = {}
+        for point in points:
+            if as_number(point.at[axis.name]) is not None:
+                fixed = {name: value for name, value in point.at.items() if name != axis.name}
+                together.setdefault(repr(fixed), (fixed, []))[1].append(point)
+        for fixed, members in together.values():
+            members.sort(key=lambda point: as_number(point.at[axis.name]) or 0.0)
+            if len(members) > 1:
+                found.append(Curve(axis.name, fixed, tuple(members)))
+    return found
+
+
+def told(value: Any) -> str:
+    """A value of an axis for people: `8M`, `yes`; what makes no difference to a row is `-`."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        for least, scale, letter in ((1e6, 1e6, "M"), (1e4, 1e3, "k")):
+            if value >= least and float(f"{value / scale:.4g}") == value / scale:
+                return f"{value / scale:.4g}{letter}"
+        return f"{value:.10g}"
+    return str(value)

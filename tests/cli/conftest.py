@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from portbench.runner.cli import portbench
 
-LIMIT_S = 240  # bisecting starts five processes, maybe beside many others
+LIMIT_S = 240  # a folder of images starts five processes, maybe beside many others
 COMMAND = (sys.executable, "-m", "portbench")
 
 Invoke = Callable[..., Result]

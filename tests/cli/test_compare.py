@@ -1,4 +1,4 @@
-"""`compare`, `bisect`, `run --baseline` and the gates, as a port maintainer uses them."""
+"""`compare`, `run --baseline` and the gates, as a port maintainer uses them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,8 @@ def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> 
     after = stored(tmp_path, "b", run_of(missing("x", "skipped", "no image")))
     done = invoke("compare", before, after)
     assert done.exit_code == 1 and "have no row in common that was measured" in done.stderr
+    done = invoke("compare", before)
+    assert done.exit_code == 2 and "is no folder of images; name a second run" in done.stderr
     for limit in ("much", "-1%", "2000%"):
         done = invoke("compare", before, before, "--fail-if-slower", limit)
         assert done.exit_code == 2 and "is no share; write it as 2% or 0.02" in done.stderr
@@ -98,9 +100,7 @@ def test_all_rows_skipped_is_no_success_and_required_ones_must_be_there(start: S
 
 @pytest.mark.engine
 @pytest.mark.slow
-def test_one_slow_function_is_found_by_compare_and_by_bisect_among_ten(
-    start: Start, empty: Path, tmp_path: Path
-) -> None:
+def test_one_slow_function_is_found_by_compare_and_among_ten(start: Start, empty: Path, tmp_path: Path) -> None:
     good = workload("ping_pong").folder / "native.uf2"
     if W5500_WRITE not in calls(uf2.read(good)).values():
         pytest.fail("the native client was changed: look up w5500_write in native.map, plus 0x10000168 - 0x20000000")
@@ -117,7 +117,7 @@ def test_one_slow_function_is_found_by_compare_and_by_bisect_among_ten(
     assert max(more_us, key=lambda cause: more_us[cause]) == "driver between SPI frames: execution"
     done = start("compare", first, images / "build-2.uf2", *QUICK, "--fail-if-slower=0%")
     assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
-    done = start("bisect", images, *QUICK, "--fail-if-slower=2%")
+    done = start("compare", images, *QUICK, "--fail-if-slower=2%")
     assert done.returncode == 0 and "first slow image: build-7.uf2; build-6.uf2 before it" in done.stdout, done.stdout
 
 

@@ -30,7 +30,7 @@ def offered(*words: str) -> list[str]:
     ("words", "values"),
     [
         ([""], VERBS),
-        (["s"], ["serve", "show", "sweep"]),
+        (["s"], ["serve", "show"]),
         (["desk", "p"], ["ping", "pins", "power"]),
         (["check", "speed", "--re"], ["--record"]),
         (["run", "-s", "mess"], ["messages="]),

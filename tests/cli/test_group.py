@@ -67,6 +67,7 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
     [
         (["nothing"], "portbench: unknown command 'nothing'; choose one of "),
         (["publish"], "portbench: unknown command 'publish'; did you mean show publish? see: portbench --help"),
+        (["sweep"], "portbench: unknown command 'sweep'; did you mean run -s NAME=VALUE,VALUE? see: portbench --help"),
         (["lsit"], "portbench: unknown command 'lsit'; did you mean list? see: portbench --help"),
         (["desk", "powr"], "portbench desk: unknown command 'powr'; did you mean power? see: portbench desk --help"),
         (
@@ -75,7 +76,7 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
         ),
         (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
         (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),
-        (["run", "--xyzzy"], "portbench run: No such option '--xyzzy'; see: portbench run --help"),
+        (["run", "--qqqqq"], "portbench run: No such option '--qqqqq'; see: portbench run --help"),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
         (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
         (

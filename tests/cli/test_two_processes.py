@@ -45,8 +45,8 @@ def test_images_are_compared(start: Start, images: Path) -> None:
     assert told["slower"] == 0
 
 
-def test_images_are_bisected(start: Start, images: Path) -> None:
-    done = start("bisect", images, *TWO)
+def test_images_of_a_folder_are_compared(start: Start, images: Path) -> None:
+    done = start("compare", images, *TWO)
     assert (done.returncode, done.stdout) == (1, "none is slower: b.uf2 is within 2.000% of a.uf2\n"), done.stderr
 
 

@@ -18,7 +18,7 @@ from portbench.runner.jobs import pool
 from portbench.runner.jobs.job import Rows
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from tests.sweep.test_knees import point
+from tests.sweep.test_returns import point
 
 pytestmark = pytest.mark.slow
 OPTIONS = BenchOptions(where="emulated", runtimes=("portbench-native",), runs=4, seed=1, parallel=1)

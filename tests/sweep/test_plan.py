@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portbench.runner.options import read_options
-from portbench.runner.sweep.plan import Sweep, plan_sweep
-from portbench.runner.sweep.points import told
+from portbench.runner.sweep.plan import Sweep, plan_sweep, told
 from portbench.workloads import workload
 
 PING_PONG = workload("ping_pong")
@@ -31,8 +30,8 @@ def test_each_combination_is_a_job_and_has_an_id_of_its_own() -> None:
     sweep = planned("runtime=portbench-native", "spi_hz=1M,2M", "intn=no,yes", "turnaround_us=0,200")
     assert len(sweep.jobs) == len({job.id for job in sweep.jobs}) == 8
     job = next(job for job in sweep.jobs if job.point["spi_hz"] == 2_000_000 and job.point["intn"])
-    assert (job.profile.name, job.profile.spi_hz, job.profile.intn) == ("tuned", 2_000_000, True)
-    assert job.surroundings.seed is None and job.of == 1
+    assert (job.row.profile.name, job.row.profile.spi_hz, job.row.profile.intn) == ("tuned", 2_000_000, True)
+    assert job.row.surroundings.seed is None and job.row.of == 1
     again = planned("intn=yes", "runtime=portbench-native", "spi_hz=2M", "turnaround_us=0,200,400")
     assert len({job.id for job in sweep.jobs} & {job.id for job in again.jobs}) == 2
 
@@ -53,7 +52,7 @@ def test_images_of_one_name_are_told_apart(tmp_path: Path) -> None:
         path.write_bytes((PING_PONG.folder / "native.uf2").read_bytes())
         paths.append(str(path))
     sweep = planned(f"runtime={','.join(paths)}", "seed=1", family="native", runs="2")
-    assert [(job.point["runtime"], job.number) for job in sweep.jobs] == [
+    assert [(job.point["runtime"], job.row.number) for job in sweep.jobs] == [
         ("main-firmware", 1),
         ("main-firmware", 2),
         ("pr-firmware", 1),

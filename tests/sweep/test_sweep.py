@@ -1,4 +1,4 @@
-"""`portbench sweep` as a person starts it, is interrupted in it, and goes on."""
+"""A sweep of `portbench run` as a person starts it, is interrupted in it, and goes on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from portbench.runner.plan import plan
 from tests.cli.conftest import COMMAND, Start
 
 _LIMIT_S = 90.0
-NATIVE = "runtime=portbench-native"
+SEVERAL = "--setting=spi_hz=1M,2M"
+NATIVE = "--runtime=portbench-native"
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -66,7 +67,15 @@ def alone(folder: Path, **asked: Any) -> Row:
 def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
     start: Start, empty: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    words = ["sweep", NATIVE, "turnaround_us=100..300+10", "messages=20", "--name=s", "--parallel=2", "--chart=c.svg"]
+    words = [
+        "run",
+        NATIVE,
+        "--setting=turnaround_us=100..300+10",
+        "--messages=20",
+        "--name=s",
+        "--parallel=2",
+        "--chart=c.svg",
+    ]
     stored = empty / "results" / "sweeps" / "s.jsonl"
     process = subprocess.Popen(
         [*COMMAND, *words], cwd=empty, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -94,7 +103,9 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
     assert rows[: len(kept)] == kept and set(Counter(each["job"] for each in rows).values()) == {1} and len(rows) == 21
     assert {each["row"]["status"] for each in rows} == {"measured"}
     told = json.loads(done.stdout)
-    assert [each["turnaround_us"] for each in told["points"]] == list(range(100, 310, 10)) and told["knees"]
+    assert [each["turnaround_us"] for each in told["points"]] == list(range(100, 310, 10)) and told[
+        "diminishing_returns"
+    ]
     found = storage.read(stored)
     assert found.name == "s" and len(found.rows) == 21 and found == storage.read(empty / "results" / "latest.json")
     (row,) = (each for each in found.rows if each.conditions.turnaround_us == 250)
@@ -108,7 +119,7 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
 @pytest.mark.engine
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, environment: dict[str, str]) -> None:
-    words = ["sweep", NATIVE, "turnaround_us=100..300+10", "messages=20", "--name=s", "--parallel=1"]
+    words = ["run", NATIVE, "--setting=turnaround_us=100..300+10", "--messages=20", "--name=s", "--parallel=1"]
     stored = empty / "results" / "sweeps" / "s.jsonl"
     process = subprocess.Popen([*COMMAND, *words], cwd=empty, env=environment, stderr=subprocess.PIPE, text=True)
     try:
@@ -128,7 +139,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, 
 
 
 def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
-    done = start("sweep", NATIVE, "spi_hz=1M..32M*2", "intn=no,yes", "--dry-run")
+    done = start("run", NATIVE, "--setting=spi_hz=1M..32M*2", "--setting=intn=no,yes", "--dry-run")
     assert done.returncode == 0 and "12 rows, 1 images; axes: spi_hz 1M 2M 4M" in done.stdout
     assert not (empty / "results").exists()
 
@@ -137,27 +148,30 @@ def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
     "words, status, said",
     [
         (
-            ["spi_hz=1M,2M", "--workload=interpreter"],
+            [SEVERAL, "--workload=interpreter"],
             2,
             "spi_hz: is a setting of sd_card, those that use the network, not of interpreter",
         ),
-        (["runtime=nothing"], 2, "unknown runtime or .uf2 file 'nothing'; choose one of"),
-        (["runtime=micropython-1.26.0"], 2, "micropython-1.26.0: "),
-        ([NATIVE, "--chart=a.bmp"], 2, "--chart a.bmp: a chart is one of .svg, .png, .pdf"),
-        ([NATIVE, "messages=0"], 2, "messages"),
+        (["--setting=runtime=nothing", SEVERAL], 2, "unknown runtime or .uf2 file 'nothing'; choose one of"),
+        (["--setting=runtime=micropython-1.26.0", SEVERAL], 2, "micropython-1.26.0: "),
+        ([NATIVE, SEVERAL, "--chart=a.bmp"], 2, "--chart a.bmp: a chart is one of .svg, .png, .pdf"),
+        ([NATIVE, SEVERAL, "--messages=0"], 2, "messages"),
+        ([NATIVE, SEVERAL, "--where=silicon"], 2, "spi_hz: a sweep measures emulated rows alone"),
+        ([NATIVE, "--chart=a.svg"], 2, "--x, --chart: are for a sweep; give a setting several values"),
+        ([SEVERAL, "--workload=ping_pong", "--workload=bulk"], 2, "are measured with one workload; name one"),
     ],
 )
 def test_a_slip_is_told_and_nothing_is_begun(
     start: Start, empty: Path, words: list[str], status: int, said: str
 ) -> None:
-    done = start("sweep", *words)
+    done = start("run", *words)
     assert done.returncode == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
     assert not (empty / "results").exists()
 
 
 def test_no_cluster_and_no_chart_is_imported_where_none_is_asked_for(start: Start) -> None:
     code = (
-        "import sys, portbench.runner.cli.verbs.sweep, portbench.runner.cli.verbs.run;"
+        "import sys, portbench.runner.cli.verbs.run;"
         "print([each for each in 'dask distributed matplotlib kneed pytest scipy'.split() if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=_LIMIT_S, check=True)

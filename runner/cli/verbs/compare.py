@@ -1,37 +1,97 @@
-"""Compare two runs or images row by row, with confidence.
+"""Compare two runs or images, or find the first slow image of a folder.
 
 A and B are run files, `latest`, names that runs were given (`portbench run --name`), revisions that they were measured
-at, or .uf2 images, which are measured now, with the options of `portbench run`.
+at, or .uf2 images, which are measured now, with the options of `portbench run`. They are compared row by row, with
+confidence. If A is a folder, without B, its images are in the order of their names, with numbers as numbers: the first
+is taken for fast, the last for slow, and as few as possible of the others are measured.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import click
 
-from portbench.results.compare import compare
+from portbench.errors import PortbenchError
+from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import as_data, markdown
-from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides
+from portbench.results.model import RunFile
+from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, side
 from portbench.runner.cli.options import given
+from portbench.runner.jobs.run import measure_image
+
+_USUAL_LIMIT = 0.02
+"""More than this is slow among the images of a folder."""
 
 
 @click.command()
 @click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
+@click.argument("after", metavar="[B]", required=False)
 @measuring_options
 @limit_option
 @click.option("--json", "form", flag_value="json", help="print JSON")
 @click.option("--markdown", "form", flag_value="markdown", help="print Markdown")
-def COMMAND(before: str, after: str, fail_if_slower: float | None, form: str | None, **values: Any) -> int:
-    compared = compare(*sides(before, after, given(values)))
+def COMMAND(before: str, after: str | None, fail_if_slower: float | None, form: str | None, **values: Any) -> int:
+    options = given(values)
+    if after is None:
+        if not Path(before).is_dir():
+            raise click.UsageError(f"{before}: is no folder of images; name a second run or image to compare it with")
+        return _first_slow(Path(before), options, _USUAL_LIMIT if fail_if_slower is None else fail_if_slower, form)
+    compared = compare(side(before, options), side(after, options))
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
+    _print(compared, fail_if_slower, form)
+    return int(fail_if_slower is not None and _is_slow(compared, fail_if_slower))
+
+
+def _print(compared: list[Comparison], limit: float | None, form: str | None) -> None:
     if form == "json":
-        click.echo(json.dumps(as_data(compared, fail_if_slower), indent=1))
+        click.echo(json.dumps(as_data(compared, limit), indent=1))
     elif form == "markdown":
-        click.echo(markdown(compared, fail_if_slower), nl=False)
+        click.echo(markdown(compared, limit), nl=False)
     else:
-        print_comparison(compared, fail_if_slower)
-    return int(fail_if_slower is not None and any(each.is_slower_than(fail_if_slower) for each in compared))
+        print_comparison(compared, limit)
+
+
+def _first_slow(folder: Path, options: dict[str, Any], limit: float, form: str | None) -> int:
+    """Compares the first image with the first slow one; the command's status. Raises PortbenchError."""
+    images = sorted(folder.glob("*.uf2"), key=_by_number)
+    if len(images) < 2:
+        raise PortbenchError(f"{folder}: has {len(images)} .uf2 images; give it two at least")
+    fast = measure_image(images[0], options)
+    slow, compared = len(images) - 1, _beside(fast, images[-1], options)
+    if not _is_slow(compared, limit):
+        click.echo(f"none is slower: {images[-1].name} is within {limit:.3%} of {images[0].name}", err=form is not None)
+        return 1
+    known_fast = 0
+    while slow - known_fast > 1:
+        middle = (known_fast + slow) // 2
+        between = _beside(fast, images[middle], options)
+        if _is_slow(between, limit):
+            slow, compared = middle, between
+        else:
+            known_fast = middle
+    _print(compared, limit, form)
+    found = f"first slow image: {images[slow].name}; {images[slow - 1].name} before it is as fast as {images[0].name}"
+    click.echo(found, err=form is not None)
+    return 0
+
+
+def _by_number(path: Path) -> list[tuple[int, str]]:
+    """`build-9.uf2` before `build-10.uf2`."""
+    parts = re.split(r"(\d+)", path.stem)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _beside(fast: RunFile, image: Path, options: dict[str, Any]) -> list[Comparison]:
+    compared = compare(fast, measure_image(image, options))
+    if not compared:
+        raise PortbenchError(f"{image}: has no row in common with the first image; are both for one board?")
+    return compared
+
+
+def _is_slow(compared: list[Comparison], limit: float) -> bool:
+    return any(each.is_slower_than(limit) for each in compared)

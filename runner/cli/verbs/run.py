@@ -1,6 +1,6 @@
 """Measure workloads on runtimes; print and store the tables.
 
-Rows whose image is not there are skipped, with the reason.
+Rows without an image are skipped, with the reason. Several values of a setting make a sweep.
 """
 
 from __future__ import annotations
@@ -10,76 +10,105 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from rich.console import Console
 
 from portbench.console import console
 from portbench.results.compare import compare
 from portbench.results.find import find_run
+from portbench.results.model import RunFile
 from portbench.results.storage import to_json
 from portbench.runner.cli.comparing import limit_option, print_comparison
-from portbench.runner.cli.faults import one_line
 from portbench.runner.cli.options import Sectioned, bench_options, given
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
+from portbench.runner.sweep.run import SweepRun
 from portbench.shown import shown
 
 
 @click.command(cls=Sectioned)
 @bench_options()
 @click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
-@click.option("--json", "as_json", is_flag=True, help="print the run file, and everything else on standard error")
+@click.option(
+    "--json", "as_json", is_flag=True, help="print the run file (of a sweep its points), all else on standard error"
+)
 @click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
 @limit_option
 @click.option("--on", metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers")
+@click.option("--x", metavar="AXIS", help="setting along the chart of a sweep (default: that with most numbers)")
+@click.option("--chart", metavar="FILE", help="chart of a sweep, .svg, .png or .pdf (default: beside the rows)")
 def COMMAND(
     dry_run: bool,
     as_json: bool,
     baseline: str | None,
     fail_if_slower: float | None,
     on: str | None,
+    x: str | None,
+    chart: str | None,
     **values: Any,
 ) -> int:
     asked = given(values)
-    if on is not None:
-        asked = _for_a_cluster(asked)
     if fail_if_slower is not None and baseline is None:
         raise click.UsageError("--fail-if-slower: than what? name a run with --baseline")
-    with one_line():
+    options = read_options(asked, sweeps=True)
+    if on is not None:
+        asked = _emulated(asked, "--on: a cluster")
+    elif options.axes:
+        asked = _emulated(asked, f"{options.axes[0].name}: a sweep")
+    before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
+    out = console(stderr=True) if as_json else console()
+    if options.axes:
+        sweep = SweepRun(asked, options, x, chart)
+        if dry_run:
+            if as_json:
+                _show(sweep.rows, as_json)
+            else:
+                click.echo(sweep.size)
+            return 0
+        run, status = sweep.measure(on, as_json)
+    elif x or chart:
+        raise click.UsageError("--x, --chart: are for a sweep; give a setting several values, as -s spi_hz=1M..32M*2")
+    else:
         rows, options = planned(asked)
-        before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
         if dry_run:
             _show(rows, as_json)
             if any(row.entry.family.traits.timed_by_pc for row in rows):
                 for line in meeting_places(options):
                     click.echo(f"foreign images on {line}", err=True)
             return 0
-        out = console(stderr=True) if as_json else console()
-        with Run(rows, options, on) as run:
-            try:
-                for _ in run.measured():
-                    pass
-            finally:
-                run.show(out)
-                if as_json:
-                    click.echo(to_json(run.run), nl=False)
-        for fault in run.faults:
-            click.echo(shown(fault), err=True)
-        if before is not None:
-            compared = compare(before, run.run)
-            print_comparison(compared, fail_if_slower, out)
-            if not compared:
-                raise click.ClickException(
-                    f"--baseline {baseline}: has no row in common with this run; measure both alike"
-                )
-            if fail_if_slower is not None and any(each.is_slower_than(fail_if_slower) for each in compared):
-                return 1
-    return run.status
+        run, status = _measure(rows, options, on, as_json, out)
+    if before is not None:
+        compared = compare(before, run)
+        print_comparison(compared, fail_if_slower, out)
+        if not compared:
+            raise click.ClickException(f"--baseline {baseline}: has no row in common with this run; measure both alike")
+        if fail_if_slower is not None and any(each.is_slower_than(fail_if_slower) for each in compared):
+            return 1
+    return status
 
 
-def _for_a_cluster(asked: dict[str, Any]) -> dict[str, Any]:
-    """Rows that its workers can measure."""
-    if asked.get("where", "emulated") != "emulated" or asked.get("device"):
-        raise click.UsageError("--on: a cluster measures emulated rows alone; leave out --where and --device")
+def _measure(
+    rows: Sequence[PlannedRow], options: BenchOptions, on: str | None, as_json: bool, out: Console
+) -> tuple[RunFile, int]:
+    """Gives the run and the command's status."""
+    with Run(rows, options, on) as run:
+        try:
+            for _ in run.measured():
+                pass
+        finally:
+            run.show(out)
+            if as_json:
+                click.echo(to_json(run.run), nl=False)
+    for fault in run.faults:
+        click.echo(shown(fault), err=True)
+    return run.run, run.status
+
+
+def _emulated(asked: dict[str, Any], what: str) -> dict[str, Any]:
+    """`asked` for emulated boards alone, which `what` measures."""
+    if asked.get("where", "auto") not in ("auto", "emulated") or asked.get("device"):
+        raise click.UsageError(f"{what} measures emulated rows alone; leave out --where and --device")
     return asked | {"where": "emulated"}
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from portbench.results.model import Headline, Row, Status
 from portbench.runner.settings import Axis, read_settings
-from portbench.runner.sweep.knees import knees
-from portbench.runner.sweep.points import Curve, Point, curves
+from portbench.runner.sweep.chart import diminishing_returns
+from portbench.runner.sweep.plan import Curve, Point, curves
 from portbench.where import Where
 from portbench.workloads import workload
 
@@ -36,27 +36,29 @@ def curve(x: Sequence[float], law: Callable[[float], float]) -> Curve:
     return Curve("spi_hz", {}, tuple(point(law(value), spi_hz=value) for value in x))
 
 
-def test_a_bus_beside_a_fixed_time_has_its_knee_where_the_bus_stops_to_count() -> None:
-    (knee,) = knees([curve([1, 2, 4, 8, 16, 32], lambda mhz: 1e3 / (100 + 800 / mhz))])
-    assert knee.at.at["spi_hz"] == 8
-    assert knee.brought == pytest.approx(3.5) and knee.left == pytest.approx(0.6)
-    assert knee.sentence == ("spi_hz: knee at 8: 1.11 to 5 messages/s (+350 %) from 1 to there, then +60 % to 32")
+def test_a_bus_beside_a_fixed_time_brings_less_where_it_stops_to_count() -> None:
+    (bend,) = diminishing_returns([curve([1, 2, 4, 8, 16, 32], lambda mhz: 1e3 / (100 + 800 / mhz))])
+    assert bend.at.at["spi_hz"] == 8
+    assert bend.brought == pytest.approx(3.5) and bend.left == pytest.approx(0.6)
+    assert bend.sentence == (
+        "spi_hz: diminishing returns from 8: 1.11 to 5 messages/s (+350 %) from 1 to there, then +60 % to 32"
+    )
 
 
 def test_what_falls_steeply_at_first_has_one_too() -> None:
-    (knee,) = knees([curve(range(0, 1100, 100), lambda us: 1e6 / (20 + us))])
-    assert knee.at.at["spi_hz"] == 100 and knee.brought < 0 and knee.left < 0
+    (bend,) = diminishing_returns([curve(range(0, 1100, 100), lambda us: 1e6 / (20 + us))])
+    assert bend.at.at["spi_hz"] == 100 and bend.brought < 0 and bend.left < 0
 
 
 @pytest.mark.parametrize(
     "law", [lambda x: 5.0, lambda x: 5 + x * 1e-4, lambda x: 3 * x], ids=["flat", "all but flat", "straight"]
 )
 def test_what_does_not_bend_has_none(law: Callable[[float], float]) -> None:
-    assert knees([curve(range(1, 12), law)]) == []
+    assert diminishing_returns([curve(range(1, 12), law)]) == []
 
 
 def test_few_points_say_nothing() -> None:
-    assert knees([curve([1, 2, 4, 8], lambda mhz: 1e3 / (100 + 800 / mhz))]) == []
+    assert diminishing_returns([curve([1, 2, 4, 8], lambda mhz: 1e3 / (100 + 800 / mhz))]) == []
 
 
 def axes(*texts: str) -> list[Axis]:
@@ -76,10 +78,10 @@ def test_there_is_a_curve_along_each_axis_of_numbers() -> None:
     assert all(each.x == sorted(each.x) and each.y == sorted(each.y) for each in found)
 
 
-def test_a_knee_names_what_tells_its_curve_from_others() -> None:
+def test_a_bend_names_what_tells_its_curve_from_others() -> None:
     found = [
         Curve("spi_hz", {"intn": intn, "messages": 9}, each.points)
         for intn in (False, True)
         for each in [curve([1, 2, 4, 8, 16, 32], lambda mhz: 1e3 / (100 + 800 / mhz))]
     ]
-    assert [knee.named for knee in knees(found)] == [("intn",), ("intn",)]
+    assert [bend.named for bend in diminishing_returns(found)] == [("intn",), ("intn",)]
