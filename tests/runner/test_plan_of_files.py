@@ -51,7 +51,7 @@ def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     path.write_bytes(uf2.build(b"silence".ljust(256)))
     (row,) = plan(BenchOptions(runtimes=(str(path),), runs=1))
     assert (row.entry.family, row.id, row.board) == (Family.FOREIGN, "own-as-built-ping_pong", W5500)
-    with pytest.raises(OptionError, match=r"^own: messages is 1: the PC times from one message to the next; ask"):
+    with pytest.raises(OptionError, match=r"^own: messages is 1: the PC times from one to the next; use 2"):
         plan(BenchOptions(runtimes=(str(path),), settings={"messages": 1}))
     with pytest.raises(OptionError, match="interpreter cannot be timed by the PC, and a foreign image tells nothing"):
         plan(BenchOptions(runtimes=(str(path),), workloads=(workload("interpreter"),)))
