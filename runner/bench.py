@@ -24,8 +24,9 @@ from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.servers import Servers, SessionSource
+from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
+from portbench.server.tcp import WorkloadServer
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround
 
@@ -248,7 +249,7 @@ class Bench:
         return open_board(planned, where, self.options, deadline, listener, comes_back)
 
     @contextlib.contextmanager
-    def _only_reporter(self, planned: PlannedRow, server: SessionSource | None) -> Iterator[None]:
+    def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:
         """A native client's report does not say which board it is of: of several boards, one at a time sends one."""
         if self.options.parallel == 1 or server is None or planned.entry.family.traits.has_console:
             yield

@@ -6,7 +6,6 @@ import contextlib
 import socket
 import threading
 from ipaddress import IPv4Address
-from typing import Protocol
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
 from portbench.errors import PortbenchError
@@ -20,24 +19,6 @@ _IDLE_TIMEOUT_S = 60.0  # the slowest published exchange took 0.26 s
 _SESSION_END_S = 2.0  # between the client's result line and its connections' end
 _LOOK_S = 0.01
 _OWN_EXCHANGES = 500
-
-
-class SessionSource(Protocol):
-    """A `WorkloadServer`, here or in another process."""
-
-    host: str
-    port: int
-    limit: int | None
-    """Of connections from now on: a run has so many exchanges, and nobody else ends it."""
-
-    @property
-    def accepted(self) -> int: ...
-    def sessions(self) -> list[Session]: ...
-    def announced(self, after: int) -> str | None:
-        """The line by which a client on a connection numbered above `after` told where it waits for the PC."""
-        ...
-
-    def wait_report(self, timeout_s: float, *, after: int = -1) -> Session: ...
 
 
 class Servers:
@@ -54,7 +35,7 @@ class Servers:
 
     def peer_for(
         self, board: Board, workload: Workload, *, has_console: bool = True
-    ) -> tuple[Peer | None, SessionSource | None]:
+    ) -> tuple[Peer | None, WorkloadServer | None]:
         """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
         as server where the board brings its own. A client without a console has a server to report to, and to tell
         where it listens, whatever the workload. Raises PortbenchError."""
@@ -76,7 +57,7 @@ class Servers:
             return "127.0.0.1"
         return self._options.server_host or address_of_this_pc()
 
-    def at(self, host: str, workload: Workload) -> SessionSource:
+    def at(self, host: str, workload: Workload) -> WorkloadServer:
         """The server of `workload` that listens on `host`, started when it is first asked for."""
         key = (host, workload.name)
         with self._starting:
@@ -109,7 +90,7 @@ class Servers:
         return self._options.server_port
 
 
-def sessions_since(server: SessionSource, number: int, address: str | None = None) -> list[Session]:
+def sessions_since(server: WorkloadServer, number: int, address: str | None = None) -> list[Session]:
     """The good sessions among those numbered `number` or more, once one has ended.
 
     `address`: only of this client, where several boards use the server.
@@ -123,7 +104,7 @@ def sessions_since(server: SessionSource, number: int, address: str | None = Non
     return []
 
 
-def _find(server: SessionSource, number: int, address: str | None) -> list[Session]:
+def _find(server: WorkloadServer, number: int, address: str | None) -> list[Session]:
     good = (each for each in server.sessions() if each.number >= number and each.ok)
     return [each for each in good if address is None or each.peer.rpartition(":")[0] == address]
 

@@ -10,9 +10,9 @@ from typing import Final
 from portbench.errors import PortbenchError
 from portbench.runner.client_result import check_calls, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
-from portbench.runner.servers import SessionSource
 from portbench.server.calls import parse_listening
 from portbench.server.load_generator import MAX_BYTES, SocketLoadGenerator
+from portbench.server.tcp import WorkloadServer
 
 _LOOK_S: Final = 0.02
 _CALLS_END_S: Final = 2.0
@@ -50,7 +50,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
 
 
 @contextlib.contextmanager
-def called_when_announced(server: SessionSource | None, after: int, load: SocketLoadGenerator) -> Iterator[None]:
+def called_when_announced(server: WorkloadServer | None, after: int, load: SocketLoadGenerator) -> Iterator[None]:
     """Have `caller` connect to the client that tells `server`, on a connection numbered above `after`, where it
     listens: a client without a console cannot print it. Does nothing without a server."""
     if server is None:

@@ -8,9 +8,10 @@ from portbench.errors import PortbenchError
 from portbench.runner.client_result import ClientResult, ClientSaid, check_calls
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
-from portbench.runner.servers import SessionSource, address_of_this_pc
+from portbench.runner.servers import address_of_this_pc
 from portbench.runner.stages import Stage
 from portbench.server.load_generator import MAX_BYTES
+from portbench.server.tcp import WorkloadServer
 from portbench.workloads import BadResult, Readiness, Session, Workload
 
 _LOOK_S = 0.05
@@ -90,7 +91,7 @@ def _is_called(workload: Workload) -> bool:
     return workload.readiness is Readiness.LISTENING
 
 
-def _sessions(server: SessionSource, first: int, alone: Unattended, run_s: float) -> list[Session]:
+def _sessions(server: WorkloadServer, first: int, alone: Unattended, run_s: float) -> list[Session]:
     """The run's sessions, once one of them has ended; the server ends a session after its last exchange."""
     where = f"{server.host}:{server.port}"
     Deadline(alone.ready_s, "foreign image").poll(

@@ -17,8 +17,9 @@ from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
-from portbench.runner.servers import Servers, SessionSource
+from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Program, Stage, StageClock
+from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Session
 
 if TYPE_CHECKING:
@@ -50,13 +51,13 @@ class ReadyRow:
     clock: StageClock
     printed: Progress
     scratch: Path
-    only_reporter: Callable[[SessionSource | None], AbstractContextManager[None]]
+    only_reporter: Callable[[WorkloadServer | None], AbstractContextManager[None]]
 
     @property
     def board(self) -> Board:
         return self.prepared.board
 
-    def peer(self) -> tuple[Peer | None, SessionSource | None]:
+    def peer(self) -> tuple[Peer | None, WorkloadServer | None]:
         """Where the board finds the PC, and the server there if it is a real one. Raises PortbenchError."""
         has_console = self.planned.entry.family.traits.has_console
         return self.servers.peer_for(self.board, self.planned.workload, has_console=has_console)
@@ -85,7 +86,7 @@ class ReadyRow:
             self.board.serve(self.planned.workload.name, self.planned.settings.model_dump(mode="json"), deadline)
         return deadline
 
-    def report(self, output: RunOutput, server: SessionSource | None, first: int) -> Mapping[str, Any] | None:
+    def report(self, output: RunOutput, server: WorkloadServer | None, first: int) -> Mapping[str, Any] | None:
         """The client's report: its line on the console, or what it told the server on a connection numbered `first` or
         above where it has no console."""
         if self.planned.entry.family.traits.has_console:
