@@ -212,7 +212,7 @@ def _panel(
                 plot.plot(curve.x[at], curve.y[at], "o", markersize=9, markerfacecolor="none", color=colour)
                 if curve.x[at] not in named:
                     named.add(curve.x[at])
-                    label = f"diminishing from {told(bend.at.at[along])}"
+                    label = f"from {told(bend.at.at[along])}"
                     where = (curve.x[at], curve.y[at])
                     off = 8 if where[1] < 0.9 * highest else -16
                     plot.annotate(
