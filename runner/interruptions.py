@@ -20,8 +20,8 @@ _MOST_HANDLES: Final = 256
 
 
 class Interruptions:
-    """Turns the first signal into KeyboardInterrupt. Later ones must not disturb what that makes happen: boards are
-    being ended, and their folders removed."""
+    """Turns the first signal into KeyboardInterrupt. Later signals must not disturb the cleaning up, which ends boards
+    and removes their folders."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -37,7 +37,7 @@ class Interruptions:
         return self._first_s is not None
 
     def listen(self) -> None:
-        """From now on, in the main thread alone. What somebody ignores, as nohup does, stays ignored."""
+        """Takes signals from now on, in the main thread only. An ignored signal, as under nohup, stays ignored."""
         with contextlib.suppress(ValueError):  # not the main thread
             for number in ENDING:
                 if number not in self._before and signal.getsignal(number) is not signal.SIG_IGN:
@@ -51,8 +51,8 @@ class Interruptions:
 
     @contextlib.contextmanager
     def heard(self) -> Iterator[None]:
-        """While a row is measured a signal ends it at once. From its end on it waits for the next row: what pytest does
-        between two is not made to be cut off."""
+        """While a row is measured, a signal ends it at once. Between rows it waits for the next: pytest's steps must
+        not be cut off there."""
         self._between = False
         try:
             self.check()
@@ -65,7 +65,7 @@ class Interruptions:
         self._ending = True
 
     def restore(self) -> None:
-        """What was there before, unless somebody wants this process to end: then the last moments stay undisturbed."""
+        """Restores the former handlers, unless a signal came: then this process ends undisturbed."""
         if not self.came:
             while self._before:
                 signal.signal(*self._before.popitem())

@@ -88,7 +88,7 @@ def _planned(config: pytest.Config) -> tuple[list[PlannedRow], BenchOptions]:
 
 
 class Rows:
-    """Of one session: what is collected, and the run that measures it."""
+    """The rows of one session, and the run that measures them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -106,7 +106,7 @@ class Rows:
         return collected
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """What is selected by now will be measured; pytest's own loop follows."""
+        """Begins the run with the rows selected by now; pytest's loop follows."""
         from portbench.errors import PortbenchError
         from portbench.runner.jobs.run import Run
         from portbench.runner.progress import ProgressView
@@ -122,7 +122,7 @@ class Rows:
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             reporter.showfspath = False  # progress is told by the run,
-            reporter.reportchars = ""  # and the table lists what was skipped
+            reporter.reportchars = ""  # and the table lists skipped rows
 
     def row_of(self, planned: PlannedRow) -> Row | None:
         """The row, once it has been measured; None where the run ended without it."""

@@ -1,4 +1,4 @@
-"""What a person watches while rows are measured: a live line on a terminal, and a line for each row that has ended."""
+"""Progress of a run: a live line on a terminal, and a line for each row that has ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PARTS = 10
 class ProgressView:
     """Shows `rows` rows on `out`, by default standard error; without a terminal as lines alone.
 
-    `brief`: of rows that were measured, only each tenth part of them is told. `failures`: whether failed rows are.
+    `brief`: tells of measured rows in ten steps only. `failures`: tells of failed rows.
     Threads may share it.
     """
 
@@ -103,7 +103,7 @@ class ProgressView:
             self._print(lines)
 
     def note(self, text: str) -> None:
-        """A line of its own."""
+        """Prints `text` on one line."""
         self._print([Text(shown(text))])
 
     def _print(self, lines: Sequence[Text]) -> None:

@@ -87,7 +87,7 @@ class UsbSide:
         return (() if self.port is None else (self.port,)) + self.further.ports
 
     def copies(self, now_us: float) -> bool:
-        """Whether the board still works on a file that was copied to its drive."""
+        """True while the board still works on a file copied to its drive."""
         return now_us < self._copied_us + COPY_US
 
     def seen(self) -> dict[str, Any]:

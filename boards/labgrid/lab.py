@@ -82,7 +82,7 @@ class Lab:
                 self._target.deactivate(self.storage)
 
     def close(self) -> None:
-        """Let go of labgrid's drivers; the place stays acquired."""
+        """Releases labgrid's drivers; the place stays acquired."""
         with _labgrid(self.where):
             self._target.deactivate_all_drivers()
 

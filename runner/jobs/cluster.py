@@ -42,13 +42,13 @@ _LEAST_AHEAD: Final = 32
 def measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions, store: ImageStore) -> Rows:
     """The rows as they end. Each image goes to the scheduler once, and to workers that lack it.
 
-    Closing the iterator takes back what is not measured yet. Raises PortbenchError, with all rows before it given.
+    Closing the iterator withdraws the waiting rows. Raises PortbenchError after all rows measured before it.
     """
     try:
         from distributed import Client
     except ImportError as error:
         raise PortbenchError("--on needs Dask; install it: pip install 'portbench[dask]'") from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what ends the rows is told in one line
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is told in one line
     try:
         client: Any = cast(Any, Client)(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -120,7 +120,7 @@ class _Cluster:
         """The next row that is over. Raises PortbenchError where there is no worker to measure it."""
         while True:
             if self._client.status != "running":
-                raise PortbenchError(f"--on {self._address}: the scheduler has gone; what was measured is kept")
+                raise PortbenchError(f"--on {self._address}: the scheduler has gone; the measured rows are kept")
             try:
                 return self._done.get(timeout=_LOOK_S)
             except queue.Empty:

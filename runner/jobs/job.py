@@ -21,7 +21,7 @@ from portbench.workloads import workload
 Rows = Generator[tuple[PlannedRow, Row], None, None]
 """Rows as they end, in any order."""
 Watch = Callable[[PlannedRow, str], None]
-"""Is told what is being done for a row: a stage, or what its user is to do."""
+"""Called with a row and its present stage, or an instruction for its user."""
 
 _PACKAGES = ("boards", "clients", "firmware", "server", "workloads")
 _HERE = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ class Build:
     platform: str
 
     def measures_as(self, other: Build) -> bool:
-        """Whether a row of one is a row of the other. Of engines for two platforms only the sources can be compared."""
+        """True if both give the same rows. Between two platforms only the sources can be compared, not the engines."""
         return self.sources == other.sources and (self.engine == other.engine or self.platform != other.platform)
 
 

@@ -1,4 +1,4 @@
-"""Rows of emulated boards, measured by processes of this PC. Where one is killed, its row is repeated."""
+"""Rows of emulated boards, measured by processes of this PC. The row of a killed process is repeated."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Run:
             self._interruptions.restore()
 
     def measured(self) -> Iterator[tuple[PlannedRow, Row]]:
-        """Each row once it is on disk. What kept rows from being measured is in `faults` afterwards."""
+        """Yields each row once it is on disk. `faults` then has the reasons why other rows were not measured."""
         # Those of a sweep are not kept: many rows of one have the same name.
         logs = Path(self._folder.name) if self._jobs else self._writer.path.with_suffix("")
         coming = measure(self._rows, self._options, self._store, logs, self._servers, self._doing, self._on)
@@ -139,8 +139,8 @@ class Run:
         return bool({ALL, row.entry.id} & set(self._options.required))
 
     def show(self, out: Console) -> None:
-        """The table of what was measured, and where the rows are."""
-        # What failed or was skipped for other reasons has been told.
+        """Prints the table and the path of the rows."""
+        # Progress has told of rows that failed, or were skipped for other reasons.
         rows = [row for row in self.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:
             out.print(terminal(self.run.model_copy(update={"rows": rows}), out.width), crop=False)

@@ -1,4 +1,4 @@
-"""The jobs of a sweep, one for each combination of its axes' values, and what was measured: its points and curves."""
+"""The jobs of a sweep, one for each combination of its axes' values, and their results as points and curves."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def curves(points: Sequence[Point], axes: Sequence[Axis]) -> list[Curve]:
 
 
 def told(value: Any) -> str:
-    """A value of an axis for people: `8M`, `yes`; what makes no difference to a row is `-`."""
+    """A value of an axis for people: `8M`, `yes`; `-` for one that makes no difference to the row."""
     if value is None:
         return "-"
     if isinstance(value, bool):

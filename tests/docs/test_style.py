@@ -30,13 +30,13 @@ _WRITTEN_BY_COMMANDS: Final = ("docs/results.md", "docs/evidence/silicon.md", "d
 
 LIMITS: Final = {
     ".": 0,
-    "boards": 8,
+    "boards": 6,
     "clients": 3,
     "docs": 5,
-    "engine": 22,
+    "engine": 0,
     "firmware": 0,
     "results": 0,
-    "runner": 27,
+    "runner": 3,
     "server": 0,
     "tests": 75,
     "workloads": 7,

@@ -10,7 +10,7 @@ use crate::py_time::us;
 
 /// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": int, "clk_sys_hz": int, "miss_cycles": int}`.
 ///
-/// `given`: the spans, where nobody has to look for them.
+/// `given`: the intervals, if they are known.
 /// `misses`: (address of a line of flash, how often it was missed) from the first span to the last one.
 /// `spans` is None where no readings of the clock fit what the client told.
 pub fn shared<'py>(

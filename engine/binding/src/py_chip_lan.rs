@@ -98,7 +98,7 @@ impl PyChipLan {
         self.lock().lan.leased_at().map(us)
     }
 
-    /// Let `us` microseconds pass.
+    /// Advances time by `us` microseconds.
     fn advance(&self, py: Python<'_>, us: f64) {
         py.detach(|| {
             let mut inner = self.lock();
@@ -151,7 +151,7 @@ impl PyChipLan {
         }
     }
 
-    /// Whether INTn is low.
+    /// True while INTn is low.
     #[getter]
     fn intn_low(&self) -> bool {
         self.lock().chip.interrupt_low()

@@ -126,7 +126,7 @@ pub fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
 pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig> {
     let mut network = NetworkConfig::default();
     let mut usb = HostConfig::default();
-    // A PC whose terminal nobody reads keeps the newest output, and never holds the board up.
+    // A PC keeps the newest output of a terminal without a reader, and never holds the board up.
     usb.console.read_policy = ReadPolicy::Ring;
     let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
     let mut point = AccessPoint::default();
@@ -215,7 +215,7 @@ pub fn chip(name: &str) -> PyResult<Chip> {
     })
 }
 
-/// What is soldered to the board.
+/// The parts soldered to the board.
 #[derive(Default)]
 struct Devices {
     ethernet: Option<EthernetConfig>,
@@ -309,7 +309,7 @@ pub fn millivolts(volts: f64) -> PyResult<u32> {
     Err(PyValueError::new_err(format!("{volts} V at a pin: use 0 to 3.8 V")))
 }
 
-/// The number of an SPI controller, for what is on it.
+/// The number of the SPI controller of a part.
 pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
     match bus {
         Some("spi0") => Ok(0),

@@ -33,7 +33,7 @@ impl PyGdbSession {
         Ok(Self { inner: Mutex::new(session) })
     }
 
-    /// Whether the machine is to run.
+    /// True while the machine should run.
     #[getter]
     fn running(&self) -> bool {
         self.with(|session| session.running())
@@ -65,7 +65,7 @@ impl PyGdbSession {
         self.with(|session| session.exited(&mut machine.lock())).map_err(engine_error)
     }
 
-    /// Takes what is to be sent to gdb.
+    /// Takes the bytes for gdb.
     fn output<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.with(|session| session.take_output()))
     }

@@ -259,13 +259,13 @@ impl PyMachine {
         Ok(known)
     }
 
-    /// What came of a rule so far; None if there is none.
+    /// The counts of a forward rule so far; None without such a rule.
     fn forward_stats<'py>(&self, py: Python<'py>, rule: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
         let stats = self.lock().lan().map_err(value_error)?.forward_stats(rule);
         stats.map(|stats| py_forward::stats(py, stats)).transpose()
     }
 
-    /// Whether a program of this machine is being served by the board, or was a moment ago.
+    /// True while the board serves a program of this PC, and a moment longer.
     #[getter]
     fn serves_host(&self) -> bool {
         let mut machine = self.lock();
@@ -407,7 +407,7 @@ impl PyMachine {
         done
     }
 
-    /// Let go of a serial port's DTR and RTS; false where there is none.
+    /// Clears a serial port's DTR and RTS; false without such a port.
     fn serial_close(&self, place: usize) -> bool {
         let mut machine = self.lock();
         let done = machine.usb().serial(place).is_some_and(usb_host::SerialPort::close);
@@ -475,7 +475,7 @@ impl PyMachine {
             .collect()
     }
 
-    /// All files and directories of a logical unit of the board's drive: `[(path, is_dir, size)]`. Runs the board meanwhile.
+    /// All files and directories of a logical unit of the board's drive: `[(path, is_dir, size)]`. The board runs during the call.
     #[pyo3(signature = (lun = 0))]
     fn volume_list(&self, py: Python<'_>, lun: u8) -> PyResult<Vec<(String, bool, u64)>> {
         py.detach(|| {
@@ -678,13 +678,13 @@ impl PyMachine {
         self.lock().start_attribution(limit);
     }
 
-    /// End it; `attribution` has what was recorded.
+    /// Ends the recording; `attribution` returns it.
     fn attribution_stop(&self) {
         self.lock().stop_attribution();
     }
 
     /// Where the time of a client's spans went; None where nothing was recorded. See `boards/emulated/attribution.py`.
-    /// `windows_us`: when each span was, where somebody else than the client knows; `spans_us` is of no use then.
+    /// `windows_us`: begin and end of each interval, if they are known; `spans_us` is then ignored.
     #[pyo3(signature = (spans_us, within_us = Vec::new(), ready_us = None, link_us = None, windows_us = None))]
     fn attribution<'py>(
         &self,

@@ -36,7 +36,7 @@ impl PyMachine {
         Ok(())
     }
 
-    /// The voltage at which a hand holds a pin, None where nobody does.
+    /// The voltage at which the controls hold a pin; None for a pin that they leave alone.
     fn voltage(&self, pin: u32) -> PyResult<Option<f64>> {
         let pin = gpio(pin)?;
         Ok(self.lock().surroundings().held_mv(pin).map(|mv| f64::from(mv) / 1e3))
@@ -88,7 +88,7 @@ impl PyMachine {
         Ok(us(self.lock().uart_cable(uart).received_at()))
     }
 
-    /// Send to UART 0 or 1, at its own speed; returns how many bytes were taken. What comes while nobody listens is lost.
+    /// Sends to UART 0 or 1, at its own speed; returns the number of bytes taken. A UART that is off loses them.
     fn uart_write(&self, uart: usize, data: &[u8]) -> PyResult<usize> {
         let uart = uart_number(uart)?;
         Ok(self.lock().send_to_uart(uart, data))

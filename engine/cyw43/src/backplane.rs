@@ -100,7 +100,7 @@ pub struct Backplane {
     loaded: usize,
     arm: Wrapper,
     socram: Wrapper,
-    /// Registers without effect, which read back what was written.
+    /// Registers without effect, which return the value written.
     kept: [(u32, u32); 9],
     /// The time when the processor left reset with valid firmware, and that firmware.
     booted: Option<(Ps, Firmware)>,

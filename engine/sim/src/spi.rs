@@ -16,7 +16,7 @@ pub struct SpiFrame {
     pub len: usize,
     /// Bytes on the wire, including command and address.
     pub wire_bytes: usize,
-    /// Name of what is addressed: a register as in the datasheet, or a buffer.
+    /// Name of the target: a register as in the datasheet, or a buffer.
     pub name: String,
     /// The first 16 data bytes, as written or read.
     pub data: Vec<u8>,

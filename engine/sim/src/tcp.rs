@@ -9,7 +9,7 @@ use crate::time::Ps;
 pub struct AppReply {
     /// Bytes to send; may be empty.
     pub data: Vec<u8>,
-    /// Send FIN after `data`. What the peer sends afterwards is read and thrown away.
+    /// Send FIN after `data`. Later bytes of the peer are read and thrown away.
     pub close: bool,
     /// Abort with RST; `data` and everything unsent is dropped.
     pub reset: bool,

@@ -169,7 +169,7 @@ impl Pio {
         }
     }
 
-    /// Executes what is due in cycle `now`, in all state machines.
+    /// Executes cycle `now` of all state machines.
     fn step(&mut self, sys: &mut Sys, now: u64) {
         let mut lines = false;
         let (mut irq_set, mut irq_clear) = (0, 0);

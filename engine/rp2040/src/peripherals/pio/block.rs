@@ -111,7 +111,7 @@ impl Machine {
         pass.advance(&mut self.state, &self.config, &self.divider, count, inputs);
     }
 
-    /// Executes what is due in cycle `now`.
+    /// Executes cycle `now`.
     pub fn step(&mut self, shared: &Shared, clock: &Clock, now: u64) -> Effects {
         let mut effects = Effects::default();
         if let Some(ahead) = self.ahead
