@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "testing-your-app.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 LIMIT_S = 300
-_POINTS = ("portbench.runner.entry", "portbench.testing.plugin")
+_POINTS = ("portbench.runner.plugin", "portbench.testing.plugin")
 _INSTALLED = {point.value for point in importlib.metadata.entry_points(group="pytest11")}.issuperset(_POINTS)
 
 RunTests = Callable[..., "subprocess.CompletedProcess[str]"]
