@@ -10,10 +10,10 @@ from portbench.boards.definition import (
     board_of_machine,
     known_boards,
     load_board,
+    require_wiring,
 )
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials, users_credentials
-from portbench.boards.wiring import require_wiring
 from portbench.errors import BoardError, BoardUnavailable, BrokenSetup, ConsoleLost, DeadlineExceeded
 
 __all__ = [

@@ -6,8 +6,9 @@ docs/adding-a-board.md explains the keys.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -15,7 +16,7 @@ from pydantic import ConfigDict, Field, PlainValidator, StrictInt, StrictStr, Ty
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.pins import HeldPins
-from portbench.errors import PortbenchError, UnknownName, first_complaint
+from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint
 from portbench.toml_files import parse_toml, read_text, users_files
 
 DEFINITIONS: Final = Path(__file__).with_name("definitions")
@@ -239,3 +240,28 @@ def _load(paths: tuple[Path, ...]) -> dict[str, BoardDefinition]:
             owners[name] = path
         boards[board.id] = board
     return boards
+
+
+def require_wiring(definition: BoardDefinition, built_for: BoardDefinition, what: str) -> None:
+    """Raises BoardUnavailable unless the board has the chips and the pins of the one that `what` is built for."""
+    if definition.mcu != built_for.mcu or _without_speed(definition.network) != _without_speed(built_for.network):
+        raise BoardUnavailable(
+            f"{definition.id}: {what} is built for the chips and pins of {built_for.id}, which this board has not;"
+            " use a runtime that is told its pins"
+        )
+
+
+def _without_speed(network: Network | None) -> Network | None:
+    """Leave out the speed, which does not matter here."""
+    return replace(network, default_hz=1) if isinstance(network, Ethernet) else network
+
+
+PC_IP: Final = IPv4Address("192.168.50.1")
+"""The simulated PC: DHCP server, gateway, and where a workload's server is."""
+SERVER_PORT: Final = 5000
+MASK: Final = IPv4Address("255.255.255.0")
+
+
+def board_address(pc: IPv4Address = PC_IP) -> IPv4Address:
+    """A free address on the simulated PC's network: below its DHCP server's pool."""
+    return IPv4Address((int(pc) & int(MASK)) | 10)

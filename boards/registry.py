@@ -14,13 +14,12 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from portbench.boards.port_links import links_in
 from portbench.errors import BoardUnavailable, BrokenSetup
-from portbench.files import hold, is_held, replace_file
+from portbench.files import hold, is_held, replace_file, replace_link
 
 RUNTIME_DIR_VARIABLE = "PORTBENCH_RUNTIME_DIR"
 XDG_VARIABLE = "XDG_RUNTIME_DIR"
@@ -195,3 +194,39 @@ def running() -> list[tuple[Path, EmulatedState]]:
         if state is not None:
             found.append((folder, state))
     return found
+
+
+class PortLinks:
+    """`BOARD.port`, `BOARD.port2`, `BOARD.uart0` and so on, for the board in `folder`.
+
+    A link exists as long as its port, like a name from udev. The next board with that name has the same links.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._now: dict[str, str] = {}
+
+    def path(self, what: str) -> Path:
+        return self._folder.with_name(f"{self._folder.name}.{what}")
+
+    def show(self, ports: Mapping[str, str | None]) -> None:
+        """Link to these ports, by their kinds."""
+        wanted = {what: port for what, port in ports.items() if port is not None}
+        for what in self._now.keys() - wanted.keys():
+            self.path(what).unlink(missing_ok=True)
+        for what, port in wanted.items():
+            if self._now.get(what) != port:
+                replace_link(self.path(what), port)
+        self._now = wanted
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            self.show({})
+
+
+def links_in(root: Path) -> Iterator[tuple[Path, str]]:
+    """Return the links to ports in `root`, with the names of their boards."""
+    for link in root.iterdir():
+        board, dot, _ = link.name.rpartition(".")
+        if dot and link.is_symlink() and str(link.readlink()).startswith("/dev/"):
+            yield link, board

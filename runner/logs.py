@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from portbench.boards.bounded_log import BoundedLog
+from portbench.boards.console import BoundedLog
 from portbench.results.storage import StorageError
 from portbench.runner.stages import Stage
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 from pydantic import ValidationError
 
 from portbench.boards import BoardDefinition, Wifi, board_definition
-from portbench.boards.emulated.access_point import AccessPoint
+from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware.families import Family, Profile

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
+from portbench.boards.definition import MASK, board_address
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Recording, Replay, Run
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
-from portbench.boards.simulated_lan import MASK, board_address
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.results.closer import MOST_FRAMES, CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf

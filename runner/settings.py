@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args, get_origin
 
-from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.jitter import MOST_SEED
+from portbench.boards.wifi import AccessPoint
 from portbench.errors import OptionError, unknown
 from portbench.firmware.families import Family
 from portbench.runner.stages import DEFAULT_S

@@ -14,14 +14,13 @@ from typing import Final
 import psutil
 from pydantic import ValidationError
 
-from portbench.boards.bounded_log import BoundedLog
+from portbench.boards.console import BoundedLog
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.flash_file import FlashFile
-from portbench.boards.emulated.forward import parse_rule
+from portbench.boards.emulated.network import parse_rule
 from portbench.boards.emulated.process import BoardProcess
-from portbench.boards.port_links import PortLinks
-from portbench.boards.registry import claimed_folder
+from portbench.boards.registry import PortLinks, claimed_folder
 from portbench.errors import PortbenchError, first_complaint
 from portbench.signals import end_at_first_signal
 

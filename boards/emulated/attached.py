@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.definition import MASK, BoardDefinition, board_address
 from portbench.boards.emulated.control import ControlClient, Watch
-from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bootloader import enter_bootloader

@@ -18,18 +18,17 @@ from typing import Any, Final
 
 import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, Unattended
-from portbench.boards.definition import BoardDefinition
-from portbench.boards.emulated.access_point import AccessPoint
+from portbench.boards.definition import MASK, BoardDefinition, board_address
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
 from portbench.boards.emulated.controls import Controls
 from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
-from portbench.boards.simulated_lan import MASK, board_address
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
 from portbench.boards.usb.bus import is_bootloader
 from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.boards.wifi import AccessPoint
 from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.files import TemporaryFolder
 from portbench.firmware.identify import Uf2File

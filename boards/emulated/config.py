@@ -11,13 +11,12 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, S
 from pydantic.dataclasses import dataclass
 
 from portbench._engine import CHIPS, MCUS, RADIOS
-from portbench.boards.definition import BoardDefinition, Ethernet, Wifi
-from portbench.boards.emulated.access_point import AccessPoint
+from portbench.boards.definition import PC_IP, SERVER_PORT, BoardDefinition, Ethernet, Wifi
 from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.forward import parse_rule
+from portbench.boards.emulated.network import parse_rule
 from portbench.boards.emulated.sd_card import SdCard, card_settings
 from portbench.boards.pins import HeldPins, Wire
-from portbench.boards.simulated_lan import PC_IP, SERVER_PORT
+from portbench.boards.wifi import AccessPoint
 from portbench.errors import BoardUnavailable
 
 

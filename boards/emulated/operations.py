@@ -17,7 +17,7 @@ from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.control import Request
 from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.forward import parse_rule
+from portbench.boards.emulated.network import parse_rule
 from portbench.boards.emulated.partner import Partner, partner_config
 from portbench.boards.pins import pin_number, pin_volts
 from portbench.errors import PortbenchError, first_complaint
@@ -246,7 +246,7 @@ def _pairs(request: Request, key: str) -> list[tuple[int, int]]:
 
 
 def _forward(board: BoardProcess, request: Request) -> None:
-    """Follow `rule` from now on, see `boards.emulated.forward`. Answers the port that was chosen."""
+    """Follow `rule` from now on, see `boards.emulated.network`. Answers the port that was chosen."""
     request.answer(**board.forwards.add(parse_rule(request.arguments["rule"])))
 
 
@@ -262,7 +262,7 @@ def _forwards(board: BoardProcess, request: Request) -> None:
 
 
 def _ping(board: BoardProcess, request: Request) -> None:
-    """Ping the board, see `boards.emulated.pings.Pings.send`."""
+    """Ping the board, see `boards.emulated.network.Pings.send`."""
     given = request.arguments
     request.answer(**board.pings.send(board.machine, given.get("address"), given["size"], given.get("at_us", 0.0)))
 

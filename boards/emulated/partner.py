@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.emulated.client_watch import WayToPc
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import Simulation, Step, ps
-from portbench.boards.emulated.way_to_pc import WayToPc
 from portbench.errors import BoardError
 from portbench.server.calls import Listening, parse_listening
 from portbench.server.simulated import SimulatedServer

@@ -13,28 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from portbench._engine import Machine
-from portbench.boards.bounded_log import BoundedLog
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.console import BoundedLog
+from portbench.boards.definition import BoardDefinition, board_address
 from portbench.boards.emulated.client_watch import ClientWatch
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.control import ControlServer
 from portbench.boards.emulated.faults import FaultInjector
 from portbench.boards.emulated.flash_file import FlashFile
-from portbench.boards.emulated.forward import SLICE_PS as SERVING_SLICE_PS
-from portbench.boards.emulated.forward import Forwards, parse_rule
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.liveness import Liveness
+from portbench.boards.emulated.network import SLICE_PS as SERVING_SLICE_PS
+from portbench.boards.emulated.network import Forwards, Pings, parse_rule
 from portbench.boards.emulated.operations import carry_out
-from portbench.boards.emulated.pacing import Pace, Pacer
 from portbench.boards.emulated.partner import Partner
-from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.serial_port import UartPorts
-from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
+from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Pace, Pacer, Simulation, Step, ps
 from portbench.boards.emulated.usb_side import UsbSide
-from portbench.boards.port_links import PortLinks
-from portbench.boards.registry import EmulatedState, write_state
-from portbench.boards.simulated_lan import board_address
+from portbench.boards.registry import EmulatedState, PortLinks, write_state
 from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portbench.boards import Deadline, Unattended
-from portbench.boards.simulated_lan import MASK, PC_IP, SERVER_PORT, board_address
+from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
 from portbench.errors import PortbenchError
 from portbench.runner.client_result import ClientResult, ClientSaid, check_calls
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow

@@ -201,7 +201,7 @@ def _apart(options: BenchOptions) -> BenchOptions:
     """The partner's options: it gets the next static address."""
     if options.address_mode != "static":
         return options
-    from portbench.boards.simulated_lan import MASK, PC_IP, board_address
+    from portbench.boards.definition import MASK, PC_IP, board_address
     from portbench.clients import StaticAddress
 
     own = IPv4Address(int(board_address()) + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.boards.bounded_log import BoundedLog
+from portbench.boards.console import BoundedLog
 from portbench.shown import shown
 
 

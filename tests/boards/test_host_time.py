@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import Deadline
-from portbench.boards.host_time import SLOWEST, HostTime, host_time, waited
+from portbench.boards.timing import SLOWEST, HostTime, host_time, waited
 from portbench.errors import DeadlineExceeded
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.boards.emulated.way_to_pc import WayToPc
+from portbench.boards.emulated.client_watch import WayToPc
 
 BOARD, PC = bytes([192, 168, 50, 100]), bytes([192, 168, 50, 1])
 SYN, RST, ACK = 2, 4, 16

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import board_definition
-from portbench.boards.emulated.access_point import AccessPoint
-from portbench.boards.simulated_lan import PC_IP, SERVER_PORT, board_address
+from portbench.boards.definition import PC_IP, SERVER_PORT, board_address
+from portbench.boards.wifi import AccessPoint
 from tests.ping_pong import EVB
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to-play.md"

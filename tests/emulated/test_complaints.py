@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.bounded_log import BoundedLog
+from portbench.boards.console import BoundedLog
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.liveness import Complaints, Kind
 from portbench.boards.emulated.process import BoardProcess
 from portbench.boards.emulated.serial_port import SerialPort
-from portbench.boards.port_links import PortLinks
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE, PortLinks, claimed_folder
 from portbench.firmware.families import Family
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.soak.dead_images import DeadImage, write

@@ -10,9 +10,9 @@ import pytest
 
 from portbench.boards import RunOutput, WifiCredentials, board_definition
 from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.wifi import AccessPoint
 from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
 from tests.conftest import Image

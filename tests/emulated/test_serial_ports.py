@@ -12,8 +12,7 @@ import pytest
 
 from portbench._engine import Machine
 from portbench.boards.emulated.usb_side import Owner, UsbSide
-from portbench.boards.port_links import PortLinks
-from portbench.boards.registry import EmulatedState, read_state
+from portbench.boards.registry import EmulatedState, PortLinks, read_state
 from portbench.runner.cli.verbs.desk import _lines
 from tests.emulated.conftest import Prepared, within
 

@@ -13,10 +13,9 @@ import pytest
 from portbench._engine import Machine
 from portbench.boards import BoardError
 from portbench.boards.emulated import partner
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
-from portbench.boards.emulated.simulation import ps
+from portbench.boards.emulated.simulation import bootrom, ps
 from portbench.boards.jitter import Jitter
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content
@@ -178,7 +177,7 @@ def test_a_server_that_falls_silent_ends_the_clients_run(monkeypatch: pytest.Mon
 
 
 def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portbench.boards.emulated.way_to_pc.NO_LINK_US", 100.0)
+    monkeypatch.setattr("portbench.boards.emulated.client_watch.NO_LINK_US", 100.0)
     cut = Partner(EVB, EmulatedConfig(phy_link_delay_us=0), b"", lambda line: None)
     cut.machine.set_cable(False)
     cut.machine.run_until_ps(ps(200))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.boards.emulated.access_point import AccessPoint
+from portbench.boards.wifi import AccessPoint
 from portbench.errors import OptionError
 from portbench.runner.options import read_options
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
-from portbench.boards.emulated.access_point import AccessPoint
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.boards.wifi import AccessPoint
 from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
 from portbench.runner.options import BenchOptions

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import psutil
 
-from portbench.boards.host_time import host_time
+from portbench.boards.timing import host_time
 from portbench.firmware import catalogue
 from portbench.runner.checks.check import Check, Finding, Report, Tell
 from portbench.runner.checks.soak.lane import Record

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from portbench.boards import BoardError, BoardUnavailable, Deadline
 from portbench.boards.emulated.control import ControlClient
-from portbench.boards.host_time import host_time
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
+from portbench.boards.timing import host_time
 from portbench.boards.usb import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE

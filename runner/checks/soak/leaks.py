@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from portbench.boards.host_time import host_time
+from portbench.boards.timing import host_time
 
 _GRACE_S = 2.0
 _LOOK_S = 0.02

@@ -20,9 +20,8 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import Machine
 from portbench.boards import board_definition
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import ps
+from portbench.boards.emulated.simulation import bootrom, ps
 
 pytestmark = pytest.mark.engine
 

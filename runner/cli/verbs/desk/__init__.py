@@ -17,8 +17,7 @@ import click
 from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.serial_port import UARTS
-from portbench.boards.port_links import PortLinks
-from portbench.boards.registry import EmulatedState, read_state, runtime_dir
+from portbench.boards.registry import EmulatedState, PortLinks, read_state, runtime_dir
 from portbench.engine import needs_engine
 from portbench.runner.cli.desk import described, desk_settings
 from portbench.runner.cli.options import bench_option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from portbench.boards.emulated.pings import MAX_BYTES
+from portbench.boards.emulated.network import MAX_BYTES
 from portbench.runner.cli.desk import controls
 from portbench.runner.cli.pinging import Pinging
 from portbench.runner.cli.serving import until_stopped
