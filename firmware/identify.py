@@ -17,8 +17,7 @@ from typing import Final
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.shown import shown
 
 IMAGE_FAMILIES: Final = tuple(family for family in Family if not family.traits.hosted)

@@ -20,10 +20,10 @@ from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
 from portbench.runner.kinds.row import ReadyRow
-from portbench.runner.logs import RowLog
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
+from portbench.runner.progress import RowLog
 from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.server.tcp import WorkloadServer

@@ -7,8 +7,7 @@ from typing import Any
 from portbench.boards import BoardDefinition, board_definition, known_boards
 from portbench.errors import UnknownName
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Profile
+from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
 from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD

@@ -15,7 +15,7 @@ from portbench.boards import BoardDefinition, Wifi, board_definition
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
-from portbench.firmware.families import Family, Profile
+from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER

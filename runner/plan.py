@@ -13,8 +13,7 @@ from portbench.boards import BoardDefinition, board_definition, board_of_machine
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import Catalogue, FirmwareEntry
-from portbench.firmware.families import Profile
+from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions

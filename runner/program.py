@@ -21,8 +21,7 @@ from portbench.boards import (
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment, nic_line
 from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Profile
+from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image
 from portbench.runner.options import BenchOptions

@@ -20,10 +20,8 @@ from portbench.boards.emulated.replay import Figures, Recording, Replay, Run
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
-from portbench.results.closer import MOST_FRAMES, CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf
-from portbench.results.model import Row
-from portbench.runner.client_result import ClientResult, check_result
-from portbench.runner.collect import RowDraft
+from portbench.results.model import MOST_FRAMES, CableFrame, IntnLevel, Row, SpiFrames, Waveform, WhatIf
+from portbench.runner.collect import ClientResult, RowDraft, check_result
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow

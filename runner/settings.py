@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from portbench.boards.jitter import MOST_SEED
 from portbench.boards.wifi import AccessPoint
 from portbench.errors import OptionError, unknown
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.runner.stages import DEFAULT_S
 from portbench.workloads import Readiness, Workload, workloads
 

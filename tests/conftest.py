@@ -22,7 +22,7 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
 from portbench.workloads import workload
 

@@ -11,7 +11,7 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.bootloader import ENTER
 from portbench.boards.usb.wire import PortLost
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
 
 PREFIX = "labgrid:"

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from portbench.results.attribution import CAUSES, Span
-from portbench.results.closer import WhatIf
 from portbench.results.explain import Facts, Sentence, explained
-from portbench.results.model import Row
+from portbench.results.model import Row, WhatIf
 
 
 @dataclass(frozen=True)

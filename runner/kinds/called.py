@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from portbench.errors import PortbenchError
-from portbench.runner.client_result import check_calls, result_without_error
+from portbench.runner.collect import check_calls, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.server.calls import parse_listening
 from portbench.server.load_generator import MAX_BYTES, SocketLoadGenerator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from portbench.boards import Deadline, Unattended
 from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
 from portbench.errors import PortbenchError
-from portbench.runner.client_result import ClientResult, ClientSaid, check_calls
+from portbench.runner.collect import ClientResult, ClientSaid, check_calls
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import address_of_this_pc

@@ -15,7 +15,7 @@ from portbench.boards.jitter import Jitter
 from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError
 from portbench.runner.boards_for import AUTO, Listener, open_board
-from portbench.runner.client_result import check_result, result_without_error
+from portbench.runner.collect import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import DEFAULT_PORT, BenchOptions
 from portbench.runner.plan import PlannedRow

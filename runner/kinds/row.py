@@ -12,8 +12,7 @@ from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
 from portbench.errors import PortbenchError
 from portbench.firmware.images import Image
-from portbench.runner.client_result import ClientResult, check_result
-from portbench.runner.collect import RowDraft
+from portbench.runner.collect import ClientResult, RowDraft, check_result
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.runner.client_result import address_in, result_without_error
+from portbench.runner.collect import address_in, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.servers import sessions_since
 from portbench.where import Where

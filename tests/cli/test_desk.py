@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.results import storage
 from portbench.runner.checks.soak.dead_images import DeadImage, write
 from tests.cli.conftest import COMMAND, LIMIT_S, Start

@@ -10,8 +10,7 @@ import pytest
 from portbench.boards import board_definition
 from portbench.errors import UnknownName
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.store import load
 from portbench.runner.program import profile_line

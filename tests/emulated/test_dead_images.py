@@ -12,7 +12,7 @@ import pytest
 from portbench.boards import BoardError, Deadline, Deployment
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
 from portbench.runner.checks.soak.dead_images import DeadImage, banner, build, write
 from tests.ping_pong import EVB

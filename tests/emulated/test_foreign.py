@@ -17,7 +17,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import SLICE_PS, bootrom
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware import uf2
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status

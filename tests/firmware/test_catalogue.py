@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE
-from portbench.firmware.families import Family, Profile
+from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, Family, Profile
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import NATIVE_PROGRAM, Uf2File, entry_for_file, identify
 from tests.ping_pong import NATIVE_IMAGE
 

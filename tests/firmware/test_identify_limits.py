@@ -9,7 +9,7 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Identity, Uf2File, entry_for_file, identify
 
 BASE = uf2.FLASH_BASE

@@ -12,9 +12,8 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.download import Reachability
-from portbench.firmware.families import Family
 from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.firmware.images import ImageStore, ImageUnavailable, Source
 

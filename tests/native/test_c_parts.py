@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from portbench.firmware.native_config import NativeConfig, pack
-from portbench.workloads.http.pages import fault
+from portbench.workloads.http.conversation import page_fault
 from tests.native.emulated import BODY, PROJECT, SOURCES
 
 pytestmark = pytest.mark.slow
@@ -279,9 +279,9 @@ def answered(driver: Driver, request: bytes, counter: int = 0) -> tuple[list[boo
 def test_pages_are_those_that_the_pc_expects(driver: Driver, request_line: bytes, headers: bytes, keep: bool) -> None:
     asked = request_line + b"\r\n" + headers + b"\r\n\r\n"
     flags, status, body = answered(driver, asked % b"/")
-    assert (flags, status, fault("static", body)) == ([True, keep, False], 200, None)
+    assert (flags, status, page_fault("static", body)) == ([True, keep, False], 200, None)
     _, status, body = answered(driver, asked % b"/dynamic", 999_999_998)
-    assert (status, fault("dynamic", body)) == (200, None)
+    assert (status, page_fault("dynamic", body)) == (200, None)
     assert body.endswith(b"request 999999999</p><p>ADC 65535</p></body></html>")
     flags, status, body = answered(driver, asked % b"/end")
     assert (flags[2], status, body) == (True, 200, b"")

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from portbench.workloads.ping_pong.conversation import PingPong
+from portbench.workloads.ping_pong.workload import PingPong
 from tests.native.emulated import PingPongServer, run
 from tests.native.test_run import CONFIG, FAULT
 

@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from portbench.results.attribution import Attribution, Spans
-from portbench.results.closer import CableFrame, IntnLevel, SpiFrames, Waveform, WhatIf
 from portbench.results.histories.store import entries_of
-from portbench.results.model import Git, Published
+from portbench.results.model import CableFrame, Git, IntnLevel, Published, SpiFrames, Waveform, WhatIf
 from tests.results.rows import START, missing, other_row, row, run_of
 
 _LINE: Final = "network.WIZNET5K(SPI(0, 2_000_000, mosi=Pin(19), miso=Pin(16), sck=Pin(18)), Pin(17), Pin(20))"

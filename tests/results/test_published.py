@@ -10,8 +10,7 @@ import pytest
 
 from portbench.boards import board_definition
 from portbench.errors import PortbenchError, UnknownName
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Family, Profile
+from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.results.model import Published, Row
 from portbench.results.published import nearest, published_of
 from portbench.results.table import tables

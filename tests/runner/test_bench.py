@@ -25,8 +25,7 @@ from portbench.boards import (
 from portbench.errors import BoardError
 from portbench.firmware import identify as identifying
 from portbench.firmware import uf2
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Family, Profile
+from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Conditions, Headline, Status

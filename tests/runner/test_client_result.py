@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.runner.client_result import ClientResult, address_in, check_calls
-from portbench.runner.client_result import check_result as check
+from portbench.runner.collect import ClientResult, address_in, check_calls
+from portbench.runner.collect import check_result as check
 from portbench.workloads import WORKLOADS_VARIABLE, LoadGenerator, Session, workload
 from tests.ping_pong import PING_PONG, settings
 from tests.workloads.own import FOLDER

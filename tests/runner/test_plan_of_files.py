@@ -10,7 +10,7 @@ import pytest
 from portbench.boards import board_definition, board_of_machine
 from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.workloads import workload

@@ -11,8 +11,7 @@ import pytest
 from pydantic import Field
 
 from portbench.boards import board_definition
-from portbench.firmware.catalogue import Catalogue, FirmwareEntry
-from portbench.firmware.families import Family, Profile
+from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan

@@ -15,8 +15,7 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 from portbench.boards import BoardError
 from portbench.boards.emulated.replay import Figures, Recording
 from portbench.boards.emulated.trace import SpiFrame
-from portbench.results.closer import MOST_FRAMES
-from portbench.results.model import Row, Status
+from portbench.results.model import MOST_FRAMES, Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options

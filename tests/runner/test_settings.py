@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import OptionError
-from portbench.firmware.families import Profile
+from portbench.firmware.catalogue import Profile
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import plan
 from portbench.runner.settings import workload_settings

@@ -20,7 +20,7 @@ from portbench.boards import (
     board_definition,
 )
 from portbench.errors import BoardError
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Identity, Uf2File
 from portbench.runner.kinds.row import ReadyRow
 from portbench.runner.stages import DEFAULT_S, PreparedBoard, Program, Stage, StageClock, check_runtime

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline, Deployment, Progress, RunOutput, Unattended
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
 from portbench.results.model import Conditions, Status
 from portbench.runner.bench import Bench

@@ -13,7 +13,7 @@ from portbench.server.icmp import ping
 from portbench.server.recording import Recording
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc
 from portbench.workloads import Ping, PingPlan
-from portbench.workloads.ping.conversation import PingsOnDemand
+from portbench.workloads.ping.workload import PingsOnDemand
 
 PLAN = PingPlan((0, 56, 1472), 2, 1000, 5_000_000)
 

@@ -11,7 +11,7 @@ import pytest
 
 from portbench.boards import BoardError
 from portbench.errors import UnknownName
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE

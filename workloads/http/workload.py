@@ -23,8 +23,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.http.conversation import SHORT, WRONG, End, GetPages, any_page
-from portbench.workloads.http.pages import FOREIGN_PORT, PATH, Alike, Page
+from portbench.workloads.http.conversation import FOREIGN_PORT, PATH, SHORT, WRONG, Alike, End, GetPages, Page, any_page
 
 _FAILURES: Final = ("reset", "short", "wrong")
 PERCENTS: Final = (50, 66, 75, 80, 90, 95, 98, 99, 100)

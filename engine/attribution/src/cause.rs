@@ -1,6 +1,6 @@
 //! Causes that time is attributed to.
 
-/// The causes, named and ordered as in `results/attribution/causes.py`.
+/// The causes, named and ordered as in `results/attribution.py`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Cause {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from portbench.results.closer import Waveform
 from portbench.results.explain.words import duration
+from portbench.results.model import Waveform
 from portbench.results.page.drawing import INK, bare, colour, drawings, style
 from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.table import Panel

@@ -13,8 +13,7 @@ from typing import Final
 
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.boards.emulated.simulation import PS_PER_US
-from portbench.firmware.catalogue import FirmwareEntry
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.runner.checks.silicon.raw_prompt import RawPrompt
 from portbench.runner.checks.speed.repl import ReplMachine
 

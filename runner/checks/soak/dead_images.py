@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.firmware import uf2
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.workloads import ping_pong
 

@@ -19,7 +19,7 @@ from portbench.boards.timing import host_time
 from portbench.boards.usb import UsbBoard
 from portbench.boards.usb.emulated_bus import EmulatedBus
 from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.firmware.families import Family
+from portbench.firmware.catalogue import Family
 from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter, read
 from portbench.runner.bench import Bench

@@ -23,7 +23,7 @@ from portbench.clients import ClientNetwork, StaticAddress
 from portbench.errors import PortbenchError
 from portbench.results import storage
 from portbench.runner.checks.soak.leaks import board_processes
-from portbench.runner.client_result import check_result
+from portbench.runner.collect import check_result
 from portbench.server.tcp import WorkloadServer
 from tests.ping_pong import EVB, PING_PONG, deployment, settings
 

@@ -13,8 +13,7 @@ from portbench.results.model import Status
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 from portbench.workloads import BadResult, workload
-from portbench.workloads.fill.fit import straight_part
-from portbench.workloads.fill.workload import Settings
+from portbench.workloads.fill.workload import Settings, straight_part
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 

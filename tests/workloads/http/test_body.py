@@ -15,7 +15,7 @@ import pytest
 
 from portbench.results.model import Status
 from portbench.workloads import workload
-from portbench.workloads.http.pages import STATIC, fault
+from portbench.workloads.http.conversation import STATIC, page_fault
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 
@@ -53,7 +53,7 @@ def test_its_pages(served: tuple[int, dict[str, Any]]) -> None:
     assert get(connection, "/") == (200, STATIC)
     for _ in range(2):
         status, body = get(connection, "/dynamic")
-        assert status == 200 and fault("dynamic", body) is None
+        assert status == 200 and page_fault("dynamic", body) is None
     assert b"request 2<" in body
     assert get(connection, "/nothing") == (404, b"")
     connection.close()

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.workloads import ConversationError
-from portbench.workloads.http.conversation import End, GetPages
-from portbench.workloads.http.pages import STATIC, Alike, fault
+from portbench.workloads.http.conversation import STATIC, Alike, End, GetPages, page_fault
 
 
 def answer(body: bytes = STATIC, *, status: str = "200 OK", keep: bool = False, length: int | None = None) -> bytes:
@@ -110,7 +109,7 @@ def test_whatever_a_board_says(data: bytes) -> None:
     ],
 )
 def test_a_dynamic_page(body: bytes, says: str | None) -> None:
-    found = fault("dynamic", body)
+    found = page_fault("dynamic", body)
     assert (says is None and found is None) or (says and found and found.endswith(says))
 
 

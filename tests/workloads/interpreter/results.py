@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portbench.workloads.interpreter.loops import COMMON, MACHINE_CODE
-from portbench.workloads.interpreter.workload import Settings
+from portbench.workloads.interpreter.workload import COMMON, MACHINE_CODE, Settings
 
 
 def said(settings: Settings, *, machine_code: bool = False, ns_per_pass: float = 5000) -> dict[str, Any]:

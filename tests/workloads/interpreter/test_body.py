@@ -18,8 +18,7 @@ from portbench.boards import BoardUnavailable, Deadline, board_definition
 from portbench.boards.console import Console
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.clients import build_deployment
-from portbench.workloads.interpreter.loops import COMMON, MACHINE_CODE
-from portbench.workloads.interpreter.workload import WORKLOAD, Settings
+from portbench.workloads.interpreter.workload import COMMON, MACHINE_CODE, WORKLOAD, Settings
 
 SETTINGS = Settings(passes=50_000, repeats=2)  # long enough for the clock of a fast PC
 BOARD = board_definition("RPI_PICO")

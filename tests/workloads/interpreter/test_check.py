@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portbench.workloads import BadResult
-from portbench.workloads.interpreter.loops import ARITHMETIC, COMMON, MACHINE_CODE, Loop
-from portbench.workloads.interpreter.workload import WORKLOAD, Settings
+from portbench.workloads.interpreter.workload import ARITHMETIC, COMMON, MACHINE_CODE, WORKLOAD, Loop, Settings
 from tests.workloads.interpreter.results import said
 
 SETTINGS = Settings(passes=2000, repeats=3)

@@ -16,8 +16,7 @@ from portbench.results.model import Status
 from portbench.server.simulated import RESET, SimulatedServer
 from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, part_in
 from portbench.workloads import BadResult, ConversationError, NetworkFault, Session, many, workload
-from portbench.workloads.many.conversation import Obeys
-from portbench.workloads.many.workload import Settings
+from portbench.workloads.many.workload import Obeys, Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 

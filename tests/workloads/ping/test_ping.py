@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, PingPlan, Session, workload
 from portbench.workloads.conversation import FRAME_BYTES
-from portbench.workloads.ping.conversation import MOST_COUNT, MOST_INTERVAL_MS, PingsOnDemand
-from portbench.workloads.ping.workload import Settings
+from portbench.workloads.ping.workload import MOST_COUNT, MOST_INTERVAL_MS, PingsOnDemand, Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from portbench.workloads import ConversationError
-from portbench.workloads.ping_pong.conversation import PingPong
+from portbench.workloads.ping_pong.workload import PingPong
 
 
 def stream(messages: int) -> bytes:

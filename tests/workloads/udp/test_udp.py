@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from portbench.results.model import Status
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import BadResult, ConversationError, workload
-from portbench.workloads.udp.conversation import ANSWERS, BETWEEN_US, Counted, HearsTheEnd
-from portbench.workloads.udp.workload import Settings
+from portbench.workloads.udp.workload import ANSWERS, BETWEEN_US, Counted, HearsTheEnd, Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 
