@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from portbench.shown import shown
+from portbench.console import shown
 
 RESULT_PREFIX = "PORTBENCH "
 

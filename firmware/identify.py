@@ -15,10 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from portbench.console import shown
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
-from portbench.shown import shown
 
 IMAGE_FAMILIES: Final = tuple(family for family in Family if not family.traits.hosted)
 """The families that an image can have."""

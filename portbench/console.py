@@ -1,13 +1,17 @@
-"""The terminal, or the pipe or file in its place: its width, its colours, and the one style of tables."""
+"""The terminal, or the pipe or file in its place: its width, its colours, the one style of tables, and safe text.
+
+Processes of boards use `shown` alone, so only the functions that draw import rich.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 COLUMNS: Final = 100
 """The width of a pipe and of a file: a CI log shows as much without breaking lines."""
@@ -19,6 +23,8 @@ GAP: Final = 2
 
 def console(file: IO[str] | None = None, *, stderr: bool = False) -> Console:
     """Standard output, or `file`, or standard error: as wide as the terminal, without one `COLUMNS` wide."""
+    from rich.console import Console
+
     made = Console(file=file, stderr=stderr, highlight=False)
     return made if made.is_terminal else Console(file=file, stderr=stderr, highlight=False, width=COLUMNS)
 
@@ -27,6 +33,9 @@ def new_table(
     columns: Sequence[str], *, title: str | None = None, right: Collection[str] = (), folding: Collection[str] = ()
 ) -> Table:
     """A table without rows. Numbers go to the `right`; only the columns `folding` may take more than one line."""
+    from rich.table import Table
+    from rich.text import Text
+
     made = Table(
         title=None if title is None else Text(title),
         title_justify="left",
@@ -48,7 +57,28 @@ def new_table(
 
 def plain_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], folding: Collection[str]) -> Table:
     """A table of text."""
+    from rich.text import Text
+
     made = new_table(columns, title=title, folding=folding)
     for row in rows:
         made.add_row(*map(Text, row))
     return made
+
+
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f"  # C0 but the tabulator, DEL, C1
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # turn the order of what follows, or begin a line
+    "\ud800-\udfff]"  # bytes of a file's name that are no text
+)
+
+
+def shown(text: str) -> str:
+    """`text` with control characters as escapes (`\\x1b`), fit for a terminal, a table and any file."""
+    return _UNSEEN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:  # as Python keeps a byte that it cannot decode
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

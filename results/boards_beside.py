@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from portbench.console import shown
 from portbench.results.cells import markdown_table, workload_title
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.stats import Group, group_rows
-from portbench.shown import shown
 
 _DIGITS: Final = 4
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from portbench.console import shown
 from portbench.results.attribution import CAUSES, GROUPS
 from portbench.results.cells import figure, markdown_table
 from portbench.results.compare import Basis, Comparison
@@ -16,7 +17,6 @@ from portbench.results.explain import Facts, compared
 from portbench.results.explain.words import count
 from portbench.results.model import Row
 from portbench.results.stats import Group
-from portbench.shown import shown
 
 COLUMNS: Final = ("row", "A", "B", "unit", "time", "interval", "by", "verdict")
 WHY_COLUMNS: Final = ("cause", "A us", "B us", "B - A us")

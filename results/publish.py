@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from portbench.console import shown
 from portbench.files import replace_file
 from portbench.results.cells import known_workload
 from portbench.results.histories.store import Entry
@@ -17,7 +18,6 @@ from portbench.results.page.sections.ranking import chart_file
 from portbench.results.stats import UNSTABLE_RULE
 from portbench.results.storage import StorageError
 from portbench.results.table import markdown, panels, tables
-from portbench.shown import shown
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""

@@ -16,7 +16,7 @@ from rich.console import Group as Renderables
 from rich.console import RenderableType
 from rich.text import Text
 
-from portbench.console import GAP, new_table
+from portbench.console import GAP, new_table, shown
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines, why
 from portbench.results.cells import (
     CEILING_RANK,
@@ -31,7 +31,6 @@ from portbench.results.cells import (
 )
 from portbench.results.model import RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows
-from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import Readiness, Workload
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter
+from portbench.console import shown
 from portbench.errors import PortbenchError
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.attribution import Attribution
@@ -24,7 +25,6 @@ from portbench.results.published import published_of
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings
 from portbench.runner.program import profile_line
-from portbench.shown import shown
 from portbench.where import Where
 from portbench.workloads import (
     BadResult,

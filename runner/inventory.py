@@ -9,10 +9,9 @@ from portbench.errors import UnknownName
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.images import ImageStore, ImageUnavailable, package_version
-from portbench.runner.images import image_store
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import why_not
-from portbench.runner.program import profile_line
+from portbench.runner.program import image_store, profile_line
 from portbench.workloads import Workload, workloads
 
 

@@ -71,11 +71,11 @@ def _planned(config: pytest.Config) -> tuple[list[PlannedRow], BenchOptions]:
 
     import click
 
+    from portbench.console import shown
     from portbench.errors import PortbenchError
     from portbench.runner.cli.options import given
     from portbench.runner.cli.verbs import run
     from portbench.runner.jobs.run import planned
-    from portbench.shown import shown
 
     try:
         words = shlex.split(config.getoption(_OPTION) or "")

@@ -1,7 +1,8 @@
-"""Builds the program of a row: image, client and their parameters."""
+"""The store of images, and the program of a row: image, client and their parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -15,6 +16,7 @@ from portbench.boards import (
     Wifi,
     WifiCredentials,
     board_definition,
+    known_boards,
     require_wiring,
     users_credentials,
 )
@@ -23,7 +25,7 @@ from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File
-from portbench.firmware.images import Image
+from portbench.firmware.images import Image, ImageStore
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, client_family
 from portbench.runner.stages import Program, Stage
@@ -153,3 +155,9 @@ def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
     if board.where is Where.HOSTED:
         return StaticAddress(*(IPv4Address("127.0.0.1") for _ in range(4)))  # unused: the PC has its address
     raise PortbenchError("address_mode=static needs the board's address: -s static_address=IP,MASK,GATEWAY,DNS")
+
+
+def image_store(entries: Iterable[FirmwareEntry] = (), *, offline: bool | None = None) -> ImageStore:
+    """The image store of the user's folders, with the names that boards give themselves. Raises PortbenchError."""
+    machines = {each.id: each.machine for each in known_boards().values()}
+    return ImageStore(entries, machines=machines, offline=offline)

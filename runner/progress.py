@@ -16,11 +16,10 @@ from rich.table import Column
 from rich.text import Text
 
 from portbench.boards.console import BoundedLog
-from portbench.console import console
+from portbench.console import console, shown
 from portbench.results.model import Row, Status
 from portbench.results.storage import StorageError
 from portbench.runner.stages import Stage
-from portbench.shown import shown
 
 _DOING: dict[str, str] = {
     Stage.IMAGE: "obtaining the image",

@@ -22,11 +22,10 @@ from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.results.model import MOST_FRAMES, CableFrame, IntnLevel, Row, SpiFrames, Waveform, WhatIf
 from portbench.runner.collect import ClientResult, RowDraft, check_result
-from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.program import Peer, build_program
+from portbench.runner.program import Peer, build_program, image_store
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
 from portbench.workloads import Readiness

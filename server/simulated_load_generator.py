@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from portbench.server.calls import RETRY_US, Calls, Listening
 from portbench.server.recording import Recording
-from portbench.server.simulated import NOTHING, RESET, Reply
 from portbench.workloads import LoadGenerator, Session
+
+Reply = tuple[bytes, bool, bool, float | None]
+"""Bytes to send; close after them; reset instead; microseconds until the next connection."""
+NOTHING: Final[Reply] = (b"", False, False, None)
+RESET: Final[Reply] = (b"", False, True, None)
 
 
 class Line(Protocol):

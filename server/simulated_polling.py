@@ -6,8 +6,7 @@ from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
 from portbench.server.calls import Listening
-from portbench.server.simulated import NOTHING, RESET, Reply
-from portbench.server.simulated_load_generator import CallingLan, Line, SimulatedLoadGenerator
+from portbench.server.simulated_load_generator import NOTHING, RESET, CallingLan, Line, Reply, SimulatedLoadGenerator
 
 POLL_US: Final = 100_000.0
 """The pause between two attempts."""

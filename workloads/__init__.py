@@ -5,7 +5,6 @@
 
 from portbench.workloads.conversation import Conversation, ConversationError, Datagrams, NetworkFault, Ping, PingPlan
 from portbench.workloads.load_generator import LoadGenerator
-from portbench.workloads.published import PublishedFirmware, PublishedSource
 from portbench.workloads.registry import WORKLOADS_VARIABLE, workload, workloads
 from portbench.workloads.session import Session, Turnaround
 from portbench.workloads.workload import (
@@ -13,6 +12,8 @@ from portbench.workloads.workload import (
     Column,
     Measurement,
     Metric,
+    PublishedFirmware,
+    PublishedSource,
     Readiness,
     Spent,
     Timed,

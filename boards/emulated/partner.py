@@ -14,7 +14,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import Simulation, Step, ps
 from portbench.errors import BoardError
 from portbench.server.calls import Listening, parse_listening
-from portbench.server.simulated import SimulatedServer
+from portbench.server.simulated_pc import SimulatedServer
 from portbench.workloads.report import Announcement
 
 AFTER_LINE_US: Final = 10_000.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from portbench.boards.definition import BoardDefinition, UsbId
-from portbench.shown import shown
+from portbench.console import shown
 
 BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000", "00000000A4A1"})
 """What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number, and of every emulated one: tells

@@ -15,8 +15,8 @@ from portbench.boards.usb.port import open_port
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.system_bus import SystemBus
 from portbench.boards.usb.volume_info import read_volume_info
+from portbench.console import shown
 from portbench.errors import BoardError, BoardUnavailable
-from portbench.shown import shown
 
 State = Literal["console", "bootloader", "busy", "no permission", "silent"]
 

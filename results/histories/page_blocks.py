@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from portbench.console import shown
 from portbench.files import replace_file
 from portbench.results.cells import figure, markdown_table, workload_title
 from portbench.results.histories.series import version_order
 from portbench.results.histories.store import Entry
 from portbench.results.storage import StorageError
-from portbench.shown import shown
 
 _BLOCK: Final = re.compile(r"(<!-- figures: ([\w .+-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 _COLUMNS: Final = ("workload", "runtime", "version", "profile", "figure", "unit")

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from portbench.console import shown
 from portbench.results.cells import figure
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions
 from portbench.results.histories.store import Entry
-from portbench.shown import shown
 
 
 def histories(entries: Sequence[Entry]) -> list[Series]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from portbench.console import shown
 from portbench.results.answer import not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.histories.store import Entry
@@ -20,7 +21,6 @@ from portbench.results.page.parts import Data, Paragraph, Part, Section, paragra
 from portbench.results.page.sections import sections
 from portbench.results.storage import to_json
 from portbench.results.table import not_measured, panels
-from portbench.shown import shown
 
 _FOLDER: Final = Path(__file__).parent
 _TEMPLATE: Final = "page.html.j2"

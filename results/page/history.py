@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from portbench.console import shown
 from portbench.errors import LibraryMissing
 from portbench.results.cells import figure, workload_title
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions, version_order
@@ -13,7 +14,6 @@ from portbench.results.histories.store import Entry
 from portbench.results.histories.table import step_said
 from portbench.results.page.drawing import MARKERS, bare, colour, drawings, log_steps, page_libraries, plain, style
 from portbench.results.page.parts import Chart, Data, Paragraph, Part, Section, Value
-from portbench.shown import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

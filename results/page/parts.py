@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from portbench.console import shown
 from portbench.results.answer import CODE
 from portbench.results.stats import Group
 from portbench.results.table import Panel
-from portbench.shown import shown
 
 Value = str | float | None
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from portbench.console import console, plain_table
+from portbench.console import console, plain_table, shown
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, HINT, WHY_COLUMNS, lacks_reasons, lines, reasons
 from portbench.results.find import find_run
@@ -17,7 +17,6 @@ from portbench.results.model import RunFile
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.runner.jobs.run import measure_image
-from portbench.shown import shown
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4

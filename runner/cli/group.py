@@ -19,9 +19,9 @@ from typing import Any, Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from portbench.console import shown
 from portbench.errors import OptionError, PortbenchError, unknown
 from portbench.runner.cli import bash  # noqa: F401  (registers itself)
-from portbench.shown import shown
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from portbench.boards import Deadline
-from portbench.shown import shown
+from portbench.console import shown
 
 _ANSWER_S = 10.0
 _AHEAD_US = 300_000.0

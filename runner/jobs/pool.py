@@ -24,10 +24,10 @@ from portbench.firmware.images import ImageStore
 from portbench.runner.bench import Bench
 from portbench.runner.boards_for import where_for
 from portbench.runner.collect import RowDraft
-from portbench.runner.images import image_store
 from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.runner.program import image_store
 from portbench.signals import end_at_first_signal
 
 _TRIES: Final = 2

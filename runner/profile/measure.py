@@ -10,13 +10,13 @@ from portbench.boards.emulated.replay import Figures
 from portbench.boards.emulated.trace import busiest
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
-from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
 from portbench.runner.profile.names import image_symbols
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols
+from portbench.runner.program import image_store
 from portbench.runner.replayed import ReplayedRow
 from portbench.runner.stages import Stage
 

@@ -12,10 +12,10 @@ from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.results.model import Headline, Row, Status
-from portbench.runner.images import image_store
 from portbench.runner.jobs.job import job_id
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings, plan
+from portbench.runner.program import image_store
 from portbench.runner.settings import FIXED, Axis, as_number, common_settings
 
 _USUAL_PROFILE: Final = "tuned"

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import click
 
-from portbench.console import console, plain_table
+from portbench.console import console, plain_table, shown
 from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.results.cells import figure
@@ -29,7 +29,6 @@ from portbench.runner.progress import ProgressView
 from portbench.runner.settings import Axis
 from portbench.runner.sweep.chart import FORMATS, chart_axis, diminishing_returns, draw
 from portbench.runner.sweep.plan import Job, Point, curves, plan_sweep, points_of, told
-from portbench.shown import shown
 
 _MOST_LINES: Final = 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.console import BoundedLog
-from portbench.shown import shown
+from portbench.console import shown
 
 
 def test_what_has_no_room_is_counted() -> None:

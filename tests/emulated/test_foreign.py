@@ -23,9 +23,9 @@ from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, build
-from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
+from portbench.runner.program import image_store
 from portbench.server.calls import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload

@@ -18,8 +18,7 @@ from portbench._engine import Machine
 from portbench.boards import board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import bootrom, ps
-from portbench.server.simulated import SimulatedServer
-from portbench.server.simulated_pc import part_in
+from portbench.server.simulated_pc import SimulatedServer, part_in
 
 DEFINITION: Final = board_definition("W5500_EVB_PICO")
 PROMPT: Final = b">>> "

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from portbench.server.simulated import NOTHING, Reply, SimulatedServer
-from portbench.server.simulated_pc import part_in
+from portbench.server.simulated_load_generator import NOTHING, Reply
+from portbench.server.simulated_pc import SimulatedServer, part_in
 from portbench.workloads import Session
 from tests.hosted.conftest import PC_IP, Bench, MakeBench
 

@@ -18,7 +18,6 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
-from portbench.runner.images import image_store
 from portbench.runner.jobs import cluster
 from portbench.runner.jobs.cluster import measure_on
 from portbench.runner.jobs.job import this_build
@@ -26,6 +25,7 @@ from portbench.runner.jobs.run import Run
 from portbench.runner.jobs.run import planned as planned_run
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
+from portbench.runner.program import image_store
 from tests.sweep.test_plan import planned as planned_sweep
 
 pytest.importorskip("distributed", reason="Dask is not installed; install it: pip install 'portbench[dask]'")

@@ -13,11 +13,11 @@ import pytest
 from portbench.boards import BrokenSetup
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Outcome
-from portbench.runner.images import image_store
 from portbench.runner.jobs import pool
 from portbench.runner.jobs.job import Rows
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
+from portbench.runner.program import image_store
 from tests.sweep.test_returns import point
 
 pytestmark = pytest.mark.slow

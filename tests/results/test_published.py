@@ -30,7 +30,7 @@ from portbench.workloads import (
     WorkloadSettings,
     workloads,
 )
-from portbench.workloads.published import FILE, read_published
+from portbench.workloads.workload import PUBLISHED_FILE, read_published
 from tests.ping_pong import PING_PONG
 from tests.results.rows import row, run_of
 
@@ -51,7 +51,7 @@ figures = { total_us = [1_000_000, 2_000_000] }
 
 def in_a_folder(text: str, folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / FILE).write_text(text, encoding="utf-8")
+    (folder / PUBLISHED_FILE).write_text(text, encoding="utf-8")
     return folder
 
 
@@ -161,14 +161,14 @@ def test_a_slip_in_it_is_one_line_that_names_the_file(old: str, new: str, reason
     with pytest.raises(PortbenchError) as caught:
         read_published(folder)
     said = str(caught.value)
-    assert said.startswith(f"{folder / FILE}: ") and reason in said and "\n" not in said
+    assert said.startswith(f"{folder / PUBLISHED_FILE}: ") and reason in said and "\n" not in said
 
 
 def test_a_workload_with_such_a_slip_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = in_a_folder("source = 1", tmp_path / "slipped")
     (folder / "workload.py").write_text((Path(__file__).parents[1] / "workloads/own/spin/workload.py").read_text())
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path))
-    with pytest.raises(UnknownName, match=rf"^{folder / FILE}: source is 1"):
+    with pytest.raises(UnknownName, match=rf"^{folder / PUBLISHED_FILE}: source is 1"):
         workloads()
 
 

@@ -17,9 +17,9 @@ from portbench.boards.emulated.replay import Figures, Recording
 from portbench.boards.emulated.trace import SpiFrame
 from portbench.results.model import MOST_FRAMES, Row, Status
 from portbench.runner.bench import Bench
-from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.program import image_store
 from portbench.runner.replayed import ReplayedRow, waveform_of
 
 pytestmark = pytest.mark.engine

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from portbench.errors import UnknownName
-from portbench.server.simulated import SimulatedServer
-from portbench.server.simulated_pc import MAX_BYTES, part_in
+from portbench.server.simulated_pc import MAX_BYTES, SimulatedServer, part_in
 from tests.server.asking import ANSWER, QUESTION, Ask
 
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from portbench.errors import UnknownName
 from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
-from portbench.server.simulated import NOTHING, RESET, SimulatedServer
-from portbench.server.simulated_load_generator import Line, SimulatedLoadGenerator
-from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, part_in
+from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
+from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
 from portbench.workloads.report import Announcement
 from tests.server.asking import ANSWER, QUESTION, asking
 

@@ -6,8 +6,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from portbench.server.calls import Listening
-from portbench.server.simulated import NOTHING, RESET
-from portbench.server.simulated_load_generator import Line, SimulatedLoadGenerator
+from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
 from portbench.server.simulated_polling import ANSWER_US, POLL_US, SETTLE_US, SILENT_US, SimulatedPolling
 from tests.server.asking import ANSWER, QUESTION, asking
 

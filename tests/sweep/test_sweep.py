@@ -19,9 +19,9 @@ import pytest
 from portbench.results import storage
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
-from portbench.runner.images import image_store
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
+from portbench.runner.program import image_store
 from tests.cli.conftest import COMMAND, Start
 
 _LIMIT_S = 90.0

@@ -20,8 +20,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.replayed import prepared_flash
 from portbench.runner.trace.record import Choice, trace_row
-from portbench.server.simulated import SimulatedServer
-from portbench.server.simulated_pc import part_in
+from portbench.server.simulated_pc import SimulatedServer, part_in
 from portbench.workloads import Session
 from tests.ping_pong import EVB
 

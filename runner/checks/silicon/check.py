@@ -24,8 +24,8 @@ from portbench.runner.checks.silicon.compare import Pair, compare, from_json, ha
 from portbench.runner.checks.silicon.page import publish
 from portbench.runner.checks.silicon.scripts import ScriptStore
 from portbench.runner.checks.silicon.turnaround import Distribution, measure
-from portbench.runner.images import image_store
 from portbench.runner.options import BenchOptions
+from portbench.runner.program import image_store
 from portbench.workloads import Workload, workload
 
 

@@ -10,7 +10,7 @@ from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import Uf2File, entry_for_file
 from portbench.runner.checks.soak.dead_images import DeadImage, write
-from portbench.runner.images import image_store
+from portbench.runner.program import image_store
 
 _STAMP_OFFSET = 0xFF000
 """Flash that neither MicroPython nor CircuitPython runs from: between the firmware and the file system (CircuitPython

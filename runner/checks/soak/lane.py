@@ -27,10 +27,10 @@ from portbench.runner.checks.soak.desk import DEVICE, NAME, Desk
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.leaks import left_behind, open_terminals
 from portbench.runner.checks.soak.plan import Cycle, Deed, Strike, plan_cycle
-from portbench.runner.images import image_store
 from portbench.runner.jobs.run import new_run
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.runner.program import image_store
 from portbench.runner.stages import Stage
 from portbench.where import Where
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from portbench.console import console
+from portbench.console import console, shown
 from portbench.results.compare import compare
 from portbench.results.find import find_run
 from portbench.results.model import RunFile
@@ -24,7 +24,6 @@ from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
 from portbench.runner.sweep.run import SweepRun
-from portbench.shown import shown
 
 
 @click.command(cls=Sectioned)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.results.model import Status
-from portbench.server.simulated import RESET, SimulatedServer
-from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, part_in
+from portbench.server.simulated_load_generator import RESET
+from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, SimulatedServer, part_in
 from portbench.workloads import BadResult, ConversationError, NetworkFault, Session, many, workload
 from portbench.workloads.many.workload import Obeys, Settings
 from tests.measuring import Measure

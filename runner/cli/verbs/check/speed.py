@@ -28,8 +28,8 @@ def COMMAND(board: str, quick: bool, **shared: Any) -> int:
         from portbench.boards import board_definition
         from portbench.firmware import catalogue
         from portbench.runner.checks.speed.check import Speed
-        from portbench.runner.images import image_store
         from portbench.runner.jobs.run import PROJECT
+        from portbench.runner.program import image_store
 
         return Speed(tell, board_definition(board), image_store(catalogue.load()), quick, PROJECT)
 

@@ -18,12 +18,12 @@ from portbench.boards import BoardError, Deadline
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.emulated.serial_port import UARTS
 from portbench.boards.registry import EmulatedState, PortLinks, read_state, runtime_dir
+from portbench.console import shown
 from portbench.engine import needs_engine
 from portbench.runner.cli.desk import described, desk_settings
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.serving import served_workload, until_stopped
 from portbench.runner.options import DEFAULT_BOARD
-from portbench.shown import shown
 from portbench.workloads import Workload
 
 _START_S = 30.0
