@@ -158,7 +158,6 @@ class Verbs(click.Group):
         Status 0: success; 1: failure; 2: wrong command line; 130: Ctrl-C.
         """
         _prepare_streams()
-        os.environ["PYTHONSAFEPATH"] = "1"  # processes of ours import nothing from the user's folder
         try:
             status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
         except click.UsageError as error:
@@ -220,4 +219,5 @@ def portbench(context: click.Context) -> None:
 
 def main() -> None:
     """The command `portbench`."""
+    os.environ["PYTHONSAFEPATH"] = "1"  # processes of ours import nothing from the user's folder
     portbench.main()
