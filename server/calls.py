@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from portbench.server.recording import Recording
 from portbench.workloads import LoadGenerator, Session
-from portbench.workloads.report import LISTENING_PREFIX
+from portbench.workloads.conversation import LISTENING_PREFIX
 
 RETRY_US: Final = 5_000.0
 """Between a refusal and the next attempt: a W5500 refuses connections until its driver listens on another socket."""

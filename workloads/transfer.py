@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
-from portbench.workloads.conversation import ConversationError
-from portbench.workloads.report import FIRST_BYTE, ReportedConversation, shown
+from portbench.workloads.conversation import FIRST_BYTE, ConversationError, ReportedConversation, shown
 from portbench.workloads.workload import Readiness, Spent, Workload, WorkloadSettings, each_number, number_list
 
 DONE: Final = b"done"

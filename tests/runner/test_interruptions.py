@@ -17,8 +17,8 @@ import pytest
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.results.model import Status
-from portbench.runner.interruptions import Interruptions
 from portbench.runner.jobs.run import PROJECT
+from portbench.signals import Interruptions
 from tests.runner.test_run import LIMIT_S, Harness
 
 ROWS = ("--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=1000")

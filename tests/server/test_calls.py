@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls, Listening, parse_listening
 from portbench.server.recording import Recording
 from portbench.workloads import LoadGenerator
-from portbench.workloads.report import LISTENING_PREFIX
+from portbench.workloads.conversation import LISTENING_PREFIX
 from tests.server.asking import ANSWER, QUESTION, Ask, asking
 
 PEER = "10.0.0.2:80"

@@ -12,7 +12,7 @@ from portbench.errors import UnknownName
 from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
-from portbench.workloads.report import Announcement
+from portbench.workloads.conversation import Announcement
 from tests.server.asking import ANSWER, QUESTION, asking
 
 BOARD = Listening(IPv4Address("10.0.0.2"), 80)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.workloads import ConversationError, Readiness, workloads
-from portbench.workloads.report import Announcement
+from portbench.workloads.conversation import Announcement
 
 LINE = b'PORTBENCH-LISTENING {"address":"192.168.50.100","port":5000}\n'
 REPORT = b'{"answered":3}\n'

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import h11
 
 from portbench.workloads import Conversation, ConversationError
-from portbench.workloads.report import shown
+from portbench.workloads.conversation import shown
 
 Page = Literal["static", "dynamic"]
 

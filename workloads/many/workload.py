@@ -22,7 +22,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.report import shown
+from portbench.workloads.conversation import shown
 
 _LONGEST_LINE: Final = 20
 _DISTURBS: Final = re.compile(rb"(reset|restart|cable)(?: ([0-9]{1,5}))?")

@@ -23,8 +23,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.conversation import FRAME_BYTES
-from portbench.workloads.report import ReportedConversation, shown
+from portbench.workloads.conversation import FRAME_BYTES, ReportedConversation, shown
 from portbench.workloads.workload import each_number, number_list
 
 DONE: Final = b"done"

@@ -20,8 +20,14 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.conversation import Conversation, ConversationError
-from portbench.workloads.report import FIRST_BYTE, MAX_REPORT_BYTES, ReportLine, shown
+from portbench.workloads.conversation import (
+    FIRST_BYTE,
+    MAX_REPORT_BYTES,
+    Conversation,
+    ConversationError,
+    ReportLine,
+    shown,
+)
 
 
 class PingPong(Conversation):

@@ -19,7 +19,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.report import ReportedConversation, shown
+from portbench.workloads.conversation import ReportedConversation, shown
 
 READY: Final = b"ready\n"
 HEARD: Final = b"ok"

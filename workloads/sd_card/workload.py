@@ -20,7 +20,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.report import FIRST_BYTE, ReportedConversation
+from portbench.workloads.conversation import FIRST_BYTE, ReportedConversation
 
 BLOCK: Final = 512
 _NATIVE_HZ: Final = 31_250_000

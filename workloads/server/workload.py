@@ -22,7 +22,7 @@ from portbench.workloads import (
     WorkloadSettings,
     read_result,
 )
-from portbench.workloads.report import shown
+from portbench.workloads.conversation import shown
 
 
 class Settings(WorkloadSettings):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from portbench.results.attribution import CAUSES
-from portbench.results.explain.facts import Facts
-from portbench.results.explain.rule import Sentence, rule
+from portbench.results.explain.facts import Facts, Sentence, rule
 from portbench.results.explain.words import count, duration, part, percent
 
 _ASLEEP_LEAST = 0.2

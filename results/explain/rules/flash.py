@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 
 from portbench.results.attribution import Function
-from portbench.results.explain.facts import Comparison, Facts
-from portbench.results.explain.rule import Sentence, rule
+from portbench.results.explain.facts import Comparison, Facts, Sentence, rule
 from portbench.results.explain.words import count, factor, percent
 
 _FLASH_MISSES_LEAST = 0.25

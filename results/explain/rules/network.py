@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.results.explain.facts import Facts
-from portbench.results.explain.rule import Sentence, rule
+from portbench.results.explain.facts import Facts, Sentence, rule
 from portbench.results.explain.words import duration, part, percent
 
 _DELAYED_ACK_LEAST = 0.2
